@@ -1,0 +1,90 @@
+// Every failure a caller can meet. `status` is what groups B, C and D answer with (group A answers 200 and says it in
+// the envelope); `retry` is read by the client and by the server's own loops alike. A retired code keeps its line and
+// is never reused. docs/errors.md is held against this table by a test.
+
+export interface FaultRule {
+  readonly status: number
+  /** `never`: the same call fails again. `later`: try again after a while. `changed`: the caller must change it first. */
+  readonly retry: 'never' | 'later' | 'changed'
+  readonly says: string
+}
+
+export const faults = {
+  'route.unknown': { status: 404, retry: 'never', says: 'No such path.' },
+  'route.method': {
+    status: 405,
+    retry: 'changed',
+    says: 'This path does not answer that method; see the allow header.',
+  },
+  'route.off': { status: 404, retry: 'never', says: 'This interface is switched off here.' },
+  'input.invalid': { status: 400, retry: 'changed', says: 'A parameter is missing or malformed.' },
+  'input.url_too_long': { status: 414, retry: 'changed', says: 'The request line is too long.' },
+  'input.headers_too_large': { status: 431, retry: 'changed', says: 'The request headers are too large.' },
+  'body.too_large': { status: 413, retry: 'changed', says: 'The request body is too large.' },
+  'body.type': { status: 415, retry: 'changed', says: 'The content type is not supported; send application/json.' },
+  'body.unreadable': { status: 400, retry: 'changed', says: 'The request body is not valid JSON.' },
+  'key.missing': { status: 401, retry: 'changed', says: 'An API key is needed.' },
+  'key.invalid': { status: 401, retry: 'changed', says: 'This API key is not valid.' },
+  'key.guarded': { status: 429, retry: 'later', says: 'Too many invalid API keys from this address.' },
+  'key.group': { status: 403, retry: 'changed', says: 'This API key may not use this interface.' },
+  'plan.too_low': { status: 403, retry: 'changed', says: 'This endpoint needs a higher plan.' },
+  'limit.second': { status: 429, retry: 'later', says: 'Too many calls in one second.' },
+  'limit.day': { status: 429, retry: 'later', says: 'The daily number of calls is used up.' },
+  'explorer.module': { status: 400, retry: 'changed', says: 'The module name is missing or not known.' },
+  'explorer.action': { status: 400, retry: 'changed', says: 'The action name is missing or not known.' },
+  'explorer.chain_unsupported': { status: 400, retry: 'changed', says: 'This chain is not served here.' },
+  'explorer.chain_unavailable': { status: 503, retry: 'later', says: 'This chain is temporarily unavailable.' },
+  'explorer.not_covered': {
+    status: 503,
+    retry: 'later',
+    says: 'The blocks of this chain have not been read completely, so the absence of a record proves nothing.',
+  },
+  'explorer.link': {
+    status: 403,
+    retry: 'changed',
+    says: 'This download link is not valid or has expired; ask for a new one.',
+  },
+  'fx.amount_range': { status: 400, retry: 'changed', says: 'The amount is outside the range offered for this pair.' },
+  'fx.pair_unknown': { status: 400, retry: 'changed', says: 'This currency or pair is not offered.' },
+  'fx.rate_stale': { status: 503, retry: 'later', says: 'No fresh rate for this pair.' },
+  'fx.idempotency': {
+    status: 409,
+    retry: 'changed',
+    says: 'This idempotency key was used with another body; use a new key.',
+  },
+  'record.unknown': { status: 404, retry: 'never', says: 'Not found.' },
+  'store.unavailable': { status: 503, retry: 'later', says: 'The store cannot be reached or written at the moment.' },
+  'server.stopping': { status: 503, retry: 'later', says: 'The server is shutting down.' },
+  'server.timeout': { status: 504, retry: 'later', says: 'The answer took too long and was given up.' },
+  'server.internal': {
+    status: 500,
+    retry: 'later',
+    says: 'Something broke on our side; the request id names it in the log.',
+  },
+} as const satisfies Record<string, FaultRule>
+
+export type FaultCode = keyof typeof faults
+
+/** Faults any endpoint can raise. */
+export const commonFaults: readonly FaultCode[] = [
+  'route.method',
+  'route.off',
+  'input.invalid',
+  'input.url_too_long',
+  'input.headers_too_large',
+  'limit.second',
+  'store.unavailable',
+  'server.stopping',
+  'server.timeout',
+  'server.internal',
+]
+
+/** Faults of every endpoint that asks for a key. */
+export const keyFaults: readonly FaultCode[] = [
+  'key.missing',
+  'key.invalid',
+  'key.guarded',
+  'key.group',
+  'plan.too_low',
+  'limit.day',
+]

@@ -1,0 +1,74 @@
+// The words the contract is written in. The only file that names the schema kit; everyone else asks here.
+import Type, { type Static, type TObject, type TOptional, type TProperties, type TSchema } from 'typebox'
+import type { FaultCode } from './faults.ts'
+import type { EndpointId, Route } from './routes.ts'
+
+export type { Static, TObject, TProperties, TSchema }
+export { Type }
+
+/** An input that the server fills in when the caller leaves it out. */
+export type Defaulted<S extends TSchema> = S & { default: unknown }
+
+export const withDefault = <S extends TSchema>(schema: S, value: Static<S>): Defaulted<S> => ({
+  ...schema,
+  default: value,
+})
+
+export const Text = Type.String()
+export const Flag = Type.Boolean()
+export const Num = Type.Number()
+export const Whole = Type.Integer()
+export const Count = Type.Integer({ minimum: 0 })
+export const DateTime = Type.String({ format: 'date-time' })
+/** An integer of any size: a number where that is exact, a bigint beyond 2^53. */
+export const BigWhole = Type.Unsafe<number | bigint>({ type: 'integer' })
+export const Address = Type.String({ pattern: '^0x[0-9a-fA-F]{40}$' })
+export const Hash = Type.String({ pattern: '^0x[0-9a-fA-F]{64}$' })
+
+export const oneOf = <const V extends string>(values: readonly V[], options: object = {}) =>
+  Type.Unsafe<V>({ type: 'string', enum: values, ...options })
+
+/** Null beside the schema's own type; only for schemas with a single JSON type. */
+export const nullable = <S extends TSchema>(schema: S) =>
+  Type.Unsafe<Static<S> | null>({ ...schema, type: [(schema as unknown as { type: string }).type, 'null'] })
+
+/** A parameter that may repeat, `a=1&a=2` or `a=1,2`. */
+export const many = <S extends TSchema>(schema: S, options: { minItems?: number; maxItems?: number } = {}) =>
+  Type.Array(schema, options)
+
+/** The same optional schema under many names; the specification lists the big records this way. */
+export const each = <S extends TSchema, const K extends string>(schema: S, names: readonly K[]) =>
+  Object.fromEntries(names.map((name) => [name, Type.Optional(schema)])) as unknown as Record<K, TOptional<S>>
+
+/** The same required schema under many names. */
+export const every = <S extends TSchema, const K extends string>(schema: S, names: readonly K[]) =>
+  Object.fromEntries(names.map((name) => [name, schema])) as unknown as Record<K, S>
+
+export interface Endpoint<I extends TObject = TObject, R extends TSchema = TSchema> extends Route {
+  readonly id: EndpointId
+  /** One line for help texts and documents. */
+  readonly summary: string
+  /** What a reader should know beyond the summary. */
+  readonly notes: string
+  /** Path, query, header and body inputs by name, in one object. */
+  readonly input: I
+  readonly reply: R
+  /** Faults beyond those that every endpoint of its group can raise. */
+  readonly faults: readonly FaultCode[]
+  readonly example: { readonly input: Partial<Static<I>>; readonly reply: Static<R> }
+}
+
+export const endpoint = <I extends TProperties, R extends TSchema>(
+  described: Omit<Endpoint<TObject<I>, R>, 'input'> & { input: TObject<I> },
+): Endpoint<TObject<I>, R> => described
+
+export type Reply<E extends Endpoint> = Static<E['reply']>
+/** What the server's answer receives: defaults are filled in. */
+export type Parsed<E extends Endpoint> = Static<E['input']>
+
+type DefaultedNames<P> = { [K in keyof P]: P[K] extends { default: unknown } ? K : never }[keyof P]
+/** What a caller passes: inputs with a default may be left out. */
+export type Input<E extends Endpoint> =
+  E['input'] extends TObject<infer P>
+    ? Omit<Parsed<E>, DefaultedNames<P>> & Partial<Pick<Parsed<E>, DefaultedNames<P> & keyof Parsed<E>>>
+    : never

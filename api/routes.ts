@@ -1,0 +1,120 @@
+// Where each endpoint lives on the wire, as plain data: the client runs on this file alone, without the schema kit.
+// An input's place follows from its name: in the path template → path, in `headers` → header, otherwise the query
+// of a GET and the body of a POST.
+
+export const groups = ['explorer', 'fx', 'validators', 'markets'] as const
+export type Group = (typeof groups)[number]
+
+/** Plans, lowest first; a plan may do whatever a lower one may. */
+export const plans = ['free', 'lite', 'standard', 'advanced', 'professional', 'enterprise'] as const
+export type Plan = (typeof plans)[number]
+
+export interface Route {
+  /** Section of the specification. */
+  readonly spec: string
+  readonly group: Group
+  readonly method: 'GET' | 'POST'
+  /** `{name}` marks a path parameter. */
+  readonly path: string
+  /** How the caller shows its key: query parameter `apikey`, header `authorization: Bearer …`, or not at all. */
+  readonly auth: 'apikey' | 'bearer' | 'open'
+  /** Lowest plan that may call. */
+  readonly plan: Plan
+  /** Query values that choose this endpoint among those that share its path. */
+  readonly select?: { readonly module: string; readonly action: string }
+  /** Input name → request header. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** Calls per second that hold whatever the plan (spec section 8). */
+  readonly perSecond?: number
+  /** Longest request line, when not the house's usual one. */
+  readonly urlBytesMax?: number
+}
+
+const network = { network: 'x-validator-network' } as const
+
+export const routes = {
+  'explorer.labelListV2': {
+    spec: '4.1',
+    group: 'explorer',
+    method: 'GET',
+    path: '/v2/api',
+    auth: 'apikey',
+    plan: 'enterprise',
+    select: { module: 'nametag', action: 'getlabelmasterlist' },
+  },
+  'explorer.labelListV1': {
+    spec: '4.2',
+    group: 'explorer',
+    method: 'GET',
+    path: '/v1/api.ashx',
+    auth: 'apikey',
+    plan: 'enterprise',
+    select: { module: 'nametag', action: 'getlabelmasterlist' },
+  },
+  'explorer.fundedBy': {
+    spec: '4.3',
+    group: 'explorer',
+    method: 'GET',
+    path: '/v2/api',
+    auth: 'apikey',
+    plan: 'standard',
+    select: { module: 'account', action: 'fundedby' },
+    perSecond: 2,
+  },
+  'fx.createQuote': {
+    spec: '4.4',
+    group: 'fx',
+    method: 'POST',
+    path: '/v1/exchange/fx/quotes',
+    auth: 'bearer',
+    plan: 'free',
+    headers: { idempotencyKey: 'idempotency-key' },
+  },
+  'validators.aggregateEffectiveness': {
+    spec: '4.5',
+    group: 'validators',
+    method: 'GET',
+    path: '/v0/eth/validators/effectiveness',
+    auth: 'bearer',
+    plan: 'free',
+    headers: network,
+    urlBytesMax: 1_048_576,
+  },
+  'validators.effectiveness': {
+    spec: '4.6',
+    group: 'validators',
+    method: 'GET',
+    path: '/v1/eth/validators/{validator_index_or_pubkey}/effectiveness',
+    auth: 'bearer',
+    plan: 'free',
+    headers: network,
+  },
+  'validators.metadata': {
+    spec: '4.7',
+    group: 'validators',
+    method: 'GET',
+    path: '/v0/eth/validators/{validator_index_or_pubkey}',
+    auth: 'bearer',
+    plan: 'free',
+    headers: network,
+  },
+  'markets.bySlug': {
+    spec: '4.8',
+    group: 'markets',
+    method: 'GET',
+    path: '/markets/slug/{slug}',
+    auth: 'open',
+    plan: 'free',
+  },
+} as const satisfies Record<string, Route>
+
+export type EndpointId = keyof typeof routes
+
+export type Place = 'path' | 'query' | 'header' | 'body'
+
+/** Where an input of this name travels. */
+export function placeOf(route: Route, name: string): Place {
+  if (route.path.includes(`{${name}}`)) return 'path'
+  if (route.headers && name in route.headers) return 'header'
+  return route.method === 'POST' ? 'body' : 'query'
+}

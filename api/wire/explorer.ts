@@ -1,0 +1,106 @@
+// Group A as the specification spells it: envelope, labels, first funding. Nothing here knows how it is answered.
+import { Address, Count, endpoint, Hash, oneOf, type Static, Text, Type, Whole, withDefault } from '../kit.ts'
+import { routes } from '../routes.ts'
+
+export const LabelRecord = Type.Object({
+  labelname: Text,
+  labelslug: Text,
+  shortdescription: Text,
+  notes: Text,
+  lastupdatedtimestamp: Whole,
+})
+export type LabelRecord = Static<typeof LabelRecord>
+
+export const FundingRecord = Type.Object({
+  block: Count,
+  timeStamp: Type.String({ pattern: '^\\d+$', description: 'Unix seconds as a decimal string.' }),
+  fundingAddress: Address,
+  fundingTxn: Hash,
+  value: Type.String({ pattern: '^\\d+$', description: 'Wei, as a decimal string (decision 0012).' }),
+})
+export type FundingRecord = Static<typeof FundingRecord>
+
+const envelope = <R extends typeof LabelList | typeof LabelListOrLink | typeof FundingRecord>(result: R) =>
+  Type.Object({ status: Text, message: Text, result })
+
+const LabelList = Type.Array(LabelRecord)
+const Link = Type.String({ format: 'uri', description: 'Signed download link, good for 300 seconds.' })
+const LabelListOrLink = Type.Union([Link, LabelList])
+
+/** Any failure of group A: HTTP 200, the words in `result`; "nothing found" has an empty array there. */
+export const ExplorerFailure = Type.Object({
+  status: Type.Unsafe<'0'>({ type: 'string', enum: ['0'] }),
+  message: Text,
+  result: Type.Union([Text, Type.Array(Type.Unknown())]),
+})
+export type ExplorerFailure = Static<typeof ExplorerFailure>
+
+const chainid = withDefault(Type.String({ description: 'Chain identifier; Ethereum is 1, Polygon is 137.' }), '1')
+
+const label: LabelRecord = {
+  labelname: 'Harbour Exchange',
+  labelslug: 'harbour-exchange',
+  shortdescription: 'Centralised exchange, deposit and hot wallets.',
+  notes: '',
+  lastupdatedtimestamp: 1790000000,
+}
+
+export const labelListV2 = endpoint({
+  ...routes['explorer.labelListV2'],
+  id: 'explorer.labelListV2',
+  summary: 'Label master list of one chain, as an array or a signed download link.',
+  notes:
+    'The array, unless the list is longer than `labels.inlineMax` or `format` is given: then a link that is good for 300 seconds.',
+  input: Type.Object({
+    chainid,
+    format: Type.Optional(oneOf(['csv', 'json'], { description: 'Ask for a download link of this form.' })),
+  }),
+  reply: envelope(LabelListOrLink),
+  faults: ['explorer.chain_unsupported', 'explorer.chain_unavailable', 'explorer.module', 'explorer.action'],
+  example: { input: { chainid: '1' }, reply: { status: '1', message: 'OK', result: [label] } },
+})
+
+export const labelListV1 = endpoint({
+  ...routes['explorer.labelListV1'],
+  id: 'explorer.labelListV1',
+  summary: 'Label master list of chain 1, always as an array.',
+  notes: 'The first version of the list: no chain parameter, never a link.',
+  input: Type.Object({}),
+  reply: envelope(LabelList),
+  faults: ['explorer.chain_unavailable', 'explorer.module', 'explorer.action'],
+  example: { input: {}, reply: { status: '1', message: 'OK', result: [label] } },
+})
+
+export const fundedBy = endpoint({
+  ...routes['explorer.fundedBy'],
+  id: 'explorer.fundedBy',
+  summary: "The first incoming transfer of the chain's own coin to an address.",
+  notes:
+    'Earliest by block, transaction index and position; internal transfers count, genesis, withdrawals and rewards do not. Two calls per second, whatever the plan.',
+  input: Type.Object({
+    chainid,
+    address: Type.String({ description: 'The address that was funded; 0x and 40 hexadecimal digits.' }),
+  }),
+  reply: envelope(FundingRecord),
+  faults: [
+    'explorer.chain_unsupported',
+    'explorer.chain_unavailable',
+    'explorer.not_covered',
+    'explorer.module',
+    'explorer.action',
+  ],
+  example: {
+    input: { chainid: '1', address: '0x4675c7e5baafbffbca748158becba61ef3b0a263' },
+    reply: {
+      status: '1',
+      message: 'OK',
+      result: {
+        block: 21_400_000,
+        timeStamp: '1734000000',
+        fundingAddress: '0x28c6c06298d514db089934071355e5743bf21d60',
+        fundingTxn: '0x3f2a9b1c4d5e6f708192a3b4c5d6e7f8091a2b3c4d5e6f708192a3b4c5d6e7f8',
+        value: '1500000000000000000',
+      },
+    },
+  },
+})

@@ -1,0 +1,199 @@
+// Group B as the specification spells it: a quote, and the typed data a taker signs.
+import {
+  Address,
+  BigWhole,
+  DateTime,
+  endpoint,
+  Num,
+  oneOf,
+  type Static,
+  Text,
+  Type,
+  Whole,
+  withDefault,
+} from '../kit.ts'
+import { routes } from '../routes.ts'
+
+/** Fees and collateral: a non-negative decimal with up to six fractional digits (spec 2.2). */
+const Decimal6 = Type.String({ pattern: '^\\d+(?:\\.\\d{1,6})?$' })
+
+export const Amount = Type.Object({ currency: Text, amount: Text })
+export type Amount = Static<typeof Amount>
+
+export const AmountAsked = Type.Object({
+  currency: Type.String({ minLength: 1, maxLength: 32 }),
+  amount: Type.Optional(
+    Type.String({
+      pattern: '^\\d+(\\.\\d{1,6})?$',
+      maxLength: 64,
+      description: 'Exactly one of the two amounts is given (decision 0020).',
+    }),
+  ),
+})
+
+const TypedField = Type.Object({ name: Text, type: Text })
+
+export const TypedData = Type.Object({
+  domain: Type.Object({ name: Text, chainId: Whole, verifyingContract: Address }),
+  types: Type.Object({
+    EIP712Domain: Type.Array(TypedField),
+    Consideration: Type.Array(TypedField),
+    TakerDetails: Type.Array(TypedField),
+    MakerDetails: Type.Array(TypedField),
+    TokenPermissions: Type.Array(TypedField),
+    PermitWitnessTransferFrom: Type.Array(TypedField),
+  }),
+  primaryType: Text,
+  message: Type.Object({
+    permitted: Type.Object({ token: Address, amount: BigWhole }),
+    spender: Address,
+    nonce: BigWhole,
+    deadline: Whole,
+    witness: Type.Object({
+      consideration: Type.Object({
+        quoteId: Text,
+        base: Text,
+        quote: Text,
+        baseAmount: Text,
+        quoteAmount: Text,
+        maturity: Whole,
+      }),
+      fee: BigWhole,
+      recipient: Address,
+    }),
+  }),
+})
+export type TypedData = Static<typeof TypedData>
+
+export const Quote = Type.Object({
+  id: Type.String({ format: 'uuid' }),
+  rate: Num,
+  to: Amount,
+  from: Amount,
+  createdAt: DateTime,
+  expiresAt: DateTime,
+  fee: Decimal6,
+  collateral: Type.Optional(Decimal6),
+  typedData: Type.Optional(TypedData),
+})
+export type Quote = Static<typeof Quote>
+
+export const FxFailure = Type.Object({
+  code: Whole,
+  message: Text,
+  errors: Type.Optional(
+    Type.Array(
+      Type.Object({ error: Text, message: Text, location: Text, invalidValue: Type.Optional(Type.Unknown()) }),
+    ),
+  ),
+})
+export type FxFailure = Static<typeof FxFailure>
+
+const consideration = [
+  { name: 'quoteId', type: 'bytes32' },
+  { name: 'base', type: 'address' },
+  { name: 'quote', type: 'address' },
+  { name: 'baseAmount', type: 'uint256' },
+  { name: 'quoteAmount', type: 'uint256' },
+  { name: 'maturity', type: 'uint256' },
+]
+
+export const createQuote = endpoint({
+  ...routes['fx.createQuote'],
+  id: 'fx.createQuote',
+  summary: 'Create an indicative or executable exchange quote.',
+  notes:
+    'A tradable quote carries the typed data to sign and needs `recipientAddress`; a reference quote carries none. Stored durably before it is answered.',
+  input: Type.Object({
+    from: AmountAsked,
+    to: AmountAsked,
+    tenor: oneOf(['instant', 'hourly', 'daily']),
+    type: withDefault(oneOf(['reference', 'tradable']), 'tradable'),
+    recipientAddress: Type.Optional(Address),
+    idempotencyKey: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 255,
+        description: 'The same key and body replay the first reply for 24 hours.',
+      }),
+    ),
+  }),
+  reply: Quote,
+  faults: [
+    'body.too_large',
+    'body.type',
+    'body.unreadable',
+    'fx.amount_range',
+    'fx.pair_unknown',
+    'fx.rate_stale',
+    'fx.idempotency',
+  ],
+  example: {
+    input: {
+      from: { currency: 'USDC', amount: '1000.00' },
+      to: { currency: 'EURC' },
+      tenor: 'instant',
+      type: 'tradable',
+      recipientAddress: '0x1111111111111111111111111111111111111111',
+    },
+    reply: {
+      id: '6f1c0a52-7f6e-4c1a-9b0e-0d8f2f3a4b5c',
+      rate: 0.921934,
+      to: { currency: 'EURC', amount: '921.934000' },
+      from: { currency: 'USDC', amount: '1000.00' },
+      createdAt: '2026-11-15T10:00:00.000Z',
+      expiresAt: '2026-11-15T10:00:30.000Z',
+      fee: '0.184387',
+      typedData: {
+        domain: { name: 'Permit2', chainId: 1, verifyingContract: '0x000000000022D473030F116dDEE9F6B43aC78BA3' },
+        types: {
+          EIP712Domain: [
+            { name: 'name', type: 'string' },
+            { name: 'chainId', type: 'uint256' },
+            { name: 'verifyingContract', type: 'address' },
+          ],
+          Consideration: consideration,
+          TakerDetails: [
+            { name: 'consideration', type: 'Consideration' },
+            { name: 'recipient', type: 'address' },
+            { name: 'fee', type: 'uint256' },
+          ],
+          MakerDetails: [
+            { name: 'consideration', type: 'Consideration' },
+            { name: 'fee', type: 'uint256' },
+          ],
+          TokenPermissions: [
+            { name: 'token', type: 'address' },
+            { name: 'amount', type: 'uint256' },
+          ],
+          PermitWitnessTransferFrom: [
+            { name: 'permitted', type: 'TokenPermissions' },
+            { name: 'spender', type: 'address' },
+            { name: 'nonce', type: 'uint256' },
+            { name: 'deadline', type: 'uint256' },
+            { name: 'witness', type: 'TakerDetails' },
+          ],
+        },
+        primaryType: 'PermitWitnessTransferFrom',
+        message: {
+          permitted: { token: '0x2222222222222222222222222222222222222222', amount: 1_000_000_000 },
+          spender: '0x3333333333333333333333333333333333333333',
+          nonce: 4503599627370497,
+          deadline: 1794738600,
+          witness: {
+            consideration: {
+              quoteId: '0x000000000000000000000000000000006f1c0a527f6e4c1a9b0e0d8f2f3a4b5c',
+              base: '0x4444444444444444444444444444444444444444',
+              quote: '0x2222222222222222222222222222222222222222',
+              baseAmount: '921934000',
+              quoteAmount: '1000000000',
+              maturity: 1794738600,
+            },
+            fee: 184387,
+            recipient: '0x1111111111111111111111111111111111111111',
+          },
+        },
+      },
+    },
+  },
+})

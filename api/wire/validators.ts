@@ -1,0 +1,311 @@
+// Group C as the specification spells it: effectiveness, aggregated and per validator, and metadata.
+import {
+  BigWhole,
+  Count,
+  DateTime,
+  each,
+  endpoint,
+  every,
+  many,
+  Num,
+  nullable,
+  oneOf,
+  type Static,
+  Text,
+  Type,
+  Whole,
+  withDefault,
+} from '../kit.ts'
+import { routes } from '../routes.ts'
+
+export const networks = ['mainnet', 'hoodi', 'holesky'] as const
+export type Network = (typeof networks)[number]
+
+/** Decision 0030: the specification shows no maxima. */
+export const pageSizeMax = 1000
+export const namedMax = 10_000
+
+const ValidatorIndex = Type.Integer({ minimum: 0, maximum: 2 ** 40 - 1 })
+const Pubkey = Type.String({ pattern: '^(0x)?[0-9a-fA-F]{96}$' })
+const IndexOrPubkey = Type.String({
+  pattern: '^(\\d{1,12}|(0x)?[0-9a-fA-F]{96})$',
+  description: 'Validator index, or public key with or without 0x.',
+})
+const network = withDefault(oneOf(networks, { description: 'The chain the question is about.' }), 'mainnet')
+/** A day or hour number, or a date/time; which one is right depends on `filterType`. */
+const Moment = Type.String({
+  minLength: 1,
+  maxLength: 40,
+  description: 'Day number, hour number or ISO 8601 time, by `filterType`.',
+})
+
+export const ratios = [
+  'attesterEffectiveness',
+  'avgCorrectness',
+  'avgInclusionDelay',
+  'uptime',
+  'validatorEffectiveness',
+] as const
+
+export const counts = [
+  'day',
+  'startDay',
+  'endDay',
+  'startEpoch',
+  'endEpoch',
+  'earnings',
+  'estimatedPenalties',
+  'estimatedRewards',
+  'executionProposedEmptyCount',
+  'proposedCount',
+  'proposerDutiesCount',
+  'slashesCollected',
+  'slashesReceived',
+  'syncSignatureCount',
+  'totalAttestationAssignments',
+  'totalAttestations',
+  'totalUniqueAttestations',
+] as const
+
+export const sums = [
+  'sumAllRewards',
+  'sumAttestationRewards',
+  'sumBaselineMev',
+  'sumConsensusBlockRewards',
+  'sumCorrectHead',
+  'sumCorrectSource',
+  'sumCorrectTarget',
+  'sumExternallySourcedExecutionRewards',
+  'sumInclusionDelay',
+  'sumLateSourcePenalties',
+  'sumLateSourceVotes',
+  'sumLateTargetPenalties',
+  'sumLateTargetVotes',
+  'sumMissedAttestationPenalties',
+  'sumMissedAttestationRewards',
+  'sumMissedAttestations',
+  'sumMissedConsensusBlockRewards',
+  'sumMissedExecutionRewards',
+  'sumMissedSyncCommitteeRewards',
+  'sumPriorityFees',
+  'sumSyncCommitteePenalties',
+  'sumWrongHeadPenalties',
+  'sumWrongHeadVotes',
+  'sumWrongTargetPenalties',
+  'sumWrongTargetVotes',
+] as const
+
+export const aggregateFields = [...ratios, ...counts, ...sums] as const
+export type AggregateField = (typeof aggregateFields)[number]
+
+export const AggregateRecord = Type.Object({
+  /** Decision 0031: which validator a record of `groupBy=validator` is about. */
+  validatorIndex: Type.Optional(Count),
+  ...each(nullable(Num), ratios),
+  ...each(nullable(BigWhole), [...counts, ...sums]),
+})
+export type AggregateRecord = Static<typeof AggregateRecord>
+
+export const Page = Type.Object({ filterType: Text, granularity: Text, size: Count })
+
+export const AggregatePage = Type.Object({
+  data: Type.Array(AggregateRecord),
+  next: nullable(Text),
+  page: Page,
+  total: Count,
+})
+
+export const effectivenessIntegers = [
+  'validatorIndex',
+  'hour',
+  'day',
+  'startDay',
+  'endDay',
+  'startEpoch',
+  'endEpoch',
+  'startSlot',
+  'endSlot',
+] as const
+export const effectivenessNumbers = [
+  'avgCorrectness',
+  'avgInclusionDelay',
+  'sumInclusionDelay',
+  'uptime',
+  'attesterEffectiveness',
+  'proposerEffectiveness',
+  'validatorEffectiveness',
+] as const
+
+/** Fields that do not fit the granularity are null (decision 0032). */
+export const EffectivenessRecord = Type.Object({
+  ...every(nullable(Whole), effectivenessIntegers),
+  ...every(nullable(Text), ['startDate', 'endDate', 'date']),
+  ...every(nullable(DateTime), ['startTimestamp', 'endTimestamp']),
+  ...every(nullable(Num), effectivenessNumbers),
+})
+export type EffectivenessRecord = Static<typeof EffectivenessRecord>
+
+export const EffectivenessPage = Type.Object({
+  previous: nullable(Text),
+  next: nullable(Text),
+  pages: Count,
+  results: Type.Array(EffectivenessRecord),
+})
+
+export const ValidatorMetadata = Type.Object({
+  validatorIndex: Count,
+  validatorPubkey: Text,
+  pool: nullable(Text),
+  dvtNetwork: nullable(Text),
+  nodeOperators: nullable(Type.Array(Text)),
+  depositAddresses: nullable(Type.Array(Text)),
+  dvtOperators: nullable(Type.Array(Text)),
+  activationEpoch: nullable(Whole),
+  activationEligibilityEpoch: nullable(Whole),
+  exitEpoch: nullable(Whole),
+  withdrawableEpoch: nullable(Whole),
+  withdrawalAddress: nullable(Text),
+  subpool: nullable(Text),
+})
+export type ValidatorMetadata = Static<typeof ValidatorMetadata>
+
+/** One text, or one entry per parameter problem. */
+export const ValidatorsFailure = Type.Object({
+  detail: Type.Union([Text, Type.Array(Type.Object({ loc: Type.Array(Text), msg: Text, type: Text }))]),
+})
+export type ValidatorsFailure = Static<typeof ValidatorsFailure>
+
+export const aggregateEffectiveness = endpoint({
+  ...routes['validators.aggregateEffectiveness'],
+  id: 'validators.aggregateEffectiveness',
+  summary: 'Effectiveness over many validators or windows of time, newest window first.',
+  notes:
+    'Exactly one of `pubkeys` and `indices`, 1 to 10 000 of them. `from` is where the page starts, going back in time, and `to` where it ends. Amounts are in gwei.',
+  input: Type.Object({
+    network,
+    pubkeys: Type.Optional(many(Pubkey, { minItems: 1, maxItems: namedMax })),
+    indices: Type.Optional(many(ValidatorIndex, { minItems: 1, maxItems: namedMax })),
+    from: Type.Optional(Moment),
+    to: Type.Optional(Moment),
+    filterType: withDefault(oneOf(['hour', 'day', 'datetime']), 'day'),
+    size: withDefault(Type.Integer({ minimum: 0, maximum: pageSizeMax }), 10),
+    granularity: Type.Optional(oneOf(['day', 'week', 'month', 'quarter', 'year', 'all'])),
+    groupBy: withDefault(oneOf(['timeWindow', 'validator']), 'validator'),
+    include: Type.Optional(many(oneOf(aggregateFields))),
+    after: Type.Optional({
+      ...ValidatorIndex,
+      description:
+        'Set by `next` when a page ends inside a window: the last validator index already given (decision 0031).',
+    }),
+  }),
+  reply: AggregatePage,
+  faults: [],
+  example: {
+    input: { indices: [12, 34], size: 1, groupBy: 'timeWindow' },
+    reply: {
+      data: [
+        {
+          day: 2174,
+          startDay: 2174,
+          endDay: 2174,
+          startEpoch: 489150,
+          endEpoch: 489374,
+          attesterEffectiveness: 98.712,
+          validatorEffectiveness: 98.712,
+          avgCorrectness: 0.9941,
+          avgInclusionDelay: 1.0044,
+          uptime: 0.9978,
+          earnings: 5012345,
+          estimatedPenalties: -10412,
+        },
+      ],
+      next: '/v0/eth/validators/effectiveness?indices=12%2C34&filterType=day&size=1&groupBy=timeWindow&from=2173',
+      page: { filterType: 'day', granularity: 'day', size: 1 },
+      total: 60,
+    },
+  },
+})
+
+export const effectiveness = endpoint({
+  ...routes['validators.effectiveness'],
+  id: 'validators.effectiveness',
+  summary: 'Effectiveness of one validator over time.',
+  notes: 'Ascending by day unless asked otherwise. `utc=true` counts UTC days, otherwise chain days of 225 epochs.',
+  input: Type.Object({
+    network,
+    validator_index_or_pubkey: IndexOrPubkey,
+    limit: withDefault(Type.Integer({ minimum: 1, maximum: pageSizeMax }), 10),
+    offset: withDefault(Type.Integer({ minimum: 0, maximum: 2 ** 31 }), 0),
+    fromDate: Type.Optional(Type.String({ format: 'date' })),
+    toDate: Type.Optional(Type.String({ format: 'date' })),
+    fromDay: Type.Optional(Type.Integer({ minimum: 0, maximum: 2 ** 31 })),
+    toDay: Type.Optional(Type.Integer({ minimum: 0, maximum: 2 ** 31 })),
+    utc: withDefault(Type.Boolean(), false),
+    sortBy: Type.Optional(oneOf([...effectivenessIntegers, ...effectivenessNumbers])),
+    sortOrder: withDefault(oneOf(['asc', 'desc']), 'asc'),
+    granularity: withDefault(oneOf(['hour', 'day', 'week', 'month', 'quarter', 'year', 'all']), 'day'),
+  }),
+  reply: EffectivenessPage,
+  faults: ['record.unknown'],
+  example: {
+    input: { validator_index_or_pubkey: '12', limit: 1 },
+    reply: {
+      previous: null,
+      next: 'http://127.0.0.1:8080/v1/eth/validators/12/effectiveness?limit=1&offset=1',
+      pages: 60,
+      results: [
+        {
+          validatorIndex: 12,
+          hour: null,
+          day: 2115,
+          startDay: 2115,
+          endDay: 2115,
+          startEpoch: 475875,
+          endEpoch: 476099,
+          startSlot: 15228000,
+          endSlot: 15235199,
+          startDate: '2026-09-15',
+          endDate: '2026-09-16',
+          date: '2026-09-15',
+          startTimestamp: '2026-09-15T12:00:23.000Z',
+          endTimestamp: '2026-09-16T12:00:23.000Z',
+          avgCorrectness: 0.9941,
+          avgInclusionDelay: 1.0044,
+          sumInclusionDelay: 226,
+          uptime: 1,
+          attesterEffectiveness: 98.97,
+          proposerEffectiveness: null,
+          validatorEffectiveness: 98.97,
+        },
+      ],
+    },
+  },
+})
+
+export const metadata = endpoint({
+  ...routes['validators.metadata'],
+  id: 'validators.metadata',
+  summary: 'The entity behind one validator: pool, operator, deposit and withdrawal data.',
+  notes: 'Unknown strings are null, unknown lists empty, far-future epochs null.',
+  input: Type.Object({ network, validator_index_or_pubkey: IndexOrPubkey }),
+  reply: ValidatorMetadata,
+  faults: ['record.unknown'],
+  example: {
+    input: { validator_index_or_pubkey: '12' },
+    reply: {
+      validatorIndex: 12,
+      validatorPubkey: `0x${'ab'.repeat(48)}`,
+      pool: 'Lighthouse Pool',
+      dvtNetwork: null,
+      nodeOperators: ['North Node'],
+      depositAddresses: ['0x1111111111111111111111111111111111111111'],
+      dvtOperators: [],
+      activationEpoch: 102400,
+      activationEligibilityEpoch: 102380,
+      exitEpoch: null,
+      withdrawableEpoch: null,
+      withdrawalAddress: '0x2222222222222222222222222222222222222222',
+      subpool: null,
+    },
+  },
+})

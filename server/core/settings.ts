@@ -1,0 +1,33 @@
+// Everything that can be configured, with its default. One schema: it validates, fills defaults, becomes the JSON
+// Schema for editors and the reference page in docs/configuration.md.
+import { type Static, Type } from '#api/kit.ts'
+import { explorerSettings } from './settings/explorer.ts'
+import { fxSettings } from './settings/fx.ts'
+import { marketsSettings } from './settings/markets.ts'
+import {
+  aliasesSettings,
+  groupsSettings,
+  keysSettings,
+  logSettings,
+  plansSettings,
+  serverSettings,
+} from './settings/server.ts'
+import { validatorsSettings } from './settings/validators.ts'
+
+export const SettingsSchema = Type.Object(
+  {
+    server: serverSettings,
+    log: logSettings,
+    groups: groupsSettings,
+    aliases: aliasesSettings,
+    plans: plansSettings,
+    keys: keysSettings,
+    explorer: explorerSettings,
+    fx: fxSettings,
+    validators: validatorsSettings,
+    markets: marketsSettings,
+  },
+  { additionalProperties: false, description: 'Configuration of Tetrad (tetrad.yaml).' },
+)
+
+export type Settings = Static<typeof SettingsSchema>

@@ -1,0 +1,95 @@
+// What a group hands to the pipeline: an endpoint of the contract, the shape of its group's failures, and the function
+// that answers it from the desk. Nothing here knows HTTP beyond headers.
+import type { Endpoint, Parsed, Reply } from '#api/kit.ts'
+import type { Plan } from '#api/routes.ts'
+import type { Fault } from '#core/fault.ts'
+import type { Settings } from '#core/settings.ts'
+import type { Clock } from '#io/clock.ts'
+import type { Log } from '#io/log.ts'
+import type { Random } from '#io/random.ts'
+import type { Facts } from '#store/facts.ts'
+import type { State } from '#store/state.ts'
+
+/** Who is calling, once admitted. */
+export interface Caller {
+  /** `anonymous` where the group is open and no key was shown. */
+  readonly keyId: string
+  readonly plan: Plan
+}
+
+/** Everything an answer may use. */
+export interface Desk {
+  readonly state: State
+  readonly facts: Facts
+  readonly settings: Settings
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Log
+}
+
+/** The parts of the request that are not inputs of the contract. */
+export interface Visit {
+  readonly caller: Caller
+  readonly requestId: string
+  /** Scheme and authority for absolute links: the configured public URL, or what the caller used. */
+  readonly origin: string
+  /** Path and query as received, after aliases, with the key removed. */
+  readonly url: string
+  /** Lower-case names. */
+  readonly headers: Readonly<Record<string, string | undefined>>
+}
+
+/** How sure an answer is; lives in headers, never in bodies (decision 0002). */
+export interface Confidence {
+  /** Block, epoch or time the answer rests on. */
+  readonly asOf?: string | number
+  readonly finality?: 'finalized' | 'head'
+  /** `complete`, or the ranges that are there. */
+  readonly coverage?: string
+}
+
+export type Outcome<T> =
+  | {
+      readonly is: 'body'
+      readonly body: T
+      readonly confidence?: Confidence
+      readonly headers?: Record<string, string>
+    }
+  /** A document that is kept ready as JSON bytes. */
+  | {
+      readonly is: 'bytes'
+      readonly bytes: Uint8Array
+      readonly confidence?: Confidence
+      readonly headers?: Record<string, string>
+    }
+  | { readonly is: 'unchanged'; readonly headers: Record<string, string> }
+  /** There is no such record: a value, not an exception. */
+  | { readonly is: 'nothing'; readonly confidence?: Confidence }
+
+export interface Rendered {
+  readonly status: number
+  readonly body: unknown
+}
+
+/** How a group words its failures. */
+export interface Shape {
+  fault(fault: Fault): Rendered
+  nothing(): Rendered
+}
+
+export type RawQuery = Readonly<Record<string, string | readonly string[] | undefined>>
+
+export interface Answer<E extends Endpoint = Endpoint> {
+  readonly endpoint: E
+  readonly shape: Shape
+  /** A check between plan and rate, where the group's order of checks asks for one (decision 0010). */
+  readonly gate?: (query: RawQuery, desk: Desk) => void
+  readonly reply: (input: Parsed<E>, desk: Desk, visit: Visit) => Promise<Outcome<Reply<E>>>
+}
+
+export const answer = <E extends Endpoint>(
+  endpoint: E,
+  shape: Shape,
+  reply: Answer<E>['reply'],
+  gate?: Answer<E>['gate'],
+): Answer<E> => ({ endpoint, shape, reply, ...(gate && { gate }) })

@@ -1,0 +1,12 @@
+// Every migration, in order. A landed migration is never edited; a change is a new number at the end.
+import type { FactsMigration } from './facts.ts'
+import { migration as keys } from './migrations/0001-keys.ts'
+import { migration as explorer } from './migrations/0002-explorer.ts'
+import { migration as fx } from './migrations/0003-fx.ts'
+import { migration as validators } from './migrations/0004-validators.ts'
+import { migration as markets } from './migrations/0005-markets.ts'
+import { migration as duties } from './migrations/facts-0001-duties.ts'
+import type { Migration } from './state.ts'
+
+export const stateMigrations: readonly Migration[] = [keys, explorer, fx, validators, markets]
+export const factsMigrations: readonly FactsMigration[] = [duties]

@@ -1,0 +1,46 @@
+// The port to transactional records: keys, usage, labels, fundings, quotes, rates, markets, validators, cursors.
+// SQL is written once, in the subset that SQLite (3.24 and later) and PostgreSQL share: `?` placeholders, `on conflict`,
+// `returning`, text, bigint and the column words below. Each group owns its tables and queries; an engine owns the files.
+//
+// 1. `write` is one transaction: all of it is durable when its promise resolves, or none of it happened.
+// 2. Writes run one after another; a read never sees a transaction that has not committed.
+// 3. `version` changes whenever any process commits anything, so a cache keyed on it is never older than the store.
+
+export type Value = string | number | bigint | Uint8Array | null
+export type Row = Record<string, Value>
+
+export interface StateReader {
+  /** The first row, if any. */
+  get<R = Row>(sql: string, ...values: Value[]): Promise<R | undefined>
+  all<R = Row>(sql: string, ...values: Value[]): Promise<R[]>
+}
+
+export interface StateWriter extends StateReader {
+  /** Runs one statement and tells how many rows it changed. */
+  run(sql: string, ...values: Value[]): Promise<number>
+}
+
+/** How the engines spell the few column words they disagree on; migrations are written with them. */
+export interface StateDialect {
+  readonly bytes: 'blob' | 'bytea'
+  /** Goes after the closing bracket of a table: SQLite's strict typing. */
+  readonly strict: 'strict' | ''
+  /** The same for a table whose primary key is its whole order. */
+  readonly clustered: 'strict, without rowid' | ''
+}
+
+export interface State extends StateReader {
+  readonly engine: 'sqlite' | 'postgres'
+  write<T>(work: (tx: StateWriter) => Promise<T>): Promise<T>
+  /** One row at a time, for results that may not fit in memory. */
+  each<R = Row>(sql: string, ...values: Value[]): AsyncIterable<R>
+  version(): number
+  close(): Promise<void>
+}
+
+export interface Migration {
+  readonly id: number
+  readonly name: string
+  /** Statements, in order. */
+  readonly up: (dialect: StateDialect) => readonly string[]
+}
