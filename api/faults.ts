@@ -39,6 +39,26 @@ export const faults = {
     retry: 'later',
     says: 'The blocks of this chain have not been read completely, so the absence of a record proves nothing.',
   },
+  'explorer.node_unavailable': {
+    status: 503,
+    retry: 'later',
+    says: 'No node of this chain gives a usable answer at the moment.',
+  },
+  'explorer.not_archive': {
+    status: 503,
+    retry: 'never',
+    says: 'The node of this chain keeps no old state; the operator must configure an archive node or index the chain.',
+  },
+  'explorer.no_traces': {
+    status: 503,
+    retry: 'never',
+    says: 'The node of this chain cannot show internal transfers; the operator must configure one that can trace.',
+  },
+  'explorer.probe_bounds': {
+    status: 503,
+    retry: 'never',
+    says: 'The first funding of this address cannot be found within the limits of a search.',
+  },
   'explorer.link': {
     status: 403,
     retry: 'changed',
@@ -51,6 +71,16 @@ export const faults = {
     status: 409,
     retry: 'changed',
     says: 'This idempotency key was used with another body; use a new key.',
+  },
+  'markets.history_gone': {
+    status: 410,
+    retry: 'never',
+    says: 'The history that is kept here does not go back that far.',
+  },
+  'markets.streams_full': {
+    status: 503,
+    retry: 'later',
+    says: 'No more callers can follow the changes at the moment.',
   },
   'record.unknown': { status: 404, retry: 'never', says: 'Not found.' },
   'store.unavailable': { status: 503, retry: 'later', says: 'The store cannot be reached or written at the moment.' },

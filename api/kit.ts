@@ -1,7 +1,7 @@
 // The words the contract is written in. The only file that names the schema kit; everyone else asks here.
 import Type, { type Static, type TObject, type TOptional, type TProperties, type TSchema } from 'typebox'
 import type { FaultCode } from './faults.ts'
-import type { EndpointId, Route } from './routes.ts'
+import type { AnyId, Route } from './routes.ts'
 
 export type { Static, TObject, TProperties, TSchema }
 export { Type }
@@ -33,8 +33,10 @@ export const nullable = <S extends TSchema>(schema: S) =>
   Type.Unsafe<Static<S> | null>({ ...schema, type: [(schema as unknown as { type: string }).type, 'null'] })
 
 /** A parameter that may repeat, `a=1&a=2` or `a=1,2`. */
-export const many = <S extends TSchema>(schema: S, options: { minItems?: number; maxItems?: number } = {}) =>
-  Type.Array(schema, options)
+export const many = <S extends TSchema>(
+  schema: S,
+  options: { minItems?: number; maxItems?: number; description?: string } = {},
+) => Type.Array(schema, options)
 
 /** The same optional schema under many names; the specification lists the big records this way. */
 export const each = <S extends TSchema, const K extends string>(schema: S, names: readonly K[]) =>
@@ -45,7 +47,7 @@ export const every = <S extends TSchema, const K extends string>(schema: S, name
   Object.fromEntries(names.map((name) => [name, schema])) as unknown as Record<K, S>
 
 export interface Endpoint<I extends TObject = TObject, R extends TSchema = TSchema> extends Route {
-  readonly id: EndpointId
+  readonly id: AnyId
   /** One line for help texts and documents. */
   readonly summary: string
   /** What a reader should know beyond the summary. */

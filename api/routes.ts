@@ -10,7 +10,7 @@ export const plans = ['free', 'lite', 'standard', 'advanced', 'professional', 'e
 export type Plan = (typeof plans)[number]
 
 export interface Route {
-  /** Section of the specification. */
+  /** Section of the specification; `beyond` for what it does not have. */
   readonly spec: string
   readonly group: Group
   readonly method: 'GET' | 'POST'
@@ -28,6 +28,8 @@ export interface Route {
   readonly perSecond?: number
   /** Longest request line, when not the house's usual one. */
   readonly urlBytesMax?: number
+  /** The answer is a stream of server-sent events, each holding one reply. */
+  readonly stream?: true
 }
 
 const network = { network: 'x-validator-network' } as const
@@ -109,6 +111,40 @@ export const routes = {
 } as const satisfies Record<string, Route>
 
 export type EndpointId = keyof typeof routes
+
+/** Endpoints beyond the specification: same words, same admission, same failures (decision 0049). */
+export const extensionRoutes = {
+  'markets.changesBySlug': {
+    spec: 'beyond',
+    group: 'markets',
+    method: 'GET',
+    path: '/markets/slug/{slug}/changes',
+    auth: 'open',
+    plan: 'free',
+  },
+  'markets.changes': {
+    spec: 'beyond',
+    group: 'markets',
+    method: 'GET',
+    path: '/markets/changes',
+    auth: 'open',
+    plan: 'free',
+  },
+  'markets.changeStream': {
+    spec: 'beyond',
+    group: 'markets',
+    method: 'GET',
+    path: '/markets/changes/stream',
+    auth: 'open',
+    plan: 'free',
+    headers: { lastEventId: 'last-event-id' },
+    stream: true,
+  },
+} as const satisfies Record<string, Route>
+
+export type ExtensionId = keyof typeof extensionRoutes
+export type AnyId = EndpointId | ExtensionId
+export const allRoutes: Readonly<Record<AnyId, Route>> = { ...routes, ...extensionRoutes }
 
 export type Place = 'path' | 'query' | 'header' | 'body'
 

@@ -50,13 +50,19 @@ export const labelListV2 = endpoint({
   id: 'explorer.labelListV2',
   summary: 'Label master list of one chain, as an array or a signed download link.',
   notes:
-    'The array, unless the list is longer than `labels.inlineMax` or `format` is given: then a link that is good for 300 seconds.',
+    'The array, unless the list is longer than `explorer.labels.inlineMax` or `format` is given: then a link that is good for 300 seconds.',
   input: Type.Object({
     chainid,
     format: Type.Optional(oneOf(['csv', 'json'], { description: 'Ask for a download link of this form.' })),
   }),
   reply: envelope(LabelListOrLink),
-  faults: ['explorer.chain_unsupported', 'explorer.chain_unavailable', 'explorer.module', 'explorer.action'],
+  faults: [
+    'explorer.chain_unsupported',
+    'explorer.chain_unavailable',
+    'explorer.module',
+    'explorer.action',
+    'record.unknown',
+  ],
   example: { input: { chainid: '1' }, reply: { status: '1', message: 'OK', result: [label] } },
 })
 
@@ -67,7 +73,7 @@ export const labelListV1 = endpoint({
   notes: 'The first version of the list: no chain parameter, never a link.',
   input: Type.Object({}),
   reply: envelope(LabelList),
-  faults: ['explorer.chain_unavailable', 'explorer.module', 'explorer.action'],
+  faults: ['explorer.chain_unavailable', 'explorer.module', 'explorer.action', 'record.unknown'],
   example: { input: {}, reply: { status: '1', message: 'OK', result: [label] } },
 })
 
@@ -86,8 +92,13 @@ export const fundedBy = endpoint({
     'explorer.chain_unsupported',
     'explorer.chain_unavailable',
     'explorer.not_covered',
+    'explorer.node_unavailable',
+    'explorer.not_archive',
+    'explorer.no_traces',
+    'explorer.probe_bounds',
     'explorer.module',
     'explorer.action',
+    'record.unknown',
   ],
   example: {
     input: { chainid: '1', address: '0x4675c7e5baafbffbca748158becba61ef3b0a263' },

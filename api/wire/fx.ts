@@ -21,7 +21,7 @@ export const Amount = Type.Object({ currency: Text, amount: Text })
 export type Amount = Static<typeof Amount>
 
 export const AmountAsked = Type.Object({
-  currency: Type.String({ minLength: 1, maxLength: 32 }),
+  currency: Type.String({ minLength: 1, maxLength: 32, description: 'Currency code; the configuration lists them.' }),
   amount: Type.Optional(
     Type.String({
       pattern: '^\\d+(\\.\\d{1,6})?$',
@@ -105,11 +105,17 @@ export const createQuote = endpoint({
   notes:
     'A tradable quote carries the typed data to sign and needs `recipientAddress`; a reference quote carries none. Stored durably before it is answered.',
   input: Type.Object({
-    from: AmountAsked,
-    to: AmountAsked,
-    tenor: oneOf(['instant', 'hourly', 'daily']),
-    type: withDefault(oneOf(['reference', 'tradable']), 'tradable'),
-    recipientAddress: Type.Optional(Address),
+    from: { ...AmountAsked, description: 'What the taker gives.' },
+    to: { ...AmountAsked, description: 'What the taker gets.' },
+    tenor: oneOf(['instant', 'hourly', 'daily'], { description: 'Settlement schedule.' }),
+    type: withDefault(
+      oneOf(['reference', 'tradable'], { description: 'Indicative, or executable with typed data to sign.' }),
+      'tradable',
+    ),
+    recipientAddress: Type.Optional({
+      ...Address,
+      description: "Receives the taker's proceeds; required when `type` is `tradable`.",
+    }),
     idempotencyKey: Type.Optional(
       Type.String({
         minLength: 1,

@@ -393,9 +393,15 @@ export const bySlug = endpoint({
   input: Type.Object({
     slug: Type.String({ pattern: '^[A-Za-z0-9._~-]{1,256}$', description: 'Exact and case-sensitive.' }),
     include_tag: withDefault(Type.Boolean({ description: 'Leave the tags out with `false`.' }), true),
+    asOf: Type.Optional(
+      Type.String({
+        format: 'date-time',
+        description: 'Answers the market as it was known at this time (ISO 8601, UTC unless it says otherwise).',
+      }),
+    ),
   }),
   reply: Market,
-  faults: ['record.unknown'],
+  faults: ['record.unknown', 'markets.history_gone'],
   example: {
     input: { slug: 'will-the-harbour-bridge-open-in-2026' },
     reply: {

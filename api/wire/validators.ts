@@ -33,11 +33,12 @@ const IndexOrPubkey = Type.String({
 })
 const network = withDefault(oneOf(networks, { description: 'The chain the question is about.' }), 'mainnet')
 /** A day or hour number, or a date/time; which one is right depends on `filterType`. */
-const Moment = Type.String({
-  minLength: 1,
-  maxLength: 40,
-  description: 'Day number, hour number or ISO 8601 time, by `filterType`.',
-})
+const moment = (what: string) =>
+  Type.String({
+    minLength: 1,
+    maxLength: 40,
+    description: `${what}: day number, hour number or ISO 8601 time, by \`filterType\`.`,
+  })
 
 export const ratios = [
   'attesterEffectiveness',
@@ -183,15 +184,27 @@ export const aggregateEffectiveness = endpoint({
     'Exactly one of `pubkeys` and `indices`, 1 to 10 000 of them. `from` is where the page starts, going back in time, and `to` where it ends. Amounts are in gwei.',
   input: Type.Object({
     network,
-    pubkeys: Type.Optional(many(Pubkey, { minItems: 1, maxItems: namedMax })),
-    indices: Type.Optional(many(ValidatorIndex, { minItems: 1, maxItems: namedMax })),
-    from: Type.Optional(Moment),
-    to: Type.Optional(Moment),
-    filterType: withDefault(oneOf(['hour', 'day', 'datetime']), 'day'),
-    size: withDefault(Type.Integer({ minimum: 0, maximum: pageSizeMax }), 10),
-    granularity: Type.Optional(oneOf(['day', 'week', 'month', 'quarter', 'year', 'all'])),
-    groupBy: withDefault(oneOf(['timeWindow', 'validator']), 'validator'),
-    include: Type.Optional(many(oneOf(aggregateFields))),
+    pubkeys: Type.Optional(many(Pubkey, { minItems: 1, maxItems: namedMax, description: 'Validators by public key.' })),
+    indices: Type.Optional(
+      many(ValidatorIndex, { minItems: 1, maxItems: namedMax, description: 'Validators by index.' }),
+    ),
+    from: Type.Optional(moment('Where the page starts')),
+    to: Type.Optional(moment('Where the page ends, going back in time')),
+    filterType: withDefault(oneOf(['hour', 'day', 'datetime'], { description: 'What `from` and `to` are.' }), 'day'),
+    size: withDefault(
+      Type.Integer({ minimum: 0, maximum: pageSizeMax, description: 'Records per page; 0 gives only the total.' }),
+      10,
+    ),
+    granularity: Type.Optional(
+      oneOf(['day', 'week', 'month', 'quarter', 'year', 'all'], { description: 'Window; left out, a day.' }),
+    ),
+    groupBy: withDefault(
+      oneOf(['timeWindow', 'validator'], {
+        description: 'One record per window over all validators, or one per validator and window.',
+      }),
+      'validator',
+    ),
+    include: Type.Optional(many(oneOf(aggregateFields), { description: 'Fields to keep in each record.' })),
     after: Type.Optional({
       ...ValidatorIndex,
       description:
@@ -234,16 +247,23 @@ export const effectiveness = endpoint({
   input: Type.Object({
     network,
     validator_index_or_pubkey: IndexOrPubkey,
-    limit: withDefault(Type.Integer({ minimum: 1, maximum: pageSizeMax }), 10),
-    offset: withDefault(Type.Integer({ minimum: 0, maximum: 2 ** 31 }), 0),
-    fromDate: Type.Optional(Type.String({ format: 'date' })),
-    toDate: Type.Optional(Type.String({ format: 'date' })),
-    fromDay: Type.Optional(Type.Integer({ minimum: 0, maximum: 2 ** 31 })),
-    toDay: Type.Optional(Type.Integer({ minimum: 0, maximum: 2 ** 31 })),
-    utc: withDefault(Type.Boolean(), false),
-    sortBy: Type.Optional(oneOf([...effectivenessIntegers, ...effectivenessNumbers])),
-    sortOrder: withDefault(oneOf(['asc', 'desc']), 'asc'),
-    granularity: withDefault(oneOf(['hour', 'day', 'week', 'month', 'quarter', 'year', 'all']), 'day'),
+    limit: withDefault(Type.Integer({ minimum: 1, maximum: pageSizeMax, description: 'Records per page.' }), 10),
+    offset: withDefault(Type.Integer({ minimum: 0, maximum: 2 ** 31, description: 'Records to skip.' }), 0),
+    fromDate: Type.Optional(Type.String({ format: 'date', description: 'First date, included.' })),
+    toDate: Type.Optional(Type.String({ format: 'date', description: 'Last date, included.' })),
+    fromDay: Type.Optional(Type.Integer({ minimum: 0, maximum: 2 ** 31, description: 'First day number, included.' })),
+    toDay: Type.Optional(Type.Integer({ minimum: 0, maximum: 2 ** 31, description: 'Last day number, included.' })),
+    utc: withDefault(Type.Boolean({ description: 'UTC days instead of chain days.' }), false),
+    sortBy: Type.Optional(
+      oneOf([...effectivenessIntegers, ...effectivenessNumbers], {
+        description: 'Numeric field to sort by; left out, the window.',
+      }),
+    ),
+    sortOrder: withDefault(oneOf(['asc', 'desc'], { description: 'Direction of the sort.' }), 'asc'),
+    granularity: withDefault(
+      oneOf(['hour', 'day', 'week', 'month', 'quarter', 'year', 'all'], { description: 'Window of one record.' }),
+      'day',
+    ),
   }),
   reply: EffectivenessPage,
   faults: ['record.unknown'],

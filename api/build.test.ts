@@ -1,0 +1,143 @@
+// The published form, used as a stranger would: installed into a folder of its own, under every Node on this machine.
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { delimiter, dirname, join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { serveScript } from '../test/scripted-server.ts'
+import { buildApi } from './build.ts'
+
+const run = promisify(execFile)
+const root = join(import.meta.dirname, '..')
+let home = ''
+let installed = ''
+
+before(async () => {
+  home = await mkdtemp(join(tmpdir(), 'tetrad-api-'))
+  installed = join(home, 'node_modules/@tetrad/api')
+  await mkdir(installed, { recursive: true })
+  await cp(join(import.meta.dirname, 'package.json'), join(installed, 'package.json'))
+  await buildApi(join(installed, 'dist'))
+  await symlink(join(root, 'node_modules/typebox'), join(home, 'node_modules/typebox'))
+  await writeFile(join(home, 'package.json'), '{"type":"module"}')
+})
+
+after(() => rm(home, { recursive: true, force: true }))
+
+/** The Node that runs this, and the machine's own when it has another one. */
+async function nodes(): Promise<string[]> {
+  const found = [process.execPath]
+  for (const folder of (process.env.PATH ?? '').split(delimiter)) {
+    if (folder.includes('node_modules')) continue
+    const version = await run(join(folder, 'node'), ['--version']).catch(() => undefined)
+    if (version) return [...found, join(folder, 'node')]
+  }
+  return found
+}
+
+/** Every file that importing this one loads, and every name that is not a file of the package. */
+async function graph(path: string, files = new Set<string>(), foreign = new Set<string>()) {
+  if (files.has(path)) return { files, foreign }
+  files.add(path)
+  const text = await readFile(path, 'utf8')
+  for (const [, name = ''] of text.matchAll(/(?:from|import)\s*\(?['"]([^'"]+)['"]/g)) {
+    if (name.startsWith('.')) await graph(join(dirname(path), name), files, foreign)
+    else foreign.add(name)
+  }
+  return { files, foreign }
+}
+
+const script = `
+  import { createClient, FxError, signable } from '@tetrad/api'
+  const client = createClient({ baseUrl: process.argv[2], key: 'tetrad:a:b', retries: 1, sleep: async () => {} })
+  const days = []
+  for await (const { day, earnings } of client.validators.aggregateEffectivenessAll({ indices: [1] })) days.push(day, String(earnings))
+  const failed = await client.fx.createQuote({}).catch((error) => error)
+  const late = await client.markets.bySlug({ slug: 'a' }, { timeoutMs: 50, retries: 0 }).catch((error) => error)
+  console.log(JSON.stringify({ days, code: failed instanceof FxError && failed.code, late: late.reason, signable: typeof signable }))
+`
+
+describe('the built client', () => {
+  test('loads nothing but its own files: no schema kit, no platform module', async () => {
+    const { files, foreign } = await graph(join(installed, 'dist/client.js'))
+    assert.deepEqual([...foreign], [])
+    assert.ok(files.size >= 6, `${files.size} files`)
+    assert.ok(![...files].some((path) => /kit|contract|wire/.test(path.slice(installed.length))))
+  })
+
+  test('pages, fails and times out as it should under every Node of this machine', async (t) => {
+    await writeFile(join(home, 'use.js'), script)
+    for (const node of await nodes()) {
+      await using server = await serveScript(
+        { status: 500 },
+        { body: '{"data":[{"day":2,"earnings":12345678901234567890}],"next":"/v0/x?from=1"}' },
+        { body: '{"data":[{"day":1,"earnings":-7}],"next":null}' },
+        { status: 400, body: { code: 2, message: 'no' } },
+        { instead: 'hang' },
+      )
+      const { stdout } = await run(node, [join(home, 'use.js'), server.url])
+      const expected = { days: [2, '12345678901234567890', 1, '-7'], code: 2, late: 'timeout', signable: 'function' }
+      assert.deepEqual(JSON.parse(stdout), expected, node)
+      t.diagnostic(`ran under Node ${(await run(node, ['--version'])).stdout.trim()}`)
+    }
+  })
+})
+
+/** The TypeScript examples of a page, each a program of its own. */
+async function examplesIn(path: string): Promise<string[]> {
+  const text = await readFile(join(root, path), 'utf8')
+  const found = [...text.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code = '']) => code)
+  assert.ok(found.length > 0, path)
+  return found
+}
+
+describe('the built package', () => {
+  test('contract and OpenAPI document load with the schema kit beside them', async () => {
+    const code = `
+      import { contract } from '@tetrad/api/contract'
+      import { openapi } from '@tetrad/api/openapi'
+      import { parseJson } from '@tetrad/api/json'
+      console.log(Object.keys(contract).length, Object.keys(openapi().paths).length, String(parseJson('9007199254740993')))
+    `
+    await writeFile(join(home, 'rest.js'), code)
+    for (const node of await nodes()) {
+      const { stdout } = await run(node, [join(home, 'rest.js')])
+      assert.equal(stdout.trim(), '8 7 9007199254740993', node)
+    }
+  })
+
+  test("its types hold for a user: right calls and the documents' examples compile, wrong calls do not", async () => {
+    const code = `
+      import { createClient, FxError } from '@tetrad/api'
+      import type { Market } from '@tetrad/api/wire/markets'
+      const client = createClient({ baseUrl: 'http://127.0.0.1:1', key: 'k' })
+      const market: Market = await client.markets.bySlug({ slug: 'a' })
+      const question: string | undefined = market.question
+      const quote = await client.fx.createQuote({ from: { currency: 'USDC', amount: '1' }, to: { currency: 'EURC' }, tenor: 'instant' })
+      const fee: string = quote.fee
+      for await (const record of client.validators.aggregateEffectivenessAll({ indices: [1], from: 12 })) {
+        const earnings: number | bigint | null | undefined = record.earnings
+        console.log(earnings, question, fee, FxError)
+      }
+      await client.explorer.labelListV1()
+      // @ts-expect-error: a slug is needed
+      await client.markets.bySlug({})
+      // @ts-expect-error: not a tenor
+      await client.fx.createQuote({ from: { currency: 'USDC' }, to: { currency: 'EURC' }, tenor: 'weekly' })
+      // @ts-expect-error: no such endpoint
+      await client.call('markets.byName', {})
+    `
+    const texts = [code, ...(await examplesIn('docs/client.md')), ...(await examplesIn('api/README.md'))]
+    const files = texts.map((_, at) => join(home, `use-${at}.ts`))
+    for (const [at, text] of texts.entries()) await writeFile(files[at] as string, text)
+    const compiler = join(dirname(fileURLToPath(import.meta.resolve('typescript/package.json'))), 'bin/tsc')
+    const flags = ['--strict', '--noEmit', '--module', 'nodenext', '--target', 'es2022', '--lib', 'es2022,dom']
+    const checked = await run(process.execPath, [compiler, ...flags, '--types', '', ...files], {
+      cwd: home,
+    }).catch((error: { stdout: string }) => error)
+    assert.equal(checked.stdout, '')
+  })
+})

@@ -1,0 +1,24 @@
+// What a call takes and gives, by endpoint id. Types only: nothing of this file is left when it runs.
+import type { Contract } from './contract.ts'
+import type { Extensions } from './extensions.ts'
+import type { Endpoint, Input, Reply } from './kit.ts'
+import type { AnyId } from './routes.ts'
+import type { SendOptions } from './send.ts'
+
+/** Texts on the wire that a caller may have at hand as a number. */
+type NumberToo = 'chainid' | 'validator_index_or_pubkey' | 'from' | 'to'
+type Widened<T, K> = K extends NumberToo ? (string extends T ? T | number : T) : T
+/** What a method takes: inputs with a default may be left out. */
+export type ClientInput<E extends Endpoint> = { [K in keyof Input<E>]: Widened<Input<E>[K], K> }
+
+type All = Contract & Extensions
+export type InputOf<Id extends AnyId> = ClientInput<All[Id]>
+export type ReplyOf<Id extends AnyId> = Reply<All[Id]>
+
+/** Calls an endpoint; `query` replaces the query inputs. */
+export type Ask = (
+  id: AnyId,
+  input: Readonly<Record<string, unknown>>,
+  options: SendOptions,
+  query?: URLSearchParams,
+) => Promise<unknown>

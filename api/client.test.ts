@@ -1,0 +1,219 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { clientOf, failureOf, key } from '../test/scripted-client.ts'
+import { serveScript } from '../test/scripted-server.ts'
+import {
+  createClient,
+  ExplorerError,
+  FxError,
+  type InputOf,
+  MarketsError,
+  TransportError,
+  ValidatorsError,
+} from './client.ts'
+import { contract } from './contract.ts'
+import type { EndpointId } from './routes.ts'
+
+const quoteInput = contract['fx.createQuote'].example.input as InputOf<'fx.createQuote'>
+
+describe('requests', () => {
+  for (const id of Object.keys(contract) as EndpointId[]) {
+    test(`${id}: the example's input is sent where the contract says and its reply comes back`, async () => {
+      const { example, path, method, auth, select } = contract[id] as (typeof contract)['explorer.fundedBy']
+      await using server = await serveScript({ body: example.reply })
+      const { client } = clientOf(server)
+      const reply = await client.call(id, example.input as never)
+      assert.deepStrictEqual(reply, example.reply)
+      const [asked] = server.asked
+      const url = new URL(asked?.url ?? '', server.url)
+      const inputs: Record<string, unknown> = { ...example.input }
+      assert.equal(
+        url.pathname,
+        path.replace(/\{(\w+)\}/, (_, name) => String(inputs[name])),
+      )
+      assert.equal(asked?.method, method)
+      assert.equal(url.searchParams.get('apikey'), auth === 'apikey' ? key : null)
+      assert.equal(asked?.headers.authorization, auth === 'apikey' ? undefined : `Bearer ${key}`)
+      assert.equal(url.searchParams.get('module'), select?.module ?? null)
+      assert.equal(url.searchParams.get('action'), select?.action ?? null)
+    })
+  }
+
+  test('lists are joined by commas, the network is a header, what is left out is not sent', async () => {
+    await using server = await serveScript({ body: contract['validators.aggregateEffectiveness'].example.reply })
+    const { client } = clientOf(server)
+    await client.validators.aggregateEffectiveness({
+      indices: [1, 2, 3],
+      network: 'hoodi',
+      include: ['earnings', 'uptime'],
+      from: 2174,
+    })
+    assert.equal(
+      server.asked[0]?.url,
+      '/v0/eth/validators/effectiveness?indices=1,2,3&include=earnings,uptime&from=2174',
+    )
+    assert.equal(server.asked[0]?.headers['x-validator-network'], 'hoodi')
+  })
+
+  test('a quote is posted as JSON without the idempotency key, which is a header', async () => {
+    await using server = await serveScript({ body: contract['fx.createQuote'].example.reply })
+    const { client } = clientOf(server)
+    await client.fx.createQuote({ ...quoteInput, idempotencyKey: 'abc' })
+    assert.deepStrictEqual(JSON.parse(server.asked[0]?.body ?? ''), quoteInput)
+    assert.equal(server.asked[0]?.headers['idempotency-key'], 'abc')
+    assert.equal(server.asked[0]?.headers['content-type'], 'application/json')
+  })
+
+  test('each group can have its own address, label lists too, under a path', async () => {
+    await using one = await serveScript({ body: { status: '1', message: 'OK', result: [] } })
+    await using two = await serveScript({ body: { status: '1', message: 'OK', result: {} } })
+    const { client } = clientOf(one, { baseUrls: { explorerMetadata: `${one.url}/labels/`, explorer: two.url } })
+    await client.explorer.labelListV1()
+    await client.explorer.fundedBy({ address: `0x${'1'.repeat(40)}`, chainid: 137 })
+    assert.match(one.asked[0]?.url ?? '', /^\/labels\/v1\/api\.ashx\?module=nametag&action=getlabelmasterlist&apikey=/)
+    assert.match(two.asked[0]?.url ?? '', /^\/v2\/api\?module=account&action=fundedby&address=0x1+&chainid=137&apikey=/)
+  })
+
+  test('what a URL cannot carry as a path segment is refused before anything is sent', async () => {
+    await using server = await serveScript({})
+    const { client } = clientOf(server)
+    for (const slug of ['', '.', '..']) await assert.rejects(client.markets.bySlug({ slug }), TypeError)
+    await client.markets.bySlug({ slug: 'a/../b?c#d' })
+    assert.deepStrictEqual(
+      server.asked.map(({ url }) => url),
+      ['/markets/slug/a%2F..%2Fb%3Fc%23d'],
+    )
+  })
+
+  test('a base URL that is missing or malformed is refused in words that do not repeat it', async () => {
+    for (const baseUrl of ['nowhere', 'ftp://host', 'https://user:pass@host', 'https://host/?apikey=1']) {
+      const call = createClient({ baseUrl }).markets.bySlug({ slug: 'a' })
+      await assert.rejects(call, (error) => error instanceof TypeError && !error.message.includes(baseUrl))
+    }
+    await assert.rejects(createClient({}).markets.bySlug({ slug: 'a' }), /no address: give baseUrl/)
+  })
+
+  test('integers beyond 2^53 arrive without loss', async () => {
+    await using server = await serveScript({ body: '{"data":[{"earnings":12345678901234567890}],"next":null}' })
+    const { client } = clientOf(server)
+    const { data } = await client.validators.aggregateEffectiveness({ indices: [1] })
+    assert.equal(data[0]?.earnings, 12345678901234567890n)
+  })
+})
+
+describe('failures', () => {
+  const at = { 'x-request-id': 'r-1' }
+
+  test('group A: status 0 is an ExplorerError although HTTP says 200', async () => {
+    const body = { status: '0', message: 'NOTOK', result: 'Error! Invalid address format' }
+    await using server = await serveScript({ headers: at, body })
+    const error = await failureOf(clientOf(server).client.explorer.fundedBy({ address: '0x' }))
+    assert.ok(error instanceof ExplorerError)
+    const { result, group, endpoint, status, requestId, retryable, notFound } = error
+    assert.deepStrictEqual(
+      { result, group, endpoint, status, requestId, retryable, notFound },
+      {
+        result: 'Error! Invalid address format',
+        group: 'explorer',
+        endpoint: 'explorer.fundedBy',
+        status: 200,
+        requestId: 'r-1',
+        retryable: false,
+        notFound: false,
+      },
+    )
+    assert.equal(error.message, 'explorer.fundedBy: Error! Invalid address format')
+  })
+
+  test('group A: nothing found is an error of a lookup and an empty list of a list, decision 0060', async () => {
+    await using server = await serveScript({ body: { status: '0', message: 'No data found', result: [] } })
+    const { client } = clientOf(server)
+    const error = await failureOf(client.explorer.fundedBy({ address: '0x' }))
+    assert.ok(error instanceof ExplorerError && error.notFound && !error.retryable)
+    assert.deepStrictEqual((await client.explorer.labelListV1()).result, [])
+    assert.deepStrictEqual((await client.explorer.labelListV2()).result, [])
+  })
+
+  test('group B: code and parameter problems', async () => {
+    const problem = { error: 'invalid', message: 'body.from.amount is odd', location: 'body.from.amount' }
+    await using server = await serveScript({
+      status: 400,
+      headers: at,
+      body: { code: 2, message: 'Invalid parameters.', errors: [problem] },
+    })
+    const error = await failureOf(clientOf(server).client.fx.createQuote(quoteInput))
+    assert.ok(error instanceof FxError)
+    assert.deepStrictEqual([error.code, error.errors, error.status, error.retryable], [2, [problem], 400, false])
+    assert.match(error.message, /^fx\.createQuote: Invalid parameters\.; body\.from\.amount is odd \(code 2\)$/)
+  })
+
+  test('group C: one text or one entry per parameter', async () => {
+    const detail = [{ loc: ['query', 'size'], msg: 'must be at most 1000', type: 'value_error' }]
+    await using server = await serveScript(
+      { status: 404, body: { detail: 'Not found.' } },
+      { status: 400, body: { detail } },
+    )
+    const { client } = clientOf(server)
+    const missing = await failureOf(client.validators.metadata({ validator_index_or_pubkey: 12 }))
+    assert.ok(missing instanceof ValidatorsError && missing.notFound && missing.detail === 'Not found.')
+    const wrong = await failureOf(client.validators.aggregateEffectiveness({ indices: [1], size: 5000 }))
+    assert.ok(wrong instanceof ValidatorsError)
+    assert.deepStrictEqual(wrong.detail, detail)
+    assert.match(wrong.message, /query\.size: must be at most 1000/)
+  })
+
+  test('group D: type and words', async () => {
+    await using server = await serveScript({ status: 404, body: { type: 'not found error', error: 'slug not found' } })
+    const error = await failureOf(clientOf(server).client.markets.bySlug({ slug: 'a' }))
+    assert.ok(error instanceof MarketsError && error.notFound)
+    assert.deepStrictEqual([error.type, error.error], ['not found error', 'slug not found'])
+  })
+
+  test('an answer that is not of this interface says so and asks about the base URL', async () => {
+    await using server = await serveScript({ status: 404, body: '<html>' }, { body: '<html>' }, { body: '"text"' })
+    const { client } = clientOf(server)
+    for (const status of [404, 200, 200]) {
+      const error = await failureOf(client.markets.bySlug({ slug: 'a' }))
+      assert.ok(error instanceof TransportError && error.reason === 'unreadable')
+      assert.deepStrictEqual([error.status, error.retryable, error.notFound], [status, false, false])
+      assert.match(error.message, /is the base URL right/)
+    }
+  })
+
+  test('no connection, a cut connection and a redirect are TransportErrors', async () => {
+    await using server = await serveScript({ instead: 'drop' }, { status: 302, headers: { location: '/x' } })
+    const { client } = clientOf(server, { retries: 0 })
+    for (let turn = 0; turn < 2; turn++) {
+      const error = await failureOf(client.explorer.labelListV1())
+      assert.ok(error instanceof TransportError && error.reason === 'network' && error.retryable)
+    }
+    assert.equal(server.asked.length, 2)
+  })
+
+  test('no answer in time is a TransportError; an aborted call rejects with the reason', async () => {
+    await using server = await serveScript({ instead: 'hang' })
+    const { client } = clientOf(server, { retries: 0 })
+    const error = await failureOf(client.markets.bySlug({ slug: 'a' }, { timeoutMs: 20 }))
+    assert.ok(error instanceof TransportError && error.reason === 'timeout')
+    const stop = new AbortController()
+    const call = client.markets.bySlug({ slug: 'a' }, { signal: stop.signal })
+    stop.abort(new Error('enough'))
+    await assert.rejects(call, /^Error: enough$/)
+    await assert.rejects(client.markets.bySlug({ slug: 'a' }, { signal: stop.signal }), /^Error: enough$/)
+  })
+
+  test('no error holds the key, whoever words it', async () => {
+    const leaky = async (url: string | URL | Request) => {
+      throw new Error(`request to ${url} failed`, { cause: new Error(`authorization was Bearer ${key}`) })
+    }
+    const echo = { status: '0', message: 'NOTOK', result: `${key} is wrong` }
+    const talkative = async () => new Response(JSON.stringify(echo))
+    for (const fetch of [leaky, talkative]) {
+      const client = createClient({ baseUrl: 'http://127.0.0.1:1', key, retries: 0, fetch })
+      const error = await failureOf(client.explorer.labelListV1())
+      const everything = `${error.stack} ${JSON.stringify({ ...error })} ${JSON.stringify(error.cause)}`
+      assert.ok(!everything.includes('s3cr3t'), everything)
+      assert.match(error.message, /\[key\]/)
+    }
+  })
+})

@@ -1,0 +1,97 @@
+// The contract × fetch: one typed method per endpoint, page iterators, retries, lossless integers. Types come from the
+// contract and vanish when it is built; what runs is the route table and this folder's plain files, without the schema
+// kit, in Node and in browsers alike.
+import type { Ask, InputOf, ReplyOf } from './calls.ts'
+import { type PageMethods, pageMethods } from './pages.ts'
+import { type Addresses, baseOf, toRequest } from './request.ts'
+import { type AnyId, allRoutes, type Group, groups } from './routes.ts'
+import { type SendOptions, send, type World } from './send.ts'
+import { type WatchMethods, watchMethods } from './watch.ts'
+
+export type { InputOf, ReplyOf } from './calls.ts'
+export {
+  ExplorerError,
+  FxError,
+  MarketsError,
+  TetradError,
+  TransportError,
+  ValidatorsError,
+} from './errors.ts'
+export type { PageOptions } from './pages.ts'
+export type { ResponseMeta } from './send.ts'
+export { signable } from './signable.ts'
+
+export interface ClientOptions extends Addresses, SendOptions, Partial<World> {
+  /** `tetrad:<id>:<secret>`; only the open interface works without. */
+  readonly key?: string
+}
+
+export type CallOptions = SendOptions
+
+type Method<Id extends AnyId> =
+  Record<never, never> extends InputOf<Id>
+    ? (input?: InputOf<Id>, options?: CallOptions) => Promise<ReplyOf<Id>>
+    : (input: InputOf<Id>, options?: CallOptions) => Promise<ReplyOf<Id>>
+
+/** Has an iterator of its own. */
+type Streamed = 'markets.changeStream'
+
+type Methods<G extends Group> = {
+  readonly [Id in Exclude<AnyId, Streamed> as Id extends `${G}.${infer Name}` ? Name : never]: Method<Id>
+}
+
+export interface Client {
+  /** Any endpoint by its id; what the methods below are made of. */
+  call<Id extends AnyId>(id: Id, input: InputOf<Id>, options?: CallOptions): Promise<ReplyOf<Id>>
+  readonly explorer: Methods<'explorer'>
+  readonly fx: Methods<'fx'>
+  readonly validators: Methods<'validators'> & PageMethods
+  readonly markets: Methods<'markets'> & WatchMethods
+}
+
+export function createClient(options: ClientOptions): Client {
+  const { key } = options
+  const world: World = {
+    // Called through the global, whose `this` browsers insist on.
+    fetch: options.fetch ?? ((url, init) => globalThis.fetch(url, init)),
+    sleep: options.sleep ?? pause,
+    random: options.random ?? Math.random,
+    now: options.now ?? Date.now,
+    waitMaxMs: options.waitMaxMs ?? 30_000,
+  }
+  const scrub = scrubber(key)
+  const ask: Ask = (id, input, call, query) => {
+    const outgoing = toRequest(id, baseOf(id, options), input, key, query)
+    return send(id, outgoing, world, { ...options, ...call }, scrub)
+  }
+  const methods: Record<string, Record<string, unknown>> = Object.fromEntries(groups.map((group) => [group, {}]))
+  for (const id of Object.keys(allRoutes) as AnyId[]) {
+    if (allRoutes[id].stream) continue
+    const [group, name] = id.split('.') as [Group, string]
+    const method = async (input = {}, call: CallOptions = {}) => ask(id, input, call)
+    Object.assign(methods[group] as object, { [name]: method })
+  }
+  const call = async (id: AnyId, input: object, own: CallOptions = {}) => ask(id, { ...input }, own)
+  Object.assign(methods.validators as object, pageMethods(ask))
+  const address = (input: object) => toRequest('markets.changeStream', baseOf('markets.changeStream', options), { ...input }, key)
+  Object.assign(methods.markets as object, watchMethods(address, ask, world, scrub))
+  return { call, ...methods } as unknown as Client
+}
+
+/** Takes the key out of foreign words, as it is and as a URL holds it. */
+function scrubber(key: string | undefined): (text: string) => string {
+  if (!key) return (text) => text
+  return (text) => text.replaceAll(key, '[key]').replaceAll(encodeURIComponent(key), '[key]')
+}
+
+function pause(waitMs: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', done)
+      resolve()
+    }
+    const timer = setTimeout(done, waitMs)
+    signal?.addEventListener('abort', done, { once: true })
+  })
+}

@@ -1,0 +1,129 @@
+// How each fault looks on the wire, by group: the examples of the OpenAPI document and of the endpoint pages. The server
+// words its failures itself, per group; a test holds the two against each other.
+import { commonFaults, type FaultCode, type FaultRule, faults, keyFaults } from './faults.ts'
+import type { Endpoint } from './kit.ts'
+import type { Group, Route } from './routes.ts'
+import type { ExplorerFailure } from './wire/explorer.ts'
+import type { FxFailure } from './wire/fx.ts'
+import type { MarketsFailure } from './wire/markets.ts'
+import type { ValidatorsFailure } from './wire/validators.ts'
+
+export interface FailureExample {
+  readonly code: FaultCode
+  readonly status: number
+  readonly body: ExplorerFailure | FxFailure | ValidatorsFailure | MarketsFailure
+}
+
+/** Every fault this endpoint can raise, once each, in the order of the table. */
+export function faultsOf(endpoint: Endpoint): readonly FaultCode[] {
+  const raised = new Set<FaultCode>([...commonFaults, ...keyFaults, ...endpoint.faults])
+  if (endpoint.plan === 'free') raised.delete('plan.too_low')
+  return (Object.keys(faults) as FaultCode[]).filter((code) => raised.has(code))
+}
+
+export const failuresOf = (endpoint: Endpoint): readonly FailureExample[] =>
+  faultsOf(endpoint).map((code) => failureExample(endpoint, code))
+
+export function failureExample(
+  route: Pick<Route, 'group' | 'plan' | 'perSecond' | 'select'>,
+  code: FaultCode,
+): FailureExample {
+  return { code, ...written[route.group](code, faults[code], route) }
+}
+
+type Writer = (
+  code: FaultCode,
+  rule: FaultRule,
+  route: Pick<Route, 'plan' | 'perSecond' | 'select'>,
+) => Omit<FailureExample, 'code'>
+
+/** Group A keeps HTTP 200, except where no endpoint of the group was reached at all (decision 0016). */
+const explorerKeepsStatus: ReadonlySet<FaultCode> = new Set([
+  'route.unknown',
+  'route.method',
+  'route.off',
+  'explorer.link',
+])
+
+const explorer: Writer = (code, rule, { plan, perSecond = 3, select }) => {
+  const words: Partial<Record<FaultCode, string>> = {
+    'key.missing': 'Missing/Invalid API Key',
+    'key.invalid': 'Invalid API Key',
+    'key.guarded': 'Too many invalid api key attempts, please try again later',
+    'limit.second': `Max calls per sec rate limit reached (${perSecond}/sec)`,
+    'limit.day': 'Max daily rate limit reached',
+    'plan.too_low': `This endpoint needs the ${plan} plan or a higher one`,
+    'explorer.module': 'Error! Missing Or invalid Module name',
+    'explorer.action': 'Error! Missing Or invalid Action name',
+    'explorer.chain_unsupported': 'Missing or unsupported chainid parameter',
+    'input.invalid':
+      select?.action === 'fundedby' ? 'Error! Invalid address format' : 'Error! format must be one of csv, json',
+  }
+  const status = explorerKeepsStatus.has(code) ? rule.status : 200
+  const found = code !== 'record.unknown'
+  return {
+    status,
+    body: {
+      status: '0',
+      message: found ? 'NOTOK' : 'No data found',
+      result: found ? (words[code] ?? rule.says) : [],
+    },
+  }
+}
+
+const fx: Writer = (code, { status, says }) => {
+  const special: Partial<Record<FaultCode, number>> = {
+    'fx.amount_range': 3005,
+    'fx.pair_unknown': 3008,
+    'fx.rate_stale': 3010,
+  }
+  const usual = status === 400 ? 2 : status === 403 ? 3 : status >= 500 ? -1 : status
+  const body: FxFailure = { code: special[code] ?? usual, message: says }
+  if (code !== 'input.invalid') return { status, body }
+  const location = 'body.tenor'
+  const message = `${location} must be one of instant, hourly, daily`
+  return { status, body: { ...body, errors: [{ error: 'invalid', message, location, invalidValue: 'weekly' }] } }
+}
+
+const validators: Writer = (code, { status, says }) => {
+  const words: Partial<Record<FaultCode, string>> = {
+    'key.missing': 'Not authenticated',
+    'key.invalid': 'Could not validate access token.',
+    'record.unknown': 'Not found.',
+    'route.unknown': 'Not found.',
+    'server.internal': 'Internal server error.',
+  }
+  const detail: ValidatorsFailure['detail'] =
+    code === 'input.invalid'
+      ? [
+          {
+            loc: ['header', 'x-validator-network'],
+            msg: 'must be one of mainnet, hoodi, holesky',
+            type: 'value_error',
+          },
+        ]
+      : (words[code] ?? (status === 429 ? 'Too many requests' : says))
+  return { status, body: { detail } }
+}
+
+const markets: Writer = (code, { status, says }) => {
+  switch (code) {
+    case 'record.unknown':
+      return { status, body: { type: 'not found error', error: 'slug not found' } }
+    case 'input.invalid':
+      return { status: 422, body: { type: 'validation error', error: 'slug is invalid' } }
+    case 'server.internal':
+      return { status, body: { type: 'internal error', error: 'cannot get the information' } }
+    default:
+      return { status, body: { type: marketsType(status), error: says } }
+  }
+}
+
+function marketsType(status: number): string {
+  if (status === 429) return 'rate limit error'
+  if (status === 401 || status === 403) return 'authorization error'
+  if (status === 404) return 'not found error'
+  return status >= 500 ? 'availability error' : 'request error'
+}
+
+const written: Readonly<Record<Group, Writer>> = { explorer, fx, validators, markets }

@@ -1,0 +1,83 @@
+// JSON whose integers keep every digit. The platform's own parser rounds integers beyond 2^53; here they become bigint,
+// and bigint is written back as a bare integer. Everything else is exactly JSON.parse and JSON.stringify.
+// No reviver context and no raw JSON: neither is in Node 20 nor in every current browser (decision 0058).
+
+export type Json = null | boolean | number | bigint | string | Json[] | { [name: string]: Json }
+
+/** A token of at least sixteen digits and nothing else: 2^53 is the first that could be rounded. */
+const longInteger = /(?:^|[\s:,[])-?\d{16,}(?=[\s,\]}]|$)/
+const integer = /^-?\d+$/
+/** Brackets, strings, and runs of anything else that is not punctuation. Complete only for valid JSON. */
+const token = /[{}[\]]|"[^"\\]*(?:\\.[^"\\]*)*"|[^\s,:{}[\]"]+/g
+
+/** As JSON.parse, errors included, but integers that are not exact as a number become bigint. */
+export function parseJson(text: string): unknown {
+  const plain: unknown = JSON.parse(text)
+  return longInteger.test(text) ? readValid(text) : plain
+}
+
+/** Reads text that JSON.parse has accepted. It keeps its own stack, so that depth is no limit here either. */
+function readValid(text: string): Json | undefined {
+  const root: { value?: Json } = {}
+  const stack: (Json[] | { [name: string]: Json })[] = []
+  let name: string | undefined
+  for (const [piece] of text.matchAll(token)) {
+    if (piece === '}' || piece === ']') {
+      stack.pop()
+      continue
+    }
+    const holder = stack.at(-1)
+    if (holder !== undefined && !Array.isArray(holder) && name === undefined) {
+      name = JSON.parse(piece) as string
+      continue
+    }
+    const value: Json = piece === '{' ? {} : piece === '[' ? [] : readScalar(piece)
+    if (holder === undefined) root.value = value
+    else if (Array.isArray(holder)) holder.push(value)
+    else put(holder, name as string, value)
+    name = undefined
+    if (piece === '{' || piece === '[') stack.push(value as Json[] | { [name: string]: Json })
+  }
+  return root.value
+}
+
+function readScalar(piece: string): Json {
+  if (integer.test(piece) && !Number.isSafeInteger(Number(piece))) return BigInt(piece)
+  return JSON.parse(piece) as Json
+}
+
+/** A member named __proto__ is a member like any other. */
+function put(holder: { [name: string]: Json }, name: string, value: Json): void {
+  if (name !== '__proto__') holder[name] = value
+  else Object.defineProperty(holder, name, { value, writable: true, enumerable: true, configurable: true })
+}
+
+/** As JSON.stringify, but bigints are written as bare integers. */
+export function stringifyJson(value: unknown, space = 0): string {
+  try {
+    return JSON.stringify(value, undefined, space) as string
+  } catch (error) {
+    // The platform's writer refuses bigint with a TypeError; only then is ours, which is slower, needed.
+    if (!(error instanceof TypeError)) throw error
+    return write(value, ' '.repeat(Math.min(space, 10)), '\n', new Set()) as string
+  }
+}
+
+function write(value: unknown, gap: string, newline: string, above: Set<object>): string | undefined {
+  if (typeof value === 'bigint') return String(value)
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  if ('toJSON' in value && typeof value.toJSON === 'function') return write(value.toJSON(), gap, newline, above)
+  if (above.has(value)) throw new TypeError('A value that contains itself cannot be written as JSON.')
+  above.add(value)
+  const inner = newline + gap
+  const parts = Array.isArray(value)
+    ? value.map((item) => write(item, gap, inner, above) ?? 'null')
+    : Object.entries(value).flatMap(([name, member]) => {
+        const text = write(member, gap, inner, above)
+        return text === undefined ? [] : [`${JSON.stringify(name)}:${gap && ' '}${text}`]
+      })
+  above.delete(value)
+  const [open, close] = Array.isArray(value) ? '[]' : '{}'
+  if (parts.length === 0) return `${open}${close}`
+  return gap ? `${open}${inner}${parts.join(`,${inner}`)}${newline}${close}` : `${open}${parts.join(',')}${close}`
+}

@@ -1,0 +1,111 @@
+// The responses of an OpenAPI operation: the reply, and each fault of the table under the status it is answered with.
+import { type FailureExample, failuresOf } from './failures.ts'
+import { faults } from './faults.ts'
+import type { Endpoint } from './kit.ts'
+import type { Components, SchemaObject } from './openapi-schemas.ts'
+import { ExplorerFailure } from './wire/explorer.ts'
+import { FxFailure } from './wire/fx.ts'
+import { MarketsFailure } from './wire/markets.ts'
+import { ValidatorsFailure } from './wire/validators.ts'
+
+const failureSchemas = {
+  explorer: ExplorerFailure,
+  fx: FxFailure,
+  validators: ValidatorsFailure,
+  markets: MarketsFailure,
+} as const
+
+/** Replies that carry a validator for conditional requests. */
+const cacheable: ReadonlySet<string> = new Set(['explorer.labelListV2', 'explorer.labelListV1', 'markets.bySlug'])
+
+const header = (description: string, schema: SchemaObject = { type: 'string' }) => ({ description, schema })
+
+export const headers = {
+  'x-request-id': header('Names the request in the log; a caller may choose it.'),
+  'retry-after': header('Seconds to wait before the next try.', { type: 'integer', minimum: 1 }),
+  'x-tetrad-as-of': header('Block, epoch or time the answer rests on.'),
+  'x-tetrad-finality': header('Whether what it rests on can still change.', {
+    type: 'string',
+    enum: ['finalized', 'head'],
+  }),
+  'x-tetrad-coverage': header('`complete`, or the ranges that are there.'),
+  etag: header('Changes when the body does.'),
+  allow: header('Methods this path answers.'),
+}
+
+type HeaderName = keyof typeof headers
+
+const withHeaders = (names: readonly HeaderName[]) => ({
+  headers: Object.fromEntries(
+    ['x-request-id', ...names].map((name) => [name, { $ref: `#/components/headers/${name}` }]),
+  ),
+})
+
+export const jsonContent = (schema: SchemaObject, examples: SchemaObject) => ({
+  'application/json': { schema, examples },
+})
+
+/** Responses of the endpoints that share one operation, by status. */
+export function responsesOf(there: readonly Endpoint[], components: Components): SchemaObject {
+  const failures = byStatus(there)
+  const isCacheable = there.some(({ id }) => cacheable.has(id))
+  const responses: SchemaObject = { 200: success(there, failures.get(200) ?? [], isCacheable, components) }
+  if (isCacheable) {
+    responses[304] = { description: 'Not changed since the etag that was sent.', ...withHeaders(['etag']) }
+  }
+  for (const [status, ones] of failures) {
+    if (status === 200) continue
+    responses[status] = {
+      description: ones.map(({ code }) => faults[code].says).join(' '),
+      ...withHeaders(failureHeaders(status)),
+      content: jsonContent(failureSchema(there, components), examplesOf(ones)),
+    }
+  }
+  return responses
+}
+
+function success(
+  there: readonly Endpoint[],
+  failures: readonly FailureExample[],
+  isCacheable: boolean,
+  components: Components,
+): SchemaObject {
+  const replies = there.map(({ reply, group }) => {
+    const schema = components.use(reply)
+    return group === 'explorer' ? succeeded(schema) : schema
+  })
+  const shapes = failures.length > 0 ? [...replies, failureSchema(there, components)] : replies
+  const examples = Object.fromEntries(there.map(({ id, summary, example }) => [id, { summary, value: example.reply }]))
+  const names: HeaderName[] = ['x-tetrad-as-of', 'x-tetrad-finality', 'x-tetrad-coverage']
+  if (isCacheable) names.push('etag')
+  if (failures.length > 0) names.push('retry-after')
+  return {
+    description: failures.length > 0 ? 'The answer, or a failure in the same envelope.' : 'The answer.',
+    ...withHeaders(names),
+    content: jsonContent(shapes.length === 1 ? (shapes[0] as SchemaObject) : { anyOf: shapes }, {
+      ...examples,
+      ...examplesOf(failures),
+    }),
+  }
+}
+
+/** Group A tells success from failure by the envelope's status, so the success shape says which one it is. */
+const succeeded = (schema: SchemaObject): SchemaObject => ({
+  ...schema,
+  properties: { ...(schema.properties as SchemaObject), status: { type: 'string', enum: ['1'] } },
+})
+
+function byStatus(there: readonly Endpoint[]): Map<number, readonly FailureExample[]> {
+  const unique = [...new Map(there.flatMap(failuresOf).map((one) => [one.code, one])).values()]
+  const statuses = [...new Set(unique.map(({ status }) => status))].sort((a, b) => a - b)
+  return new Map(statuses.map((status) => [status, unique.filter((one) => one.status === status)]))
+}
+
+const failureSchema = ([first]: readonly Endpoint[], components: Components): SchemaObject =>
+  components.use(failureSchemas[(first as Endpoint).group])
+
+const failureHeaders = (status: number): readonly HeaderName[] =>
+  status === 429 || status === 503 ? ['retry-after'] : status === 405 ? ['allow'] : []
+
+const examplesOf = (failures: readonly FailureExample[]): SchemaObject =>
+  Object.fromEntries(failures.map(({ code, body }) => [code, { summary: faults[code].says, value: body }]))

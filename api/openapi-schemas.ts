@@ -1,0 +1,53 @@
+// The contract's schemas as OpenAPI components. A record that the wire files export by name becomes a component under
+// that name, wherever it is used, and is referred to instead of repeated.
+import * as explorer from './wire/explorer.ts'
+import * as fx from './wire/fx.ts'
+import * as marketChanges from './wire/market-changes.ts'
+import * as markets from './wire/markets.ts'
+import * as validators from './wire/validators.ts'
+
+export type SchemaObject = { [keyword: string]: unknown }
+
+/** Records by their member table, which wrapping a schema as optional or nullable leaves the same. */
+const namesByMembers = new Map<unknown, string>()
+const records = new Map<string, SchemaObject>()
+for (const [name, value] of Object.entries({ ...explorer, ...fx, ...validators, ...markets, ...marketChanges })) {
+  if (typeof value !== 'object' || value === null || !('properties' in value)) continue
+  namesByMembers.set(value.properties, name)
+  records.set(name, value as unknown as SchemaObject)
+}
+
+/** Writes schemas and remembers which components they refer to. */
+export class Components {
+  readonly schemas: Record<string, SchemaObject> = {}
+
+  /** The schema, with every named record in it as a reference. */
+  use(schema: unknown): SchemaObject {
+    const name = namesByMembers.get((schema as SchemaObject).properties)
+    if (name === undefined) return this.#inline(schema as SchemaObject)
+    if (!(name in this.schemas)) {
+      this.schemas[name] = {} // Taken before its members are written, so that a cycle would end.
+      this.schemas[name] = this.#inline(records.get(name) as SchemaObject)
+    }
+    const { description } = schema as SchemaObject
+    return { $ref: `#/components/schemas/${name}`, ...(description !== undefined && { description }) }
+  }
+
+  #inline(schema: SchemaObject): SchemaObject {
+    const written: SchemaObject = {}
+    for (const [keyword, value] of Object.entries(schema)) {
+      if (keyword === 'properties') {
+        written[keyword] = Object.fromEntries(
+          Object.entries(value as SchemaObject).map(([name, member]) => [name, this.use(member)]),
+        )
+      } else if (keyword === 'items') written[keyword] = this.use(value)
+      else if (keyword === 'anyOf') written[keyword] = (value as unknown[]).map((one) => this.use(one))
+      else written[keyword] = structuredClone(value)
+    }
+    return written
+  }
+}
+
+/** The name a record is exported under, for documents that name types. */
+export const recordName = (schema: unknown): string | undefined =>
+  namesByMembers.get((schema as SchemaObject | undefined)?.properties)

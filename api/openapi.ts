@@ -1,0 +1,147 @@
+// The contract as an OpenAPI 3.1 document: every input, reply, header, fault and example. Endpoints that share a path and
+// method (spec 4.1 and 4.3) become one operation whose description tells them apart.
+import { contract } from './contract.ts'
+import { extensions } from './extensions.ts'
+import type { Endpoint } from './kit.ts'
+import { headers, jsonContent, responsesOf } from './openapi-responses.ts'
+import { Components, type SchemaObject } from './openapi-schemas.ts'
+import { type Group, groups, placeOf } from './routes.ts'
+
+export interface OpenapiOptions {
+  /** Address under which the interfaces are reached; the document's own origin when left out. */
+  readonly serverUrl?: string
+  readonly version?: string
+}
+
+export type OpenapiDocument = { readonly openapi: '3.1.1'; readonly paths: Record<string, SchemaObject> } & SchemaObject
+
+const tags: Readonly<Record<Group, string>> = {
+  explorer: 'Chain explorer data: address labels and the first funding of an address.',
+  fx: 'Foreign-exchange quotes, indicative or executable.',
+  validators: 'Effectiveness and metadata of consensus-layer validators.',
+  markets: 'Prediction markets with their related records.',
+}
+
+export function openapi({ serverUrl = '/', version = '0.1.0' }: OpenapiOptions = {}): OpenapiDocument {
+  const components = new Components()
+  const all: readonly Endpoint[] = [...Object.values(contract), ...Object.values(extensions)]
+  const paths = Object.fromEntries(
+    all.map(({ path, method }) => {
+      const there = all.filter((endpoint) => endpoint.path === path)
+      return [path, { [method.toLowerCase()]: operation(there, components) }]
+    }),
+  )
+  return {
+    openapi: '3.1.1',
+    info: {
+      title: 'Tetrad',
+      version,
+      summary: 'Chain explorer data, FX quotes, validator ratings and prediction markets.',
+      description: aboutAll,
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    servers: [{ url: serverUrl }],
+    tags: groups.map((name) => ({ name, description: tags[name] })),
+    paths,
+    components: { securitySchemes, headers, schemas: components.schemas },
+  }
+}
+
+const aboutAll = [
+  'Every path that answers GET answers HEAD as well, and reads from other origins are allowed.',
+  'A list parameter may be written `a=1&a=2` or `a=1,2`; unknown parameters are ignored.',
+  'Integers beyond 2^53 are written as they are: read them with a parser that keeps every digit.',
+].join(' ')
+
+const securitySchemes = {
+  apikey: { type: 'apiKey', in: 'query', name: 'apikey', description: 'The key, `tetrad:<id>:<secret>`.' },
+  bearer: { type: 'http', scheme: 'bearer', description: 'The key, `tetrad:<id>:<secret>`.' },
+}
+
+function operation(there: Endpoint[], components: Components): SchemaObject {
+  const [first] = there
+  if (!first) throw new Error('a path without an endpoint')
+  const body = bodySchema(first, components)
+  return {
+    operationId: there.map(({ id }, at) => (at === 0 ? id : id.slice(id.indexOf('.') + 1))).join('-'),
+    tags: [first.group],
+    summary: there.map(({ summary }) => summary).join(' '),
+    description: there.map(describe).join('\n\n'),
+    security: first.auth === 'open' ? [{}, { bearer: [] }] : [{ [first.auth]: [] }],
+    parameters: parametersOf(there, components),
+    ...(body && { requestBody: { required: true, content: jsonContent(body, inputExamples(first)) } }),
+    responses: responsesOf(there, components),
+  }
+}
+
+function describe(endpoint: Endpoint): string {
+  const { id, select, notes, plan, auth } = endpoint
+  const choice = select ? ` (\`module=${select.module}\`, \`action=${select.action}\`)` : ''
+  const need =
+    plan === 'free' ? 'Any plan.' : plan === 'enterprise' ? 'Enterprise plan only.' : `Plan ${plan} or higher.`
+  const form = auth === 'apikey' ? ' The parameters may also be sent by POST as a form.' : ''
+  return `**${id}**${choice}: ${notes} ${need}${form}`
+}
+
+interface Parameter {
+  readonly name: string
+  readonly in: string
+  readonly required: boolean
+  readonly schema: SchemaObject
+  readonly [keyword: string]: unknown
+}
+
+/** Inputs of all endpoints at this path; one that not all of them need is optional here. */
+function parametersOf(there: Endpoint[], components: Components): Parameter[] {
+  const united = new Map<string, Parameter>()
+  const selects = there.flatMap(({ select }) => (select ? [select] : []))
+  for (const name of ['module', 'action'] as const) {
+    const values = [...new Set(selects.map((select) => select[name]))]
+    if (values.length === 0) continue
+    const schema = { type: 'string', enum: values, ...(values.length === 1 && { default: values[0] }) }
+    united.set(name, { name, in: 'query', required: true, description: `Chooses the ${name}.`, schema })
+  }
+  for (const endpoint of there) {
+    for (const [name, schema] of Object.entries(endpoint.input.properties)) {
+      const parameter = toParameter(endpoint, name, schema, components)
+      if (!parameter) continue
+      const shared = there.every(({ input }) => name in input.properties)
+      united.set(parameter.name, { ...parameter, required: parameter.required && shared })
+    }
+  }
+  return [...united.values()]
+}
+
+function toParameter(endpoint: Endpoint, name: string, schema: unknown, components: Components): Parameter | undefined {
+  const place = placeOf(endpoint, name)
+  if (place === 'body') return undefined
+  const { description, ...rest } = components.use(schema)
+  const example = (endpoint.example.input as SchemaObject)[name]
+  return {
+    name: endpoint.headers?.[name] ?? name,
+    in: place,
+    required: isRequired(endpoint, name),
+    description,
+    schema: rest,
+    ...(rest.type === 'array' && { style: 'form', explode: false }),
+    ...(example !== undefined && { example }),
+  }
+}
+
+/** The contract counts inputs with a default as present; a caller need not send them. */
+function isRequired({ input }: Endpoint, name: string): boolean {
+  const required = (input as unknown as { required?: string[] }).required ?? []
+  return required.includes(name) && !('default' in (input.properties[name] as object))
+}
+
+function bodySchema(endpoint: Endpoint, components: Components): SchemaObject | undefined {
+  const names = Object.keys(endpoint.input.properties).filter((name) => placeOf(endpoint, name) === 'body')
+  if (names.length === 0) return undefined
+  return {
+    type: 'object',
+    required: names.filter((name) => isRequired(endpoint, name)),
+    properties: Object.fromEntries(names.map((name) => [name, components.use(endpoint.input.properties[name])])),
+  }
+}
+
+const inputExamples = ({ id, summary, example }: Endpoint) => ({ [id]: { summary, value: example.input } })

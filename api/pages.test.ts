@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { clientOf, failureOf } from '../test/scripted-client.ts'
+import { type ScriptedServer, serveScript } from '../test/scripted-server.ts'
+
+describe('pages', () => {
+  /** Two pages of 4.5, whose link is written by `link`. */
+  const twoPages = (link: (server: () => ScriptedServer) => string) => {
+    let server: ScriptedServer | undefined
+    const started = serveScript(
+      () => ({ body: { data: [{ day: 2 }], next: link(() => server as ScriptedServer), page: {}, total: 2 } }),
+      { body: { data: [{ day: 1 }], next: null, page: {}, total: 2 } },
+    )
+    return started.then((ready) => {
+      server = ready
+      return ready
+    })
+  }
+  const input = { indices: [1, 2], network: 'holesky' as const }
+
+  test('4.5: records of all pages follow `next`, under a path and with the network header', async () => {
+    await using server = await twoPages(() => '/v0/eth/validators/effectiveness?indices=1%2C2&size=1&from=1')
+    const { client } = clientOf(server, { baseUrl: `${server.url}/under` })
+    const days = await Array.fromAsync(client.validators.aggregateEffectivenessAll(input), ({ day }) => day)
+    assert.deepStrictEqual(days, [2, 1])
+    const [first, second] = server.asked
+    assert.equal(first?.url, '/under/v0/eth/validators/effectiveness?indices=1,2')
+    assert.equal(second?.url, '/under/v0/eth/validators/effectiveness?indices=1%2C2&size=1&from=1')
+    assert.equal(second?.headers['x-validator-network'], 'holesky')
+  })
+
+  for (const elsewhere of ['https://elsewhere.invalid/v0/x?from=1', '//elsewhere.invalid/v0/x?from=1']) {
+    test(`a link to ${elsewhere} is asked at the caller's own address, decision 0061`, async () => {
+      await using server = await twoPages(() => elsewhere)
+      const { client } = clientOf(server)
+      const pages = await Array.fromAsync(client.validators.aggregateEffectivenessPages(input))
+      assert.equal(pages.length, 2)
+      assert.equal(server.asked[1]?.url, '/v0/eth/validators/effectiveness?from=1')
+    })
+  }
+
+  test('4.6: absolute links, as a proxy may have written them', async () => {
+    const next = 'https://public.invalid/v1/eth/validators/12/effectiveness?limit=1&offset=1'
+    await using server = await serveScript(
+      { body: { previous: null, next, pages: 2, results: [{ day: 1 }] } },
+      { body: { previous: null, next: null, pages: 2, results: [{ day: 2 }] } },
+    )
+    const { client } = clientOf(server)
+    const asked = { validator_index_or_pubkey: 12, limit: 1 }
+    const days = await Array.fromAsync(client.validators.effectivenessAll(asked), ({ day }) => day)
+    assert.deepStrictEqual(days, [1, 2])
+    assert.equal(server.asked[1]?.url, '/v1/eth/validators/12/effectiveness?limit=1&offset=1')
+    const pages = await Array.fromAsync(client.validators.effectivenessPages(asked))
+    assert.equal(pages.length, 1)
+  })
+
+  test('pages without end, without progress or without a readable link are errors', async () => {
+    let from = 0
+    await using endless = await serveScript(() => ({ body: { data: [], next: `/x?from=${from++}` } }))
+    const { client } = clientOf(endless)
+    const options = { pagesMax: 3 }
+    const all = Array.fromAsync(client.validators.aggregateEffectivenessPages(input, options))
+    assert.match((await failureOf(all)).message, /more than 3 pages/)
+    assert.equal(endless.asked.length, 3)
+    await using stuck = await serveScript({ body: { data: [], next: '/x?from=1' } })
+    const same = Array.fromAsync(clientOf(stuck).client.validators.aggregateEffectivenessPages(input))
+    assert.match((await failureOf(same)).message, /same page/)
+    await using odd = await serveScript({ body: { data: [] } })
+    const unread = Array.fromAsync(clientOf(odd).client.validators.aggregateEffectivenessPages(input))
+    assert.match((await failureOf(unread)).message, /cannot be read/)
+  })
+})

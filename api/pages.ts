@@ -1,0 +1,73 @@
+// Iterators over the two paged endpoints (spec 4.5, 4.6). A link to the next page is never followed: only its query is
+// taken, and asked at the address the caller gave. So no link, however it came about, can carry the key to another
+// host, and a proxy that shows the server under another name or path does no harm (decision 0061).
+import type { Ask, InputOf, ReplyOf } from './calls.ts'
+import { TransportError } from './errors.ts'
+import { type EndpointId, type Route, routes } from './routes.ts'
+import type { SendOptions } from './send.ts'
+
+export interface PageOptions extends SendOptions {
+  /** Pages after which the iterator gives up with an error instead of going on; default 10 000. */
+  readonly pagesMax?: number
+}
+
+type Aggregate = 'validators.aggregateEffectiveness'
+type Single = 'validators.effectiveness'
+
+export interface PageMethods {
+  aggregateEffectivenessPages(input: InputOf<Aggregate>, options?: PageOptions): AsyncGenerator<ReplyOf<Aggregate>>
+  aggregateEffectivenessAll(
+    input: InputOf<Aggregate>,
+    options?: PageOptions,
+  ): AsyncGenerator<ReplyOf<Aggregate>['data'][number]>
+  effectivenessPages(input: InputOf<Single>, options?: PageOptions): AsyncGenerator<ReplyOf<Single>>
+  effectivenessAll(input: InputOf<Single>, options?: PageOptions): AsyncGenerator<ReplyOf<Single>['results'][number]>
+}
+
+export function pageMethods(ask: Ask): PageMethods {
+  const aggregate = (input: InputOf<Aggregate>, options: PageOptions = {}) =>
+    pages<ReplyOf<Aggregate>>(ask, 'validators.aggregateEffectiveness', input, options)
+  const single = (input: InputOf<Single>, options: PageOptions = {}) =>
+    pages<ReplyOf<Single>>(ask, 'validators.effectiveness', input, options)
+  return {
+    aggregateEffectivenessPages: aggregate,
+    effectivenessPages: single,
+    async *aggregateEffectivenessAll(input, options) {
+      for await (const page of aggregate(input, options)) yield* page.data
+    },
+    async *effectivenessAll(input, options) {
+      for await (const page of single(input, options)) yield* page.results
+    },
+  }
+}
+
+async function* pages<P extends { readonly next: string | null }>(
+  ask: Ask,
+  id: EndpointId,
+  input: object,
+  options: PageOptions,
+): AsyncGenerator<P> {
+  const pagesMax = options.pagesMax ?? 10_000
+  let query: URLSearchParams | undefined
+  for (let count = 1; count <= pagesMax; count++) {
+    const page = (await ask(id, { ...input }, options, query)) as P
+    yield page
+    if (page.next === null) return
+    const following = queryOf(id, page.next)
+    if (String(following) === String(query)) throw unreadable(id, 'the link to the next page leads to the same page')
+    query = following
+  }
+  throw unreadable(id, `there are more than ${pagesMax} pages; narrow the question or raise pagesMax`)
+}
+
+function queryOf(id: EndpointId, link: unknown): URLSearchParams {
+  const mark = typeof link === 'string' ? link.indexOf('?') : -1
+  if (mark < 0) throw unreadable(id, 'the link to the next page cannot be read')
+  return new URLSearchParams((link as string).slice(mark + 1))
+}
+
+const unreadable = (id: EndpointId, says: string): TransportError => {
+  const { group }: Route = routes[id]
+  const at = { group, endpoint: id, status: 200, requestId: undefined, retryAfterMs: undefined }
+  return new TransportError(at, 'unreadable', says)
+}

@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { clientOf, failureOf } from '../test/scripted-client.ts'
+import { type Scripted, serveScript } from '../test/scripted-server.ts'
+import { createClient, type InputOf, type ResponseMeta } from './client.ts'
+import { contract } from './contract.ts'
+
+const quoteInput = contract['fx.createQuote'].example.input as InputOf<'fx.createQuote'>
+const busy: Scripted = { status: 503, body: { code: 3010, message: 'No fresh rate for this pair.' } }
+
+describe('retries', () => {
+  const good: Scripted = { body: contract['markets.bySlug'].example.reply }
+  const refused: Scripted = { status: 429, headers: { 'retry-after': '3' }, body: { type: 'a', error: 'b' } }
+
+  test('a GET is repeated after a passing failure, with growing waits, at most twice unless told otherwise', async () => {
+    await using server = await serveScript({ status: 500 }, { instead: 'drop' }, good)
+    const { client, waits } = clientOf(server)
+    await client.markets.bySlug({ slug: 'a' })
+    assert.deepStrictEqual(waits, [500, 1000])
+    await using broken = await serveScript({ status: 500 })
+    const other = clientOf(broken)
+    await failureOf(other.client.markets.bySlug({ slug: 'a' }))
+    assert.equal(broken.asked.length, 3)
+    await failureOf(other.client.markets.bySlug({ slug: 'a' }, { retries: 0 }))
+    assert.equal(broken.asked.length, 4)
+    await failureOf(other.client.markets.bySlug({ slug: 'a' }, { retries: Number.POSITIVE_INFINITY }))
+    assert.equal(broken.asked.length, 15)
+  })
+
+  test('chance shortens the wait', async () => {
+    await using server = await serveScript({ status: 500 }, good)
+    const { client, waits } = clientOf(server, { random: () => 0.25 })
+    await client.markets.bySlug({ slug: 'a' })
+    assert.deepStrictEqual(waits, [125])
+  })
+
+  test('retry-after is honoured, as seconds and as a date', async () => {
+    const dated = { ...refused, headers: { 'retry-after': 'Sun, 15 Nov 2026 12:00:07 GMT' } }
+    const past = { ...refused, headers: { 'retry-after': 'Sun, 15 Nov 2026 11:00:00 GMT' } }
+    await using server = await serveScript(refused, dated, past, good)
+    const { client, waits } = clientOf(server, { retries: 3 })
+    await client.markets.bySlug({ slug: 'a' })
+    assert.deepStrictEqual(waits, [3000, 7000, 0])
+  })
+
+  test('a wait longer than waitMaxMs is not waited: the error names it', async () => {
+    await using server = await serveScript({ ...refused, headers: { 'retry-after': '3600' } })
+    const { client, waits } = clientOf(server)
+    const error = await failureOf(client.markets.bySlug({ slug: 'a' }))
+    assert.deepStrictEqual([error.retryAfterMs, error.retryable, waits, server.asked.length], [3_600_000, true, [], 1])
+  })
+
+  test('group A: a rate refusal under HTTP 200 is waited for', async () => {
+    const limit = { status: '0', message: 'NOTOK', result: 'Max calls per sec rate limit reached (2/sec)' }
+    const found = contract['explorer.fundedBy'].example.reply
+    await using server = await serveScript({ headers: { 'retry-after': '1' }, body: limit }, { body: found })
+    const { client, waits } = clientOf(server)
+    assert.deepStrictEqual(await client.explorer.fundedBy({ address: '0x' }), found)
+    assert.deepStrictEqual(waits, [1000])
+  })
+
+  test('what does not pass is not repeated', async () => {
+    for (const status of [400, 401, 403, 404, 409, 413, 422]) {
+      await using server = await serveScript({ status, body: { type: 'a', error: 'b' } })
+      await failureOf(clientOf(server).client.markets.bySlug({ slug: 'a' }))
+      assert.equal(server.asked.length, 1, String(status))
+    }
+  })
+
+  test('a quote is repeated only when nothing was done or an idempotency key makes it safe', async () => {
+    const failures: [Scripted, number][] = [
+      [busy, 3],
+      [{ status: 429, body: { code: 429, message: 'a' } }, 3],
+      [{ status: 500, body: { code: -1, message: 'a' } }, 1],
+      [{ status: 504, body: { code: -1, message: 'a' } }, 1],
+      [{ instead: 'drop' }, 1],
+    ]
+    for (const [step, tries] of failures) {
+      await using server = await serveScript(step)
+      await failureOf(clientOf(server).client.fx.createQuote(quoteInput))
+      assert.equal(server.asked.length, tries, JSON.stringify(step))
+      await failureOf(clientOf(server).client.fx.createQuote({ ...quoteInput, idempotencyKey: 'k' }))
+      assert.equal(server.asked.length, tries + 3, JSON.stringify(step))
+    }
+  })
+
+  test('aborting ends a wait', async () => {
+    await using server = await serveScript(refused)
+    const stop = new AbortController()
+    const client = createClient({ baseUrl: server.url, signal: stop.signal, onResponse: () => stop.abort() })
+    await assert.rejects(client.markets.bySlug({ slug: 'a' }), { name: 'AbortError' })
+    assert.equal(server.asked.length, 1)
+  })
+})
+
+describe('confidence', () => {
+  test('onResponse sees what came with each answer, failed tries too', async () => {
+    const headers = {
+      'x-request-id': 'r-2',
+      'x-tetrad-as-of': '489374',
+      'x-tetrad-finality': 'finalized',
+      'x-tetrad-coverage': 'complete',
+    }
+    await using server = await serveScript({ status: 500 }, { headers, body: { data: [], next: null } })
+    const seen: ResponseMeta[] = []
+    const { client } = clientOf(server, { onResponse: (meta) => seen.push(meta) })
+    await client.validators.aggregateEffectiveness({ indices: [1] })
+    assert.deepStrictEqual(
+      seen.map(({ headers: _, ...meta }) => meta),
+      [
+        {
+          endpoint: 'validators.aggregateEffectiveness',
+          status: 500,
+          requestId: undefined,
+          asOf: undefined,
+          finality: undefined,
+          coverage: undefined,
+          attempt: 1,
+        },
+        {
+          endpoint: 'validators.aggregateEffectiveness',
+          status: 200,
+          requestId: 'r-2',
+          asOf: '489374',
+          finality: 'finalized',
+          coverage: 'complete',
+          attempt: 2,
+        },
+      ],
+    )
+  })
+})

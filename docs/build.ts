@@ -1,0 +1,27 @@
+// Writes every page that is made from the code: `npm run docs`. test/docs.test.ts fails when one is out of date.
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { configurationPage, configurationSchema } from './configuration.ts'
+import { endpointPages } from './endpoints.ts'
+
+/** Text by path under docs/. */
+export function generatedPages(): Record<string, string> {
+  return {
+    'configuration.md': configurationPage(),
+    'tetrad.schema.json': `${JSON.stringify(configurationSchema(), null, 2)}\n`,
+    ...Object.fromEntries(Object.entries(endpointPages()).map(([name, text]) => [`endpoints/${name}`, text])),
+  }
+}
+
+async function build(): Promise<void> {
+  const pages = generatedPages()
+  const folder = join(import.meta.dirname, 'endpoints')
+  await mkdir(folder, { recursive: true })
+  for (const name of await readdir(folder)) {
+    if (!(`endpoints/${name}` in pages)) await rm(join(folder, name))
+  }
+  for (const [path, text] of Object.entries(pages)) await writeFile(join(import.meta.dirname, path), text)
+  console.log(`wrote ${Object.keys(pages).length} pages`)
+}
+
+if (import.meta.main) await build()

@@ -1,0 +1,222 @@
+// Writes the page of each endpoint from the contract: what to send, what comes back, what can go wrong, and an example of
+// each. `npm run docs` puts them into docs/endpoints/; a test keeps them equal to the contract.
+import { inspect } from 'node:util'
+import { contract } from '#api/contract.ts'
+import { failuresOf } from '#api/failures.ts'
+import { faults } from '#api/faults.ts'
+import { stringifyJson } from '#api/json.ts'
+import type { Endpoint } from '#api/kit.ts'
+import { recordName } from '#api/openapi-schemas.ts'
+import { toRequest } from '#api/request.ts'
+import { placeOf } from '#api/routes.ts'
+
+interface Schema {
+  readonly type?: string | readonly string[]
+  readonly format?: string
+  readonly enum?: readonly string[]
+  readonly items?: Schema
+  readonly anyOf?: readonly Schema[]
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly required?: readonly string[]
+  readonly default?: unknown
+  readonly description?: string
+  readonly minimum?: number
+  readonly maximum?: number
+  readonly minItems?: number
+  readonly maxItems?: number
+}
+
+const base = 'http://127.0.0.1:8080'
+const valuesMax = 8
+
+/** Page by file name, the index first. */
+export function endpointPages(): Record<string, string> {
+  const all = Object.values(contract) as Endpoint[]
+  return {
+    'README.md': `${index(all)}\n`,
+    ...Object.fromEntries(all.map((endpoint) => [`${endpoint.id}.md`, `${page(endpoint)}\n`])),
+  }
+}
+
+const index = (all: readonly Endpoint[]): string =>
+  [
+    '# Endpoints',
+    'Written from the contract by `npm run docs`. Failures are explained in [errors](../errors.md), the client in [client](../client.md).',
+    table(
+      ['spec', 'endpoint', 'route', 'what it gives'],
+      all.map(({ spec, id, method, path, select, summary }) => [
+        spec,
+        `[${id}](${id}.md)`,
+        `\`${method} ${path}\`${select ? ` \`${select.module}\` \`${select.action}\`` : ''}`,
+        summary,
+      ]),
+    ),
+  ].join('\n\n')
+
+function page(endpoint: Endpoint): string {
+  const { id, summary, notes, input, reply } = endpoint
+  const inputs = Object.entries(input.properties as Record<string, Schema>)
+  return [
+    `# ${id}`,
+    summary,
+    notes,
+    table(['', ''], facts(endpoint)),
+    '## Inputs',
+    inputs.length === 0
+      ? 'None besides the key.'
+      : table(
+          ['name', 'in', 'type', 'needed', 'default', 'meaning'],
+          inputs.map(([name, schema]) => inputRow(endpoint, name, schema)),
+        ),
+    ...(inputs.some(([, { type }]) => type === 'array') ? ['A list is written `a,b`, or the name is repeated.'] : []),
+    ...records(
+      'Input',
+      inputs.map(([, schema]) => schema),
+    ),
+    '## Reply',
+    ...replySections(reply as unknown as Schema),
+    '## Errors',
+    errorTable(endpoint),
+    ...examples(endpoint),
+  ].join('\n\n')
+}
+
+function facts({ spec, method, path, select, auth, plan, perSecond, urlBytesMax }: Endpoint): string[][] {
+  const key = {
+    apikey: 'query parameter `apikey`',
+    bearer: 'header `authorization: Bearer <key>`',
+    open: 'none, unless `markets.keyNeeded` is set: then header `authorization: Bearer <key>`',
+  }
+  return [
+    ['Specification', spec],
+    ['Route', `\`${method} ${path}\``],
+    ...(select ? [['Chosen by', `\`module=${select.module}\` and \`action=${select.action}\``]] : []),
+    ...(auth === 'apikey' ? [['Also', 'POST with the same parameters as a form']] : []),
+    ['Key', key[auth]],
+    ['Plan', plan === 'free' ? 'any' : plan === 'enterprise' ? 'enterprise' : `${plan} or higher`],
+    ['Limits', `those of the plan${perSecond ? `, and ${perSecond} calls per second whatever the plan` : ''}`],
+    ...(urlBytesMax ? [['Longest request line', `${urlBytesMax} bytes`]] : []),
+  ]
+}
+
+function inputRow(endpoint: Endpoint, name: string, schema: Schema): string[] {
+  const required = (endpoint.input as unknown as Schema).required?.includes(name) && schema.default === undefined
+  const wireName = endpoint.headers?.[name] ?? name
+  return [
+    wireName === name ? `\`${name}\`` : `\`${wireName}\` (client: \`${name}\`)`,
+    placeOf(endpoint, name),
+    words(schema),
+    required ? 'yes' : 'no',
+    schema.default === undefined ? '' : `\`${schema.default}\``,
+    schema.description ?? '',
+  ]
+}
+
+function words(schema: Schema): string {
+  if (schema.anyOf) return schema.anyOf.map(words).join(', or ')
+  const types = [schema.type ?? 'any'].flat()
+  const suffix = types.includes('null') ? ' or null' : ''
+  return `${plainWords(schema, types[0] ?? 'any')}${suffix}`
+}
+
+function plainWords(schema: Schema, type: string): string {
+  const name = recordName(schema)
+  if (name !== undefined) return `[${name}](#${name.toLowerCase()})`
+  if (type === 'array') {
+    const { minItems, maxItems } = schema
+    return `array of ${words(schema.items ?? {})}${maxItems === undefined ? '' : `, ${minItems ?? 0} to ${maxItems} of them`}`
+  }
+  if (schema.enum) {
+    return schema.enum.length > valuesMax
+      ? `one of the ${schema.enum.length} names below`
+      : schema.enum.map((value) => `\`${value}\``).join(', ')
+  }
+  if (schema.format !== undefined) return `${type} (${schema.format})`
+  const { minimum, maximum } = schema
+  if (minimum !== undefined && maximum !== undefined) return `${type}, ${minimum} to ${maximum}`
+  return minimum !== undefined ? `${type}, ${minimum} or more` : type
+}
+
+/** The reply's own fields, then every record in it under its name. */
+function replySections(reply: Schema): string[] {
+  const own = recordName(reply)
+  if (own !== undefined) return records('Reply', [reply])
+  return [fieldTable(reply), ...records('Reply', [reply])]
+}
+
+function records(part: 'Input' | 'Reply', from: readonly Schema[]): string[] {
+  const found = new Map<string, Schema>()
+  const walk = (schema: Schema): void => {
+    const name = recordName(schema)
+    if (name !== undefined && found.has(name)) return
+    if (name !== undefined) found.set(name, schema)
+    const inner = [
+      ...Object.values(schema.properties ?? {}),
+      ...(schema.anyOf ?? []),
+      ...(schema.items ? [schema.items] : []),
+    ]
+    for (const one of inner) walk(one)
+  }
+  for (const schema of from) walk(schema)
+  const names =
+    part === 'Input'
+      ? from.flatMap(({ items }) => (items?.enum && items.enum.length > valuesMax ? items.enum : []))
+      : []
+  const listed = names.length > 0 ? [`Names: ${names.map((name) => `\`${name}\``).join(', ')}.`] : []
+  return [...listed, ...[...found].flatMap(([name, schema]) => [`### ${name}`, fieldTable(schema)])]
+}
+
+function fieldTable(schema: Schema): string {
+  return table(['field', 'type', 'present', 'meaning'], fieldRows(schema))
+}
+
+/** Members that are records without a name of their own are written with dots. */
+function fieldRows({ properties = {}, required = [] }: Schema, before = ''): string[][] {
+  return Object.entries(properties).flatMap(([name, member]) => {
+    const row = [
+      `\`${before}${name}\``,
+      words(member),
+      required.includes(name) ? 'always' : 'optional',
+      member.description ?? '',
+    ]
+    const nested = member.type === 'object' && recordName(member) === undefined
+    return nested ? fieldRows(member, `${before}${name}.`) : [row]
+  })
+}
+
+function errorTable(endpoint: Endpoint): string {
+  const rows = failuresOf(endpoint).map(({ code, status, body }) => [
+    `[${code}](../errors.md#${code.replaceAll('.', '')})`,
+    String(status),
+    `\`${stringifyJson(body)}\``,
+    { never: 'no', later: 'yes, later', changed: 'when changed' }[faults[code].retry],
+  ])
+  return table(['code', 'status', 'body', 'try again'], rows)
+}
+
+function examples({ id, example }: Endpoint): string[] {
+  const input = example.input as Record<string, unknown>
+  const { url, method, headers, body } = toRequest(id, base, input, '$TETRAD_KEY')
+  const lines = [`curl "${url.replace('%24TETRAD_KEY', '$TETRAD_KEY')}"`]
+  if (method === 'POST') lines.push(`-H "content-type: application/json"`)
+  if (headers.authorization && id !== 'markets.bySlug') lines.push(`-H "authorization: ${headers.authorization}"`)
+  if (body) lines.push(`-d '${body}'`)
+  return [
+    '## Example',
+    fence('sh', lines.join(' \\\n  ')),
+    fence(
+      'ts',
+      `const reply = await client.${id}(${isEmpty(input) ? '' : inspect(input, { depth: 9, breakLength: 100 })})`,
+    ),
+    fence('json', stringifyJson(example.reply, 2)),
+  ]
+}
+
+const isEmpty = (input: object): boolean => Object.keys(input).length === 0
+
+const fence = (language: string, text: string): string => `\`\`\`${language}\n${text}\n\`\`\``
+
+const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
+  [head, head.map(() => '---'), ...rows].map((row) => `| ${row.map(cell).join(' | ')} |`).join('\n')
+
+const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ')

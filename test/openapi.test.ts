@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { createConfig, lintFromString } from '@redocly/openapi-core'
+import { contract } from '#api/contract.ts'
+import { toGroupError } from '#api/errors.ts'
+import { failureExample, failuresOf } from '#api/failures.ts'
+import { commonFaults, type FaultCode, faults, keyFaults } from '#api/faults.ts'
+import type { Endpoint } from '#api/kit.ts'
+import { openapi } from '#api/openapi.ts'
+import { type EndpointId, type Group, placeOf, routes } from '#api/routes.ts'
+import { ExplorerFailure } from '#api/wire/explorer.ts'
+import { FxFailure } from '#api/wire/fx.ts'
+import { MarketsFailure } from '#api/wire/markets.ts'
+import { ValidatorsFailure } from '#api/wire/validators.ts'
+import { checker } from '#core/check.ts'
+import { Fault, type Problem } from '#core/fault.ts'
+import { shape as explorer } from '#groups/explorer/shape.ts'
+import { shape as fx } from '#groups/fx/shape.ts'
+import { shape as markets } from '#groups/markets/shape.ts'
+import { shape as validators } from '#groups/validators/shape.ts'
+
+/** Rules of the recommended set that are switched off, each with its reason. None is. */
+const switchedOff: Record<string, 'off'> = {}
+
+const lint = async (document: object): Promise<string[]> => {
+  const config = await createConfig({ extends: ['recommended'], rules: switchedOff })
+  const problems = await lintFromString({ source: JSON.stringify(document), config, absoluteRef: 'openapi.json' })
+  return problems.map(({ severity, ruleId, message }) => `${severity} ${ruleId}: ${message}`)
+}
+
+interface Operation {
+  readonly operationId: string
+  readonly parameters: { name: string; in: string; required: boolean; description?: string; schema: object }[]
+  readonly requestBody?: { content: { 'application/json': { schema: { properties: object } } } }
+  readonly responses: Record<string, { content?: { 'application/json': { examples: Record<string, unknown> } } }>
+}
+
+const all = Object.values(contract) as Endpoint[]
+const failureSchemas = {
+  explorer: ExplorerFailure,
+  fx: FxFailure,
+  validators: ValidatorsFailure,
+  markets: MarketsFailure,
+}
+const shapes = { explorer, fx, validators, markets }
+
+const operationOf = (endpoint: Endpoint): Operation => {
+  const methods = openapi().paths[endpoint.path] as Record<string, Operation>
+  const operation = methods[endpoint.method.toLowerCase()]
+  assert.ok(operation, endpoint.id)
+  return operation
+}
+
+describe('the document', () => {
+  test('the linter finds nothing: no error, no warning', async () => assert.deepEqual(await lint(openapi()), []))
+
+  test('the linter does look: an example that breaks its schema is found', async () => {
+    const broken = JSON.stringify(openapi()).replaceAll('"block":21400000', '"block":"many"')
+    assert.match((await lint(JSON.parse(broken))).join('\n'), /no-invalid-media-type-examples/)
+  })
+
+  test('schemas are written once and referred to, so the document stays below 200 kB', () => {
+    const text = JSON.stringify(openapi())
+    assert.equal(text.split('"imageUrlOptimized"').length - 1, 1)
+    assert.ok(text.length < 200_000, String(text.length))
+  })
+
+  test('the server address is the one that was given', () => {
+    assert.deepEqual(openapi({ serverUrl: 'https://data.house.net' }).servers, [{ url: 'https://data.house.net' }])
+  })
+})
+
+for (const endpoint of all) {
+  describe(endpoint.id, () => {
+    const operation = operationOf(endpoint)
+
+    test('every input is there, in its place and with a description', () => {
+      for (const [name, schema] of Object.entries(endpoint.input.properties)) {
+        assert.ok('description' in (schema as object), `${name} has no description`)
+        const place = placeOf(endpoint, name)
+        if (place === 'body') {
+          const body = operation.requestBody?.content['application/json'].schema.properties ?? {}
+          assert.ok(name in body, name)
+        } else {
+          const wireName = endpoint.headers?.[name] ?? name
+          const found = operation.parameters.find((one) => one.name === wireName && one.in === place)
+          assert.ok(found?.description, name)
+          assert.equal('default' in found.schema, 'default' in (schema as object), name)
+        }
+      }
+    })
+
+    test('every fault it can raise has an example under its status', () => {
+      const keyed = endpoint.plan === 'free' ? keyFaults.filter((code) => code !== 'plan.too_low') : keyFaults
+      for (const code of [...commonFaults, ...keyed, ...endpoint.faults]) {
+        const { status } = failureExample(endpoint, code)
+        const examples = operation.responses[status]?.content?.['application/json'].examples ?? {}
+        assert.ok(code in examples, `${code} under ${status}`)
+      }
+    })
+
+    test('its own example fits the contract, input and reply', () => {
+      assert.deepEqual(checker(endpoint.input)(structuredClone(endpoint.example.input)), [])
+      assert.deepEqual(checker(endpoint.reply)(structuredClone(endpoint.example.reply)), [])
+      const examples = operation.responses[200]?.content?.['application/json'].examples ?? {}
+      assert.ok(endpoint.id in examples)
+    })
+  })
+}
+
+test('4.1 and 4.3 are one operation that names both', () => {
+  const operation = operationOf(contract['explorer.fundedBy'])
+  assert.equal(operation.operationId, 'explorer.labelListV2-fundedBy')
+  const address = operation.parameters.find(({ name }) => name === 'address')
+  assert.equal(address?.required, false)
+})
+
+describe('failures', () => {
+  const groupRoutes = Object.entries(routes) as [EndpointId, Endpoint][]
+  for (const group of Object.keys(shapes) as Group[]) {
+    const [endpoint, route] = groupRoutes.findLast(([, { group: own }]) => own === group) as [EndpointId, Endpoint]
+
+    test(`${group}: the examples are what the server words, and fit the group's failure schema`, () => {
+      for (const code of Object.keys(faults) as FaultCode[]) {
+        const { status, body } = failureExample(route, code)
+        const terms = { limit: route.perSecond ?? 3, plan: route.plan }
+        const fault = new Fault(code, { terms, problems: code === 'input.invalid' ? problemsOf(body) : [] })
+        const rendered = code === 'record.unknown' ? shapes[group].nothing() : shapes[group].fault(fault)
+        assert.deepEqual({ status, body }, rendered, code)
+        assert.deepEqual(checker(failureSchemas[group])(structuredClone(body)), [], code)
+      }
+    })
+
+    test(`${group}: the client retries exactly what the fault table says passes`, () => {
+      for (const { code, status, body } of failuresOf(contract[endpoint])) {
+        const at = { group, endpoint, status, requestId: undefined, retryAfterMs: undefined }
+        assert.equal(toGroupError(at, body)?.retryable, faults[code].retry === 'later', code)
+        assert.equal(toGroupError(at, body)?.notFound, code === 'record.unknown', code)
+      }
+    })
+  }
+})
+
+/** The problem that leads to the example's words. */
+function problemsOf(body: object): Problem[] {
+  if ('errors' in body)
+    return [{ at: ['body', 'tenor'], says: 'must be one of instant, hourly, daily', value: 'weekly' }]
+  if ('detail' in body)
+    return [{ at: ['header', 'x-validator-network'], says: 'must be one of mainnet, hoodi, holesky' }]
+  if ('type' in body) return [{ at: ['path', 'slug'], says: 'is invalid' }]
+  return [{ at: ['query', 'address'], says: 'is invalid' }]
+}

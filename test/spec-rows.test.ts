@@ -1,0 +1,221 @@
+// The contract against the specification's own rows, both ways: every row is in the contract with that type, and every
+// field and parameter of the contract is a row or a listed addition with its decision.
+import assert from 'node:assert/strict'
+import { readdir } from 'node:fs/promises'
+import { describe, test } from 'node:test'
+import { contract } from '#api/contract.ts'
+import type { Endpoint, TSchema } from '#api/kit.ts'
+import { placeOf } from '#api/routes.ts'
+import * as explorer from '#api/wire/explorer.ts'
+import * as fx from '#api/wire/fx.ts'
+import * as markets from '#api/wire/markets.ts'
+import * as validators from '#api/wire/validators.ts'
+import { additions, fieldRows, nullableByDecision, type ParameterRow, parameterRows, routeRows } from './spec-rows.ts'
+
+interface Schema {
+  readonly type?: string | readonly string[]
+  readonly format?: string
+  readonly enum?: readonly string[]
+  readonly items?: Schema
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly required?: readonly string[]
+  readonly default?: unknown
+}
+
+/** Failure bodies and what is asked of a quote have no table in section 2. */
+const outside = new Set(['ExplorerFailure', 'FxFailure', 'ValidatorsFailure', 'MarketsFailure', 'AmountAsked'])
+
+const records = new Map<string, Schema>()
+for (const [name, value] of Object.entries({ ...explorer, ...fx, ...validators, ...markets })) {
+  if (typeof value === 'object' && value !== null && 'properties' in value)
+    records.set(name, value as unknown as Schema)
+}
+for (const id of ['explorer.labelListV2', 'explorer.labelListV1', 'explorer.fundedBy'] as const) {
+  records.set(`Envelope of ${id}`, contract[id].reply as unknown as Schema)
+}
+
+/** A schema's type in the words of the rows. */
+function words(schema: Schema): string {
+  const types = [schema.type ?? 'any'].flat()
+  const plain = types.filter((type) => type !== 'null')
+  const suffix = types.length > plain.length ? ' or null' : ''
+  if (plain[0] === 'array') return `array of ${words(schema.items ?? {})}${suffix}`
+  if (plain[0] === 'string')
+    return `${{ 'date-time': 'date-time', uuid: 'uuid', date: 'date' }[schema.format ?? ''] ?? 'string'}${suffix}`
+  if (plain[0] !== 'object') return `${plain.join('|')}${suffix}`
+  for (const [name, record] of records) if (record.properties === schema.properties) return `${name}${suffix}`
+  return `{${Object.entries(schema.properties ?? {})
+    .map(([name, member]) => `${name}: ${words(member)}`)
+    .join(', ')}}${suffix}`
+}
+
+/** Every field of a record, through members that are records without a name of their own. */
+function flatten(schema: Schema, before = ''): [string, Schema][] {
+  return Object.entries(schema.properties ?? {}).flatMap(([name, member]) =>
+    member.type === 'object' && words(member).startsWith('{')
+      ? flatten(member, `${before}${name}.`)
+      : [[`${before}${name}`, member] as [string, Schema]],
+  )
+}
+
+const fieldsOf = (record: string): Map<string, Schema> => {
+  const schema = records.get(record)
+  assert.ok(schema, `the contract has no record ${record}`)
+  return new Map(flatten(schema))
+}
+
+/** The three envelopes share their row; `result` differs by endpoint. */
+const contractNames = (record: string): string[] =>
+  record === 'Envelope' ? [...records.keys()].filter((name) => name.startsWith('Envelope of ')) : [record]
+
+const fits = (row: { record: string; type: string }, found: string): boolean =>
+  row.type === 'varies' ||
+  row.type === found ||
+  (row.type === 'array' && found.startsWith('array of ')) ||
+  (row.record in nullableByDecision && `${row.type} or null` === found)
+
+describe('records, spec section 2', () => {
+  test('every field of the specification is in the contract with its type', () => {
+    assert.equal(fieldRows.length, new Set(fieldRows.map(({ record, field }) => `${record}.${field}`)).size)
+    for (const row of fieldRows) {
+      for (const name of contractNames(row.record)) {
+        const schema = fieldsOf(name).get(row.field)
+        assert.ok(schema, `${name}.${row.field} is missing`)
+        assert.ok(fits(row, words(schema)), `${name}.${row.field}: ${words(schema)}, specified ${row.type}`)
+      }
+    }
+  })
+
+  test('every field of the contract is in the specification or a listed addition', () => {
+    const known = new Set(fieldRows.map(({ record, field }) => `${record}.${field}`))
+    for (const record of records.keys()) {
+      if (outside.has(record)) continue
+      for (const field of fieldsOf(record).keys()) {
+        const name = `${record.replace(/^Envelope of .*/, 'Envelope')}.${field}`
+        assert.ok(known.has(name) || name in additions, `${name} is neither specified nor a listed addition`)
+      }
+    }
+  })
+
+  test('the result of the envelope is the label list, the link or the funding record', () => {
+    const result = (id: 'explorer.labelListV2' | 'explorer.labelListV1' | 'explorer.fundedBy') =>
+      contract[id].reply.properties.result as unknown as Schema & { anyOf?: Schema[] }
+    assert.deepEqual(result('explorer.labelListV2').anyOf?.map(words), ['string', 'array of LabelRecord'])
+    assert.equal(words(result('explorer.labelListV1')), 'array of LabelRecord')
+    assert.equal(words(result('explorer.fundedBy')), 'FundingRecord')
+  })
+
+  test('keys that must be present are required: pages, metadata, labels, funding', () => {
+    for (const name of [
+      'AggregatePage',
+      'EffectivenessPage',
+      'ValidatorMetadata',
+      'LabelRecord',
+      'FundingRecord',
+      'Page',
+    ]) {
+      const { required = [], properties = {} } = records.get(name) as Schema
+      assert.deepEqual([...required].sort(), Object.keys(properties).sort(), name)
+    }
+    const quote = records.get('Quote') as Schema
+    const optional = Object.keys(quote.properties ?? {}).filter((name) => !quote.required?.includes(name))
+    assert.deepEqual(optional, ['collateral', 'typedData'])
+    for (const name of ['fee', 'collateral']) {
+      const { pattern } = (quote.properties?.[name] ?? {}) as { pattern?: string }
+      assert.equal(pattern, '^\\d+(?:\\.\\d{1,6})?$', name)
+    }
+  })
+
+  test('`include` accepts exactly the names of the aggregated record', () => {
+    const { include } = contract['validators.aggregateEffectiveness'].input.properties
+    const named = fieldRows.filter(({ record }) => record === 'AggregateRecord').map(({ field }) => field)
+    assert.deepEqual([...((include as unknown as Schema).items?.enum ?? [])].sort(), named.sort())
+  })
+})
+
+/** The contract's parameters in the form of the rows; key and choosers are part of the route. */
+function parametersOf(endpoint: Endpoint): ParameterRow[] {
+  const { spec, auth, select, input } = endpoint
+  const required = (input as unknown as Schema).required ?? []
+  const rows: ParameterRow[] = []
+  if (auth === 'apikey') rows.push({ spec, name: 'apikey', in: 'query', type: 'string', required: 'yes' })
+  if (auth === 'bearer') rows.push({ spec, name: 'authorization', in: 'header', type: 'string', required: 'yes' })
+  for (const [name, value] of Object.entries(select ?? {})) {
+    rows.push({ spec, name, in: 'query', type: 'string', required: 'yes', default: value })
+  }
+  for (const [name, schema] of Object.entries(input.properties as Record<string, TSchema>)) {
+    const { default: preset, enum: values } = schema as unknown as Schema
+    rows.push({
+      spec,
+      name: endpoint.headers?.[name] ?? name,
+      in: placeOf(endpoint, name),
+      type: words(schema as unknown as Schema),
+      required: required.includes(name) && preset === undefined ? 'yes' : 'no',
+      ...(preset !== undefined && { default: preset as string }),
+      ...(values && { values }),
+    })
+  }
+  return rows
+}
+
+/** Left out, chain 1 is meant, so the contract does not insist. */
+const filledIn = new Set(['4.1 chainid', '4.3 chainid'])
+/** The specification names no values; the contract lists the numeric fields. */
+const listedByContract = new Set(['4.6 sortBy'])
+
+describe('endpoints, spec section 4', () => {
+  const all: readonly Endpoint[] = Object.values(contract)
+  const found = all.flatMap(parametersOf)
+  const key = ({ spec, name }: ParameterRow) => `${spec} ${name}`
+
+  for (const row of parameterRows) {
+    test(`${key(row)}: place, type, default and values are those of the specification`, () => {
+      const own = found.find((candidate) => key(candidate) === key(row))
+      assert.ok(own, 'it is missing')
+      assert.equal(own.in, row.in)
+      assert.equal(own.type, row.type === 'integer or time' ? 'string' : row.type)
+      assert.equal(own.default, row.default)
+      if (!listedByContract.has(key(row))) assert.deepEqual(own.values, row.values)
+      if (row.required !== 'maybe' && !filledIn.has(key(row))) assert.equal(own.required, row.required)
+    })
+  }
+
+  test('every parameter of the contract is in the specification or a listed addition', () => {
+    const known = new Set(parameterRows.map(key))
+    const extra = found.map(key).filter((name) => !known.has(name))
+    assert.deepEqual(
+      extra.sort(),
+      Object.keys(additions)
+        .filter((name) => /^\d/.test(name))
+        .sort(),
+    )
+  })
+
+  test('method, path, plan and call rate are those of the specification', () => {
+    assert.equal(all.length, routeRows.length)
+    for (const row of routeRows) {
+      const endpoint = all.find(({ spec }) => spec === row.spec)
+      assert.ok(endpoint, row.spec)
+      const { method, path, plan, perSecond } = endpoint
+      assert.deepEqual(
+        { method, path, plan, perSecond },
+        {
+          method: row.method,
+          path: row.path,
+          plan: 'plan' in row ? row.plan : 'free',
+          perSecond: 'perSecond' in row ? row.perSecond : undefined,
+        },
+      )
+    }
+  })
+})
+
+test('every addition names a decision that is written down', async () => {
+  const pages = await readdir(new URL('../docs/decisions/', import.meta.url))
+  for (const [name, decision] of Object.entries({ ...additions, ...nullableByDecision })) {
+    assert.ok(
+      pages.some((page) => page.startsWith(`${decision}-`)),
+      `${name}: no page for decision ${decision}`,
+    )
+  }
+})

@@ -1,0 +1,428 @@
+// The specification's records and parameters as data, typed off its sections 2 and 4 by hand. Nothing here is derived
+// from the contract: this is the other witness, and test/spec-rows.test.ts makes the two agree both ways.
+
+export interface FieldRow {
+  readonly group: 'A' | 'B' | 'C' | 'D'
+  readonly record: string
+  /** Dots for members of members. */
+  readonly field: string
+  /** `string`, `number`, `integer`, `boolean`, `date-time`, `uuid`, `array of …`, the name of a record; `or null` where it
+   * says so. */
+  readonly type: string
+}
+
+const block = (group: FieldRow['group'], record: string, type: string, fields: string): FieldRow[] =>
+  fields
+    .trim()
+    .split(/\s+/)
+    .map((field) => ({ group, record, field, type }))
+
+/** Section 2. */
+export const fieldRows: readonly FieldRow[] = [
+  // 2.1
+  block('A', 'Envelope', 'string', `status message`),
+  block('A', 'Envelope', 'varies', `result`),
+  block('A', 'LabelRecord', 'string', `labelname labelslug shortdescription notes`),
+  block('A', 'LabelRecord', 'integer', `lastupdatedtimestamp`),
+  block('A', 'FundingRecord', 'integer', `block`),
+  block('A', 'FundingRecord', 'string', `timeStamp fundingAddress fundingTxn value`),
+  // 2.2
+  block('B', 'Amount', 'string', `currency amount`),
+  block('B', 'Quote', 'uuid', `id`),
+  block('B', 'Quote', 'number', `rate`),
+  block('B', 'Quote', 'Amount', `to from`),
+  block('B', 'Quote', 'date-time', `createdAt expiresAt`),
+  block('B', 'Quote', 'string', `fee collateral`),
+  block('B', 'Quote', 'TypedData', `typedData`),
+  block('B', 'TypedData', 'string', `domain.name domain.verifyingContract primaryType`),
+  block('B', 'TypedData', 'integer', `domain.chainId`),
+  block(
+    'B',
+    'TypedData',
+    'array of {name: string, type: string}',
+    `
+    types.EIP712Domain types.Consideration types.TakerDetails types.MakerDetails types.TokenPermissions
+    types.PermitWitnessTransferFrom
+  `,
+  ),
+  block(
+    'B',
+    'TypedData',
+    'string',
+    `
+    message.permitted.token message.spender message.witness.consideration.quoteId message.witness.consideration.base
+    message.witness.consideration.quote message.witness.consideration.baseAmount
+    message.witness.consideration.quoteAmount message.witness.recipient
+  `,
+  ),
+  block(
+    'B',
+    'TypedData',
+    'integer',
+    `
+    message.permitted.amount message.nonce message.deadline message.witness.consideration.maturity
+    message.witness.fee
+  `,
+  ),
+  // 2.3
+  block(
+    'C',
+    'EffectivenessRecord',
+    'integer',
+    `
+    validatorIndex hour day startDay endDay startEpoch endEpoch startSlot endSlot
+  `,
+  ),
+  block('C', 'EffectivenessRecord', 'string', `startDate endDate date`),
+  block('C', 'EffectivenessRecord', 'date-time', `startTimestamp endTimestamp`),
+  block(
+    'C',
+    'EffectivenessRecord',
+    'number',
+    `
+    avgCorrectness avgInclusionDelay sumInclusionDelay uptime attesterEffectiveness proposerEffectiveness
+    validatorEffectiveness
+  `,
+  ),
+  block(
+    'C',
+    'AggregateRecord',
+    'number',
+    `
+    attesterEffectiveness avgCorrectness avgInclusionDelay uptime validatorEffectiveness
+  `,
+  ),
+  block(
+    'C',
+    'AggregateRecord',
+    'integer',
+    `
+    day startDay endDay startEpoch endEpoch earnings estimatedPenalties estimatedRewards executionProposedEmptyCount
+    proposedCount proposerDutiesCount slashesCollected slashesReceived syncSignatureCount
+    totalAttestationAssignments totalAttestations totalUniqueAttestations
+  `,
+  ),
+  block(
+    'C',
+    'AggregateRecord',
+    'integer',
+    `
+    sumAllRewards sumAttestationRewards sumBaselineMev sumConsensusBlockRewards sumCorrectHead sumCorrectSource
+    sumCorrectTarget sumExternallySourcedExecutionRewards sumInclusionDelay sumLateSourcePenalties
+    sumLateSourceVotes sumLateTargetPenalties sumLateTargetVotes sumMissedAttestationPenalties
+    sumMissedAttestationRewards sumMissedAttestations sumMissedConsensusBlockRewards sumMissedExecutionRewards
+    sumMissedSyncCommitteeRewards sumPriorityFees sumSyncCommitteePenalties sumWrongHeadPenalties sumWrongHeadVotes
+    sumWrongTargetPenalties sumWrongTargetVotes
+  `,
+  ),
+  block('C', 'Page', 'string', `filterType granularity`),
+  block('C', 'Page', 'integer', `size`),
+  block('C', 'ValidatorMetadata', 'integer', `validatorIndex`),
+  block('C', 'ValidatorMetadata', 'string', `validatorPubkey`),
+  block('C', 'ValidatorMetadata', 'string or null', `pool dvtNetwork withdrawalAddress subpool`),
+  block('C', 'ValidatorMetadata', 'array of string or null', `nodeOperators depositAddresses dvtOperators`),
+  block(
+    'C',
+    'ValidatorMetadata',
+    'integer or null',
+    `
+    activationEpoch activationEligibilityEpoch exitEpoch withdrawableEpoch
+  `,
+  ),
+  // 4.5 and 4.6, responses
+  block('C', 'AggregatePage', 'array of AggregateRecord', `data`),
+  block('C', 'AggregatePage', 'string or null', `next`),
+  block('C', 'AggregatePage', 'Page', `page`),
+  block('C', 'AggregatePage', 'integer', `total`),
+  block('C', 'EffectivenessPage', 'string or null', `previous next`),
+  block('C', 'EffectivenessPage', 'integer', `pages`),
+  block('C', 'EffectivenessPage', 'array of EffectivenessRecord', `results`),
+  // 2.4
+  block(
+    'D',
+    'Market',
+    'string',
+    `
+    id question conditionId slug socialCardImage resolutionSource category ammType liquidity sponsorName
+    sponsorImage xAxisValue yAxisValue denominationToken fee image icon lowerBound upperBound description outcomes
+    outcomePrices volume marketType formatType lowerBoundDate upperBoundDate marketMakerAddress closedTime mailerTag
+    resolvedBy groupItemTitle groupItemThreshold questionID oracleEndDate oracleResolutionStatus endDateIso
+    startDateIso oracleEndDateIso gameStartTime clobTokenIds commentThread shortOutcomes teamAID teamBID oracleBond
+    oracleReward creator pastSlugs chartColor seriesColor gameId groupItemRange sportsMarketType
+    oracleResolutionStatuses
+  `,
+  ),
+  block(
+    'D',
+    'Market',
+    'date-time',
+    `
+    endDate startDate createdAt updatedAt readyTimestamp fundedTimestamp acceptingOrdersTimestamp deployingTimestamp
+    scheduledDeploymentTimestamp eventStartTime
+  `,
+  ),
+  block(
+    'D',
+    'Market',
+    'boolean',
+    `
+    active closed wideFormat new featured archived restricted enableOrderBook hasReviewedDates readyForCron
+    commentsEnabled fpmmLive acceptingOrders notificationsEnabled ready funded automaticallyResolved
+    automaticallyActive clearBookOnStart showGmpSeries showGmpOutcome manualActivation negRiskOther
+    pendingDeployment deploying rfqEnabled feesEnabled
+  `,
+  ),
+  block(
+    'D',
+    'Market',
+    'number',
+    `
+    createdBy updatedBy marketGroup orderPriceMinTickSize orderMinSize curationOrder volumeNum liquidityNum
+    volume24hr volume1wk volume1mo volume1yr secondsDelay volume24hrAmm volume1wkAmm volume1moAmm volume1yrAmm
+    volume24hrClob volume1wkClob volume1moClob volume1yrClob volumeAmm volumeClob liquidityAmm liquidityClob
+    makerBaseFee takerBaseFee customLiveness score competitive rewardsMinSize rewardsMaxSpread spread
+    oneDayPriceChange oneHourPriceChange oneWeekPriceChange oneMonthPriceChange oneYearPriceChange lastTradePrice
+    bestBid bestAsk line
+  `,
+  ),
+  block('D', 'Market', 'ImageOptimization', `imageOptimized iconOptimized`),
+  block('D', 'Market', 'array of Event', `events`),
+  block('D', 'Market', 'array of Category', `categories`),
+  block('D', 'Market', 'array of Tag', `tags`),
+  block('D', 'Market', 'FeeSchedule', `feeSchedule`),
+  block('D', 'FeeSchedule', 'number', `exponent rate rebateRate`),
+  block('D', 'FeeSchedule', 'boolean', `takerOnly`),
+  block(
+    'D',
+    'ImageOptimization',
+    'string',
+    `
+    id imageUrlSource imageUrlOptimized imageOptimizedLastUpdated field relname
+  `,
+  ),
+  block('D', 'ImageOptimization', 'number', `imageSizeKbSource imageSizeKbOptimized relID`),
+  block('D', 'ImageOptimization', 'boolean', `imageOptimizedComplete`),
+  block(
+    'D',
+    'Event',
+    'string',
+    `
+    id ticker slug title subtitle description resolutionSource image icon sortBy category subcategory
+    templateVariables published_at createdBy updatedBy featuredImage commentThread parentEvent negRiskMarketID
+    eventDate seriesSlug score elapsed period gmpChartMode estimatedValue carouselMap gameStatus
+  `,
+  ),
+  block(
+    'D',
+    'Event',
+    'date-time',
+    `
+    startDate creationDate endDate createdAt updatedAt closedTime startTime finishedTimestamp deployingTimestamp
+    scheduledDeploymentTimestamp
+  `,
+  ),
+  block(
+    'D',
+    'Event',
+    'boolean',
+    `
+    active closed archived new featured restricted isTemplate commentsEnabled enableOrderBook negRisk cyom
+    showAllOutcomes showMarketImages automaticallyResolved enableNegRisk automaticallyActive live ended
+    estimateValue cantEstimate pendingDeployment deploying
+  `,
+  ),
+  block(
+    'D',
+    'Event',
+    'number',
+    `
+    liquidity volume openInterest competitive volume24hr volume1wk volume1mo volume1yr liquidityAmm liquidityClob
+    negRiskFeeBips commentCount eventWeek socialPostCount featuredOrder spreadsMainLine totalsMainLine
+  `,
+  ),
+  block('D', 'Event', 'ImageOptimization', `imageOptimized iconOptimized featuredImageOptimized`),
+  block('D', 'Event', 'array of string', `subEvents`),
+  block('D', 'Event', 'array', `markets`),
+  block('D', 'Event', 'array of Series', `series`),
+  block('D', 'Event', 'array of Category', `categories`),
+  block('D', 'Event', 'array of Collection', `collections`),
+  block('D', 'Event', 'array of Tag', `tags`),
+  block('D', 'Event', 'array of Chat', `chats`),
+  block('D', 'Event', 'array of EventCreator', `eventCreators`),
+  block('D', 'Event', 'array of Template', `templates`),
+  block(
+    'D',
+    'Series',
+    'string',
+    `
+    id ticker slug title subtitle seriesType recurrence description image icon layout publishedAt createdBy
+    updatedBy competitive priceFeedTokenID priceDataAssetName
+  `,
+  ),
+  block('D', 'Series', 'date-time', `createdAt updatedAt startDate`),
+  block(
+    'D',
+    'Series',
+    'boolean',
+    `
+    active closed archived new featured restricted isTemplate templateVariables commentsEnabled
+  `,
+  ),
+  block('D', 'Series', 'number', `volume24hr volume liquidity score commentCount`),
+  block('D', 'Series', 'array', `events`),
+  block('D', 'Series', 'array of Collection', `collections`),
+  block('D', 'Series', 'array of Category', `categories`),
+  block('D', 'Series', 'array of Tag', `tags`),
+  block('D', 'Series', 'array of Chat', `chats`),
+  block(
+    'D',
+    'Collection',
+    'string',
+    `
+    id ticker slug title subtitle collectionType description tags image icon headerImage layout templateVariables
+    publishedAt createdBy updatedBy
+  `,
+  ),
+  block('D', 'Collection', 'date-time', `createdAt updatedAt`),
+  block('D', 'Collection', 'boolean', `active closed archived new featured restricted isTemplate commentsEnabled`),
+  block('D', 'Collection', 'ImageOptimization', `imageOptimized iconOptimized headerImageOptimized`),
+  block('D', 'Category', 'string', `id label parentCategory slug publishedAt createdBy updatedBy`),
+  block('D', 'Category', 'date-time', `createdAt updatedAt`),
+  block('D', 'Tag', 'string', `id label slug publishedAt`),
+  block('D', 'Tag', 'number', `createdBy updatedBy`),
+  block('D', 'Tag', 'boolean', `forceShow forceHide isCarousel`),
+  block('D', 'Tag', 'date-time', `createdAt updatedAt`),
+  block('D', 'Chat', 'string', `id channelId channelName channelImage`),
+  block('D', 'Chat', 'boolean', `live`),
+  block('D', 'Chat', 'date-time', `startTime endTime`),
+  block('D', 'EventCreator', 'string', `id creatorName creatorHandle creatorUrl creatorImage`),
+  block('D', 'EventCreator', 'date-time', `createdAt updatedAt`),
+  block(
+    'D',
+    'Template',
+    'string',
+    `
+    id eventTitle eventSlug eventImage marketTitle description resolutionSource sortBy seriesSlug outcomes
+  `,
+  ),
+  block('D', 'Template', 'boolean', `negRisk showMarketImages`),
+].flat()
+
+export interface ParameterRow {
+  /** Section of the specification. */
+  readonly spec: string
+  readonly name: string
+  readonly in: 'query' | 'path' | 'header' | 'body'
+  readonly type: string
+  /** `maybe`: the specification does not say, or makes it depend on another one. */
+  readonly required: 'yes' | 'no' | 'maybe'
+  readonly default?: string | number | boolean
+  /** Allowed values, where they are listed. */
+  readonly values?: readonly string[]
+}
+
+const parameter = (
+  spec: string,
+  place: ParameterRow['in'],
+  name: string,
+  type: string,
+  required: ParameterRow['required'],
+  more: Pick<ParameterRow, 'default' | 'values'> = {},
+): ParameterRow => ({ spec, name, in: place, type, required, ...more })
+
+const network = { default: 'mainnet', values: ['mainnet', 'hoodi', 'holesky'] }
+
+/** Section 4. */
+export const parameterRows: readonly ParameterRow[] = [
+  parameter('4.1', 'query', 'apikey', 'string', 'yes'),
+  parameter('4.1', 'query', 'chainid', 'string', 'yes', { default: '1' }),
+  parameter('4.1', 'query', 'module', 'string', 'yes', { default: 'nametag' }),
+  parameter('4.1', 'query', 'action', 'string', 'yes', { default: 'getlabelmasterlist' }),
+
+  parameter('4.2', 'query', 'apikey', 'string', 'yes'),
+  parameter('4.2', 'query', 'module', 'string', 'yes', { default: 'nametag' }),
+  parameter('4.2', 'query', 'action', 'string', 'yes', { default: 'getlabelmasterlist' }),
+
+  parameter('4.3', 'query', 'apikey', 'string', 'yes'),
+  parameter('4.3', 'query', 'chainid', 'string', 'yes', { default: '1' }),
+  parameter('4.3', 'query', 'module', 'string', 'yes', { default: 'account' }),
+  parameter('4.3', 'query', 'action', 'string', 'yes', { default: 'fundedby' }),
+  parameter('4.3', 'query', 'address', 'string', 'yes'),
+
+  parameter('4.4', 'header', 'authorization', 'string', 'yes'),
+  parameter('4.4', 'body', 'from', 'AmountAsked', 'yes'),
+  parameter('4.4', 'body', 'to', 'AmountAsked', 'yes'),
+  parameter('4.4', 'body', 'tenor', 'string', 'yes', { values: ['instant', 'hourly', 'daily'] }),
+  parameter('4.4', 'body', 'type', 'string', 'no', { default: 'tradable', values: ['reference', 'tradable'] }),
+  parameter('4.4', 'body', 'recipientAddress', 'string', 'maybe'),
+
+  parameter('4.5', 'header', 'authorization', 'string', 'yes'),
+  parameter('4.5', 'header', 'x-validator-network', 'string', 'no', network),
+  parameter('4.5', 'query', 'pubkeys', 'array of string', 'maybe'),
+  parameter('4.5', 'query', 'indices', 'array of integer', 'maybe'),
+  parameter('4.5', 'query', 'from', 'integer or time', 'no'),
+  parameter('4.5', 'query', 'to', 'integer or time', 'no'),
+  parameter('4.5', 'query', 'filterType', 'string', 'no', { default: 'day', values: ['hour', 'day', 'datetime'] }),
+  parameter('4.5', 'query', 'size', 'integer', 'no', { default: 10 }),
+  parameter('4.5', 'query', 'granularity', 'string', 'no', {
+    values: ['day', 'week', 'month', 'quarter', 'year', 'all'],
+  }),
+  parameter('4.5', 'query', 'groupBy', 'string', 'no', { default: 'validator', values: ['timeWindow', 'validator'] }),
+  parameter('4.5', 'query', 'include', 'array of string', 'no'),
+
+  parameter('4.6', 'header', 'authorization', 'string', 'yes'),
+  parameter('4.6', 'header', 'x-validator-network', 'string', 'no', network),
+  parameter('4.6', 'path', 'validator_index_or_pubkey', 'string', 'yes'),
+  parameter('4.6', 'query', 'limit', 'integer', 'no', { default: 10 }),
+  parameter('4.6', 'query', 'offset', 'integer', 'no', { default: 0 }),
+  parameter('4.6', 'query', 'fromDate', 'date', 'no'),
+  parameter('4.6', 'query', 'toDate', 'date', 'no'),
+  parameter('4.6', 'query', 'fromDay', 'integer', 'no'),
+  parameter('4.6', 'query', 'toDay', 'integer', 'no'),
+  parameter('4.6', 'query', 'utc', 'boolean', 'no', { default: false }),
+  parameter('4.6', 'query', 'sortBy', 'string', 'no'),
+  parameter('4.6', 'query', 'sortOrder', 'string', 'no', { default: 'asc', values: ['asc', 'desc'] }),
+  parameter('4.6', 'query', 'granularity', 'string', 'no', {
+    default: 'day',
+    values: ['hour', 'day', 'week', 'month', 'quarter', 'year', 'all'],
+  }),
+
+  parameter('4.7', 'header', 'authorization', 'string', 'yes'),
+  parameter('4.7', 'header', 'x-validator-network', 'string', 'no', network),
+  parameter('4.7', 'path', 'validator_index_or_pubkey', 'string', 'yes'),
+
+  parameter('4.8', 'path', 'slug', 'string', 'yes'),
+]
+
+/** Section 4: method and path, and what section 4 and 8 ask of the caller. */
+export const routeRows = [
+  { spec: '4.1', method: 'GET', path: '/v2/api', plan: 'enterprise' },
+  { spec: '4.2', method: 'GET', path: '/v1/api.ashx', plan: 'enterprise' },
+  { spec: '4.3', method: 'GET', path: '/v2/api', plan: 'standard', perSecond: 2 },
+  { spec: '4.4', method: 'POST', path: '/v1/exchange/fx/quotes' },
+  { spec: '4.5', method: 'GET', path: '/v0/eth/validators/effectiveness' },
+  { spec: '4.6', method: 'GET', path: '/v1/eth/validators/{validator_index_or_pubkey}/effectiveness' },
+  { spec: '4.7', method: 'GET', path: '/v0/eth/validators/{validator_index_or_pubkey}' },
+  { spec: '4.8', method: 'GET', path: '/markets/slug/{slug}' },
+] as const
+
+/** What the contract has beyond the specification, each with the decision that settles it. */
+export const additions: Readonly<Record<string, string>> = {
+  'AggregateRecord.validatorIndex': '0031',
+  'MarketReference.id': '0041',
+  'MarketReference.slug': '0041',
+  'MarketReference.question': '0041',
+  'EventReference.id': '0041',
+  'EventReference.slug': '0041',
+  'EventReference.title': '0041',
+  '4.1 format': '0013',
+  '4.4 idempotency-key': '0024',
+  '4.5 after': '0031',
+  '4.8 include_tag': '0043',
+}
+
+/** Records whose fields may be null although the specification does not say so, with the decision. */
+export const nullableByDecision: Readonly<Record<string, string>> = {
+  AggregateRecord: '0032',
+  EffectivenessRecord: '0032',
+}
