@@ -4,6 +4,7 @@
 // 1. `write` is one transaction over rows and the coverage that speaks of them.
 // 2. Exactly one thread of one process opens the files; the engine refuses a second one.
 // 3. Long id lists are passed beside the SQL (`lists`), never inside its text: `… in (select id from {who})`.
+// 4. A statement that fails dooms its transaction, also when its error is caught.
 
 export type Cell = string | number | bigint | boolean | null
 export type FactRow = Record<string, Cell>

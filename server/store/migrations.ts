@@ -5,8 +5,27 @@ import { migration as explorer } from './migrations/0002-explorer.ts'
 import { migration as fx } from './migrations/0003-fx.ts'
 import { migration as validators } from './migrations/0004-validators.ts'
 import { migration as markets } from './migrations/0005-markets.ts'
+import { migration as coverage } from './migrations/0006-coverage.ts'
+import { migration as evm } from './migrations/0007-evm.ts'
+import { migration as marketHistory } from './migrations/0008-market-history.ts'
+import { migration as fxDesk } from './migrations/0009-fx-desk.ts'
+import { migration as adminKeys } from './migrations/0010-admin-keys.ts'
+import { migration as labelRegistry } from './migrations/0011-label-registry.ts'
 import { migration as duties } from './migrations/facts-0001-duties.ts'
+import { migration as dutiesCoverage } from './migrations/facts-0002-coverage.ts'
 import type { Migration } from './state.ts'
 
-export const stateMigrations: readonly Migration[] = [keys, explorer, fx, validators, markets]
-export const factsMigrations: readonly FactsMigration[] = [duties]
+export const stateMigrations: readonly Migration[] = [
+  keys,
+  explorer,
+  fx,
+  validators,
+  markets,
+  coverage,
+  evm,
+  marketHistory,
+  fxDesk,
+  adminKeys,
+  labelRegistry,
+]
+export const factsMigrations: readonly FactsMigration[] = [duties, dutiesCoverage]

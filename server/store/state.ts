@@ -5,6 +5,8 @@
 // 1. `write` is one transaction: all of it is durable when its promise resolves, or none of it happened.
 // 2. Writes run one after another; a read never sees a transaction that has not committed.
 // 3. `version` changes whenever any process commits anything, so a cache keyed on it is never older than the store.
+// 4. A statement that fails dooms its transaction, also when its error is caught (decision 0050): try with `on conflict`.
+// 5. Integers come back as numbers; one beyond 2^53 is an error, never a rounded number. Keep those as text.
 
 export type Value = string | number | bigint | Uint8Array | null
 export type Row = Record<string, Value>

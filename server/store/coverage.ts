@@ -1,0 +1,58 @@
+// What has been read completely, per stream (a chain's blocks, a network's epochs), and how far its reader has come.
+//
+// 1. Both are written in the transaction that writes the rows they speak of, in the same store: after a crash they never
+//    claim rows that are not there.
+// 2. The ranges of a stream are kept merged (decision 0053): their number is that of the holes, not of the batches.
+import { strict as assert } from 'node:assert'
+import { merge, type Range } from '#core/ranges.ts'
+import type { FactsReader, FactsWriter } from './facts.ts'
+import type { StateReader, StateWriter } from './state.ts'
+
+type Values = readonly (string | number)[]
+
+/** Adds [from, until) to what is covered. */
+export async function cover(tx: StateWriter | FactsWriter, stream: string, from: number, until: number): Promise<void> {
+  assert(Number.isSafeInteger(from) && Number.isSafeInteger(until) && from <= until, `${stream}: [${from}, ${until})`)
+  if (from === until) return
+  // Those that overlap or touch; all others stay as they are.
+  const near = 'where stream = ? and from_at <= ? and until_at >= ?'
+  const touched = await rangesWhere(tx, near, [stream, until, from])
+  await run(tx, `delete from coverage ${near}`, [stream, until, from])
+  for (const range of merge([...touched, { from, until }])) {
+    await run(tx, 'insert into coverage (stream, from_at, until_at) values (?, ?, ?)', [
+      stream,
+      range.from,
+      range.until,
+    ])
+  }
+}
+
+/** In order, merged. */
+export const coverageOf = (reader: StateReader | FactsReader, stream: string): Promise<Range[]> =>
+  rangesWhere(reader, 'where stream = ? order by from_at', [stream])
+
+/** Where the stream's reader goes on; undefined before its first step. */
+export async function cursorOf(reader: StateReader, stream: string): Promise<number | undefined> {
+  return (await reader.get<{ at: number }>('select at from cursors where stream = ?', stream))?.at
+}
+
+export async function moveCursor(tx: StateWriter, stream: string, at: number): Promise<void> {
+  await tx.run(
+    'insert into cursors (stream, at) values (?, ?) on conflict (stream) do update set at = excluded.at',
+    stream,
+    at,
+  )
+}
+
+async function rangesWhere(reader: StateReader | FactsReader, where: string, values: Values): Promise<Range[]> {
+  const sql = `select from_at, until_at from coverage ${where}`
+  const rows =
+    'query' in reader
+      ? await reader.query<{ from_at: number; until_at: number }>(sql, values)
+      : await reader.all<{ from_at: number; until_at: number }>(sql, ...values)
+  return rows.map((row) => ({ from: row.from_at, until: row.until_at }))
+}
+
+async function run(tx: StateWriter | FactsWriter, sql: string, values: Values): Promise<void> {
+  await ('query' in tx ? tx.run(sql, values) : tx.run(sql, ...values))
+}

@@ -1,0 +1,167 @@
+// Values on their way into DuckDB and out of it.
+import { strict as assert } from 'node:assert'
+import {
+  BIGINT,
+  BOOLEAN,
+  DOUBLE,
+  type DuckDBAppender,
+  type DuckDBConnection,
+  DuckDBDataChunk,
+  DuckDBDecimalValue,
+  type DuckDBType,
+  DuckDBTypeId,
+  type DuckDBValue,
+  HUGEINT,
+  SQLNULL,
+  VARCHAR,
+} from '@duckdb/node-api'
+import type { Cell, Columns, Lists } from '../facts.ts'
+
+export interface Bound {
+  readonly sql: string
+  readonly values: DuckDBValue[]
+  readonly types: DuckDBType[]
+}
+
+const int64Max = 2n ** 63n - 1n
+const chunkRows = 2048
+
+/** Quoted text, a placeholder, or the name of a list. */
+const marks = /'(?:[^']|'')*'|\?|\{(\w+)\}/g
+
+/** `{who}` becomes a subquery over one text parameter, and all parameters come into the order of their places. */
+export function bind(sql: string, values: readonly Cell[], lists: Lists): Bound {
+  const cells: Cell[] = []
+  let used = 0
+  const text = sql.replaceAll(marks, (mark, list?: string) => {
+    if (mark === '?') {
+      const value = values[used++]
+      assert(value !== undefined, `parameter ${used} of the query is missing`)
+      cells.push(value)
+    } else if (list !== undefined) {
+      const ids = lists[list]
+      assert(ids, `the list {${list}} of the query is missing`)
+      cells.push(ids.join(','))
+      return listSql
+    }
+    return mark
+  })
+  assert(used === values.length, `the query has ${used} parameters, ${values.length} were given`)
+  const typed = cells.map(toTyped)
+  return { sql: text, values: typed.map(({ value }) => value), types: typed.map(({ type }) => type) }
+}
+
+// An empty text would split into one empty piece, which is no number.
+const listSql = `(select unnest(string_split(nullif(?, ''), ',')::bigint[]) as id)`
+
+function toTyped(cell: Cell): { value: DuckDBValue; type: DuckDBType } {
+  switch (typeof cell) {
+    case 'string':
+      return { value: cell, type: VARCHAR }
+    case 'boolean':
+      return { value: cell, type: BOOLEAN }
+    case 'bigint':
+      return { value: cell, type: cell <= int64Max && cell >= -int64Max ? BIGINT : HUGEINT }
+    case 'number':
+      // A whole number compared as a double would keep DuckDB from skipping row groups.
+      return Number.isSafeInteger(cell) ? { value: BigInt(cell), type: BIGINT } : { value: cell, type: DOUBLE }
+    default:
+      return { value: null, type: SQLNULL }
+  }
+}
+
+export function rowsOf<R>(columns: readonly (readonly DuckDBValue[])[], names: readonly string[]): R[] {
+  const count = columns[0]?.length ?? 0
+  const rows: Record<string, Cell>[] = Array.from({ length: count }, () => ({}))
+  names.forEach((name, index) => {
+    const column = columns[index] ?? []
+    for (let at = 0; at < count; at += 1) (rows[at] as Record<string, Cell>)[name] = toCell(column[at] ?? null)
+  })
+  return rows as R[]
+}
+
+function toCell(value: DuckDBValue): Cell {
+  if (typeof value === 'bigint') return toNumberIfExact(value)
+  if (value === null || typeof value !== 'object') return value
+  if (value instanceof DuckDBDecimalValue) return value.scale === 0 ? toNumberIfExact(value.value) : value.toDouble()
+  return String(value)
+}
+
+const toNumberIfExact = (value: bigint): number | bigint => {
+  const number = Number(value)
+  return Number.isSafeInteger(number) ? number : value
+}
+
+/** Every column of the table must be given; the order does not matter. */
+export async function appendColumns(
+  connection: DuckDBConnection,
+  catalog: string,
+  table: string,
+  columns: Columns,
+): Promise<void> {
+  const names = (await connection.run(`from ${table} limit 0`)).columnNames()
+  const given = Object.keys(columns)
+  assert.deepEqual([...given].sort(), [...names].sort(), `the columns appended to ${table} are not those of the table`)
+  const rowCount = columns[names[0] as string]?.length ?? 0
+  for (const name of names) {
+    assert(columns[name]?.length === rowCount, `${table}.${name} has ${columns[name]?.length} rows, not ${rowCount}`)
+  }
+  const appender = await connection.createAppender(table, null, catalog)
+  try {
+    const types = names.map((_, index) => appender.columnType(index))
+    for (let from = 0; from < rowCount; from += chunkRows) {
+      const until = Math.min(from + chunkRows, rowCount)
+      const chunk = DuckDBDataChunk.create(types, until - from)
+      names.forEach((name, index) => {
+        const convert = converterFor(types[index] as DuckDBType, `${table}.${name}`)
+        const column = columns[name] ?? []
+        chunk.setColumnValues(
+          index,
+          Array.from({ length: until - from }, (_, at) => convert(column[from + at] as Given)),
+        )
+      })
+      appender.appendDataChunk(chunk)
+    }
+    appender.flushSync()
+  } catch (error) {
+    closeQuietly(appender)
+    throw error
+  }
+  appender.closeSync()
+}
+
+/** Closing tries to flush again what could not be flushed, and its error would hide the first one. */
+function closeQuietly(appender: DuckDBAppender): void {
+  try {
+    appender.closeSync()
+  } catch {}
+}
+
+type Given = number | bigint | string
+
+const bits: Readonly<Partial<Record<DuckDBTypeId, readonly [count: number, signed: boolean]>>> = {
+  [DuckDBTypeId.TINYINT]: [8, true],
+  [DuckDBTypeId.SMALLINT]: [16, true],
+  [DuckDBTypeId.INTEGER]: [32, true],
+  [DuckDBTypeId.BIGINT]: [64, true],
+  [DuckDBTypeId.HUGEINT]: [128, true],
+  [DuckDBTypeId.UTINYINT]: [8, false],
+  [DuckDBTypeId.USMALLINT]: [16, false],
+  [DuckDBTypeId.UINTEGER]: [32, false],
+  [DuckDBTypeId.UBIGINT]: [64, false],
+}
+
+/** The driver would wrap a number that does not fit its column, so each one is checked. */
+function converterFor(type: DuckDBType, name: string): (value: Given) => DuckDBValue {
+  const width = bits[type.typeId]
+  if (!width) return type.typeId === DuckDBTypeId.BOOLEAN ? Boolean : (value) => value
+  const [count, signed] = width
+  const min = signed ? -(2n ** BigInt(count - 1)) : 0n
+  const max = signed ? 2n ** BigInt(count - 1) - 1n : 2n ** BigInt(count) - 1n
+  return (value) => {
+    // Comparing a number with a bigint is exact.
+    const fits = typeof value !== 'string' && value >= min && value <= max
+    assert(fits && (typeof value === 'bigint' || Number.isInteger(value)), `${name} cannot hold ${value}`)
+    return count >= 64 ? BigInt(value) : Number(value)
+  }
+}

@@ -1,0 +1,198 @@
+// State on SQLite, the embedded engine. The port's promises are kept like this:
+//
+// 1. A transaction is `begin immediate … commit` on the one writing connection, with synchronous = full: when `write`
+//    resolves, the rows are on the disk.
+// 2. Reads have a connection of their own, so they see only what is committed (decision 0051). Iterations get one each:
+//    a statement that is not finished would pin the reading connection to an old snapshot.
+// 3. `version` is SQLite's data_version on the reading connection; it moves with every commit by anybody else, our own
+//    writer and other processes included.
+// 4. Nothing here waits inside SQLite once the file is open: a busy file is asked again between turns of the event loop.
+import { Fault } from '#core/fault.ts'
+import { systemClock } from '#io/clock.ts'
+import { Fence } from '../fence.ts'
+import { type MigrationTurn, migrate } from '../migrate.ts'
+import type { Migration, Row, State, StateDialect, StateWriter, Value } from '../state.ts'
+import { closedFault, Turns } from '../turns.ts'
+import { Connection } from './sqlite-connection.ts'
+import { isBusy, renameSqlite } from './sqlite-faults.ts'
+
+const writesWaitingMax = 10_000
+const iterationsMax = 16
+/** An iteration lets others go first after this many rows. */
+const rowsPerBreath = 1000
+const busyStepMs = 10
+
+const dialect: StateDialect = { bytes: 'blob', strict: 'strict', clustered: 'strict, without rowid' }
+
+export interface SqliteOptions {
+  /** How long to keep asking while another process holds the file. */
+  readonly busyWaitMs: number
+}
+
+export async function openSqlite(
+  file: string,
+  migrations: readonly Migration[],
+  options: SqliteOptions,
+): Promise<State> {
+  const state = new SqliteState(file, options)
+  try {
+    await state.open()
+    const steps = migrations.map(({ id, name, up }) => ({ id, name, statements: up(dialect).map(inSqliteWords) }))
+    await migrate(file, steps, (work) => state.write((tx) => work(migrationTurn(tx))))
+    return state
+  } catch (error) {
+    await state.close()
+    throw error
+  }
+}
+
+/** Strict tables know `integer` only, which has 64 bits here (decision 0050). */
+const inSqliteWords = (statement: string): string => statement.replaceAll(/\bbigint\b/gi, 'integer')
+
+const migrationTurn = (tx: StateWriter): MigrationTurn => ({
+  applied: async () => (await tx.all<{ id: number }>('select id from migrations')).map(({ id }) => id),
+  run: async (sql) => void (await tx.run(sql)),
+  record: async (id, name) => void (await tx.run('insert into migrations (id, name) values (?, ?)', id, name)),
+})
+
+class SqliteState implements State {
+  readonly engine = 'sqlite'
+  readonly #file: string
+  readonly #options: SqliteOptions
+  readonly #turns: Turns
+  #writer: Connection | undefined
+  #reader: Connection | undefined
+  #iterations = 0
+
+  constructor(file: string, options: SqliteOptions) {
+    this.#file = file
+    this.#options = options
+    this.#turns = new Turns(file, writesWaitingMax)
+  }
+
+  async open(): Promise<void> {
+    this.#writer = await this.#patiently(() => Connection.open(this.#file, 'write'))
+    this.#reader = await this.#patiently(() => Connection.open(this.#file, 'read'))
+  }
+
+  get<R = Row>(sql: string, ...values: Value[]): Promise<R | undefined> {
+    return this.#patiently(() => this.#reading.get<R>(sql, values))
+  }
+
+  all<R = Row>(sql: string, ...values: Value[]): Promise<R[]> {
+    return this.#patiently(() => this.#reading.all<R>(sql, values))
+  }
+
+  async *each<R = Row>(sql: string, ...values: Value[]): AsyncGenerator<R> {
+    if (this.#iterations >= iterationsMax) throw tooManyIterations(this.#file)
+    this.#iterations += 1
+    let connection: Connection | undefined
+    try {
+      connection = await this.#patiently(() => Connection.open(this.#file, 'read'))
+      let count = 0
+      for (const row of connection.iterate<R>(sql, values)) {
+        yield row
+        count += 1
+        if (count % rowsPerBreath === 0) await systemClock.sleep(0)
+      }
+    } catch (error) {
+      throw renameSqlite(error, this.#file)
+    } finally {
+      this.#iterations -= 1
+      connection?.close()
+    }
+  }
+
+  write<T>(work: (tx: StateWriter) => Promise<T>): Promise<T> {
+    return this.#turns.take(async () => {
+      const writer = this.#writer
+      if (!writer) throw closedFault(this.#file)
+      await this.#patiently(() => writer.run('begin immediate'))
+      const fence = new Fence()
+      try {
+        const result = await work(new SqliteTransaction(writer, fence, this.#file))
+        fence.end()
+        await this.#patiently(() => writer.run('commit'))
+        return result
+      } catch (error) {
+        fence.doom(error)
+        writer.rollback()
+        throw error
+      }
+    })
+  }
+
+  version(): number {
+    try {
+      return this.#reading.dataVersion()
+    } catch (error) {
+      throw renameSqlite(error, this.#file)
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#turns.close()
+    this.#reader?.close()
+    this.#writer?.close()
+    this.#reader = undefined
+    this.#writer = undefined
+  }
+
+  get #reading(): Connection {
+    if (!this.#reader) throw closedFault(this.#file)
+    return this.#reader
+  }
+
+  /** Does `work` at once; if another process holds the file, again and again until the time is up. */
+  async #patiently<T>(work: () => T): Promise<T> {
+    let untilMs: number | undefined
+    for (;;) {
+      try {
+        return work()
+      } catch (error) {
+        untilMs ??= systemClock.monotonicMs() + this.#options.busyWaitMs
+        if (!isBusy(error) || systemClock.monotonicMs() >= untilMs) throw renameSqlite(error, this.#file)
+      }
+      await systemClock.sleep(busyStepMs)
+    }
+  }
+}
+
+class SqliteTransaction implements StateWriter {
+  readonly #connection: Connection
+  readonly #fence: Fence
+  readonly #file: string
+
+  constructor(connection: Connection, fence: Fence, file: string) {
+    this.#connection = connection
+    this.#fence = fence
+    this.#file = file
+  }
+
+  async get<R = Row>(sql: string, ...values: Value[]): Promise<R | undefined> {
+    return this.#do((connection) => connection.get<R>(sql, values))
+  }
+
+  async all<R = Row>(sql: string, ...values: Value[]): Promise<R[]> {
+    return this.#do((connection) => connection.all<R>(sql, values))
+  }
+
+  async run(sql: string, ...values: Value[]): Promise<number> {
+    return this.#do((connection) => connection.run(sql, values))
+  }
+
+  #do<T>(work: (connection: Connection) => T): T {
+    this.#fence.enter()
+    try {
+      return work(this.#connection)
+    } catch (error) {
+      throw this.#fence.doom(renameSqlite(error, this.#file))
+    }
+  }
+}
+
+const tooManyIterations = (file: string): Fault =>
+  new Fault('store.unavailable', {
+    detail: `${iterationsMax} long reads of ${file} are under way, which is the limit`,
+    retryAfterMs: 1000,
+  })

@@ -1,0 +1,135 @@
+// Keys as they are stored: made, found, listed, revoked. Only `createKey` and `rotateKey` ever hold a whole key, and hand
+// it out once.
+import { type Group, groups, type Plan, plans } from '#api/routes.ts'
+import { invalid } from '#core/fault.ts'
+import { digestOf, isKeyId, keyIdBytes, keyText, secretBytes, toKeyId, toSecret } from '#core/key.ts'
+import type { Clock } from '#io/clock.ts'
+import type { Random } from '#io/random.ts'
+import type { State, StateReader, StateWriter } from './state.ts'
+
+/** Calls without a key are counted under this id; no key may have it. */
+export const anonymousId = 'anonymous'
+
+const nameShape = /^[^\p{Cc}]{1,100}$/u
+
+export interface NewKey {
+  /** For people: whose key it is. */
+  readonly name: string
+  readonly plan: Plan
+  /** Groups it may use; left out: all of them. */
+  readonly groups?: readonly Group[]
+  readonly expiresAtMs?: number
+}
+
+/** A key as it may be shown to an operator. */
+export interface KeyInfo {
+  readonly id: string
+  readonly name: string
+  readonly plan: Plan
+  readonly groups: readonly Group[]
+  readonly createdAtMs: number
+  readonly expiresAtMs: number | undefined
+  readonly revokedAtMs: number | undefined
+  /** Written behind, with the usage (decision 0005). */
+  readonly lastUsedAtMs: number | undefined
+}
+
+export interface KeyRecord extends KeyInfo {
+  readonly digest: Uint8Array
+}
+
+interface KeyRow {
+  id: string
+  name: string
+  plan: string
+  allowed_groups: string | null
+  digest: Uint8Array
+  created_ms: number
+  expires_ms: number | null
+  revoked_ms: number | null
+  last_used_ms: number | null
+}
+
+/** The returned key is the only copy of its secret. */
+export async function createKey(
+  state: State,
+  wanted: NewKey,
+  clock: Clock,
+  random: Random,
+): Promise<{ readonly id: string; readonly key: string }> {
+  return rotateKey(state, { ...wanted, id: toKeyId(random.bytes(keyIdBytes)) }, clock, random)
+}
+
+/**
+ * A key under an id of the caller's choosing, with a new secret. If the id exists, its old secret is worthless from now
+ * on, name, plan, groups and expiry are as given here, and a revocation is undone; usage and creation time stay.
+ */
+export async function rotateKey(
+  state: State,
+  wanted: NewKey & { readonly id: string },
+  clock: Clock,
+  random: Random,
+): Promise<{ readonly id: string; readonly key: string }> {
+  checkWanted(wanted, clock.now())
+  const { id, name, plan, expiresAtMs } = wanted
+  const parts = { id, secret: toSecret(random.bytes(secretBytes)) }
+  const allowed = wanted.groups && groups.filter((group) => wanted.groups?.includes(group)).join(',')
+  await state.write((tx) =>
+    tx.run(
+      `insert into keys (id, name, plan, allowed_groups, digest, created_ms, expires_ms) values (?, ?, ?, ?, ?, ?, ?)
+       on conflict (id) do update set name = excluded.name, plan = excluded.plan,
+         allowed_groups = excluded.allowed_groups, digest = excluded.digest, expires_ms = excluded.expires_ms,
+         revoked_ms = null`,
+      ...[id, name, plan, allowed ?? null, digestOf(parts), clock.now(), expiresAtMs ?? null],
+    ),
+  )
+  return { id, key: keyText(parts) }
+}
+
+export async function findKey(state: StateReader, id: string): Promise<KeyRecord | undefined> {
+  const row = await state.get<KeyRow>('select * from keys where id = ?', id)
+  return row && { ...toInfo(row), digest: row.digest }
+}
+
+/** Oldest first, the revoked and expired ones included. */
+export async function listKeys(state: StateReader): Promise<KeyInfo[]> {
+  return (await state.all<KeyRow>('select * from keys order by created_ms, id')).map(toInfo)
+}
+
+/** True when there is such a key; it is then revoked, at once and in every process. The first revocation's time stands. */
+export async function revokeKey(state: State, id: string, clock: Clock): Promise<boolean> {
+  const changed = await state.write((tx) =>
+    tx.run('update keys set revoked_ms = coalesce(revoked_ms, ?) where id = ?', clock.now(), id),
+  )
+  return changed > 0
+}
+
+/** Inside the transaction that writes the usage. */
+export async function writeLastUsed(tx: StateWriter, lastUsedMs: ReadonlyMap<string, number>): Promise<void> {
+  for (const [id, atMs] of lastUsedMs) await tx.run('update keys set last_used_ms = ? where id = ?', atMs, id)
+}
+
+const toInfo = (row: KeyRow): KeyInfo => ({
+  id: row.id,
+  name: row.name,
+  plan: row.plan as Plan,
+  groups: row.allowed_groups === null ? groups : (row.allowed_groups.split(',') as Group[]),
+  createdAtMs: row.created_ms,
+  expiresAtMs: row.expires_ms ?? undefined,
+  revokedAtMs: row.revoked_ms ?? undefined,
+  lastUsedAtMs: row.last_used_ms ?? undefined,
+})
+
+function checkWanted(wanted: NewKey & { readonly id: string }, nowMs: number): void {
+  const { id, name, plan, groups: allowed, expiresAtMs } = wanted
+  if (!isKeyId(id)) throw invalid(['id'], 'must be 1 to 64 characters of A-Z a-z 0-9 _ -', id)
+  if (id === anonymousId) throw invalid(['id'], 'is reserved for calls without a key', id)
+  if (!nameShape.test(name)) throw invalid(['name'], 'must be 1 to 100 printable characters')
+  if (!plans.includes(plan)) throw invalid(['plan'], `must be one of ${plans.join(', ')}`, plan)
+  if (allowed && (allowed.length === 0 || !allowed.every((group) => groups.includes(group)))) {
+    throw invalid(['groups'], `must name at least one of ${groups.join(', ')}`, allowed.join(','))
+  }
+  if (expiresAtMs !== undefined && !(Number.isSafeInteger(expiresAtMs) && expiresAtMs > nowMs)) {
+    throw invalid(['expires'], 'must be a time in the future', expiresAtMs)
+  }
+}

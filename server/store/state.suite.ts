@@ -1,0 +1,365 @@
+// What every engine behind the state port must keep, by the numbers in state.ts. Called with a place for one store.
+import { strict as assert } from 'node:assert'
+import { describe, test } from 'node:test'
+import { Fault } from '#core/fault.ts'
+import { cover, coverageOf, cursorOf, moveCursor } from './coverage.ts'
+import { migration as coverageMigration } from './migrations/0006-coverage.ts'
+import type { Migration, State } from './state.ts'
+
+/** Where one store lives for the length of a test. Opened twice at a time, it stands for two processes. */
+export interface StatePlace extends AsyncDisposable {
+  open(migrations?: readonly Migration[]): Promise<State>
+}
+
+export const tables: Migration = {
+  id: 1,
+  name: 'tables',
+  up: ({ bytes, strict, clustered }) => [
+    `create table counters (name text primary key, value bigint not null) ${clustered}`,
+    `create table things (id bigint primary key, words text, raw ${bytes}) ${strict}`,
+    `create table parts (thing bigint not null references things (id)) ${strict}`,
+  ],
+}
+
+const step = (id: number, name: string, ...statements: string[]): Migration => ({ id, name, up: () => statements })
+
+const add = 'insert into counters (name, value) values (?, ?)'
+const countOf = async (state: State): Promise<number | undefined> =>
+  (await state.get<{ n: number }>('select count(*) as n from counters'))?.n
+
+export function stateSuite(name: string, place: () => Promise<StatePlace>): void {
+  describe(`${name}: reading and writing`, () => values(place))
+  describe(`${name}: transactions`, () => transactions(place))
+  describe(`${name}: version`, () => versions(place))
+  describe(`${name}: migrations`, () => migrations(place))
+  describe(`${name}: coverage`, () => coverage(place))
+  describe(`${name}: limits and the end`, () => limits(place))
+}
+
+function values(place: () => Promise<StatePlace>): void {
+  test('a row comes back as it went in, as a plain object (state 5)', async () => {
+    await using here = await place()
+    const state = await here.open()
+    const rows = [
+      { id: Number.MAX_SAFE_INTEGER, words: 'ünï ☃ 𝄞 \' " ?', raw: Uint8Array.of(0, 255, 7) },
+      { id: -1, words: '', raw: new Uint8Array() },
+      { id: 0, words: null, raw: null },
+    ]
+    const changed = await state.write(async (tx) => {
+      let sum = 0
+      for (const { id, words, raw } of rows) sum += await tx.run('insert into things values (?, ?, ?)', id, words, raw)
+      return sum
+    })
+    assert.equal(changed, 3)
+    for (const row of rows) assert.deepEqual(await state.get('select * from things where id = ?', row.id), row)
+    assert.deepEqual(await state.all('select id from things order by id'), [{ id: -1 }, { id: 0 }, { id: rows[0]?.id }])
+    assert.equal(await state.get('select * from things where id = ?', 99), undefined)
+    await state.close()
+  })
+
+  test('an integer beyond 2^53 is an error, never a rounded number (state 5)', async () => {
+    await using here = await place()
+    const state = await here.open()
+    await state.write((tx) => tx.run(add, 'a', 2n ** 53n + 1n))
+    await assert.rejects(state.get('select value from counters'))
+    assert.deepEqual(await state.get('select cast(value as text) as value from counters'), {
+      value: '9007199254740993',
+    })
+    await state.close()
+  })
+
+  test('each gives the rows in order, from one moment, while others write and read on', async () => {
+    await using here = await place()
+    const state = await here.open()
+    await state.write(async (tx) => {
+      for (let id = 0; id < 2500; id += 1) await tx.run('insert into things (id) values (?)', id)
+    })
+    const seen: number[] = []
+    for await (const { id } of state.each<{ id: number }>('select id from things where id >= ? order by id', 10)) {
+      if (id === 10) await state.write((tx) => tx.run('delete from things where id >= ?', 100))
+      if (id === 11) assert.deepEqual(await state.get('select count(*) as n from things'), { n: 100 })
+      seen.push(id)
+    }
+    assert.deepEqual(
+      seen,
+      Array.from({ length: 2490 }, (_, index) => index + 10),
+    )
+    await state.close()
+  })
+
+  test('each may be left early, as often as one likes', async () => {
+    await using here = await place()
+    const state = await here.open()
+    await state.write((tx) => tx.run('insert into things (id) values (1), (2), (3)'))
+    for (let round = 0; round < 50; round += 1) {
+      for await (const row of state.each('select id from things order by id')) {
+        assert.deepEqual(row, { id: 1 })
+        break
+      }
+    }
+    await state.close()
+  })
+
+  test('the shared words work: returning, on conflict, references', async () => {
+    await using here = await place()
+    const state = await here.open()
+    const upsert = `${add} on conflict (name) do update set value = counters.value + excluded.value returning value`
+    assert.deepEqual(await state.write((tx) => tx.get(upsert, 'a', 2)), { value: 2 })
+    assert.deepEqual(await state.write((tx) => tx.all(upsert, 'a', 3)), [{ value: 5 }])
+    await assert.rejects(state.write((tx) => tx.run('insert into parts values (?)', 404)))
+    await state.close()
+  })
+}
+
+function transactions(place: () => Promise<StatePlace>): void {
+  test('what resolved is there after opening again; what threw left nothing (state 1)', async () => {
+    await using here = await place()
+    const first = await here.open()
+    await first.write((tx) => tx.run(add, 'kept', 1))
+    const broken = first.write(async (tx) => {
+      await tx.run(add, 'lost', 1)
+      throw new Error('changed my mind')
+    })
+    await assert.rejects(broken, /changed my mind/)
+    await first.close()
+    const second = await here.open()
+    assert.deepEqual(await second.all('select name from counters'), [{ name: 'kept' }])
+    await second.close()
+  })
+
+  test('a read sees nothing of a transaction that is not committed, the transaction sees itself (state 2)', async () => {
+    await using here = await place()
+    const state = await here.open()
+    await state.write(async (tx) => {
+      await tx.run(add, 'a', 1)
+      assert.equal(await countOf(state), 0)
+      assert.deepEqual(await tx.get('select value from counters'), { value: 1 })
+    })
+    assert.equal(await countOf(state), 1)
+    await state.close()
+  })
+
+  test('writes run one after another: 100 slow increments lose none (state 2)', async () => {
+    await using here = await place()
+    const state = await here.open()
+    await state.write((tx) => tx.run(add, 'a', 0))
+    const increment = () =>
+      state.write(async (tx) => {
+        const row = await tx.get<{ value: number }>('select value from counters')
+        await state.get('select 1')
+        await tx.run('update counters set value = ?', (row?.value ?? 0) + 1)
+      })
+    await Promise.all(Array.from({ length: 100 }, increment))
+    assert.deepEqual(await state.get('select value from counters'), { value: 100 })
+    await state.close()
+  })
+
+  test('a failed statement dooms its transaction, even if its error is caught (state 4)', async () => {
+    await using here = await place()
+    const state = await here.open()
+    const work = state.write(async (tx) => {
+      await tx.run(add, 'a', 1)
+      await tx.run(add, 'a', 2).catch(() => {})
+    })
+    await assert.rejects(work, /unique/i)
+    assert.equal(await countOf(state), 0)
+    await state.write((tx) => tx.run(add, 'a', 3))
+    assert.equal(await countOf(state), 1)
+    await state.close()
+  })
+
+  test('a write inside a write is refused instead of waiting for itself', async () => {
+    await using here = await place()
+    const state = await here.open()
+    await assert.rejects(
+      state.write(() => state.write((tx) => tx.run(add, 'a', 1))),
+      /inside another/,
+    )
+    assert.equal(await countOf(state), 0)
+    await state.close()
+  })
+
+  test('a transaction used after its end is refused', async () => {
+    await using here = await place()
+    const state = await here.open()
+    const tx = await state.write(async (inside) => inside)
+    await assert.rejects(tx.run(add, 'a', 1), /after its end/)
+    assert.equal(await countOf(state), 0)
+    await state.close()
+  })
+}
+
+function versions(place: () => Promise<StatePlace>): void {
+  test('it changes with every commit, ours and those of others, and with nothing else (state 3)', async () => {
+    await using here = await place()
+    const ours = await here.open()
+    const others = await here.open()
+    const seen = [ours.version()]
+    const changed = (): boolean => {
+      seen.push(ours.version())
+      return seen.at(-1) !== seen.at(-2)
+    }
+    assert.equal(changed(), false)
+    await ours.get('select 1')
+    assert.equal(changed(), false)
+    await ours.write((tx) => tx.run(add, 'ours', 1))
+    assert.equal(changed(), true)
+    await others.write((tx) => tx.run(add, 'others', 1))
+    // The read in between must not swallow the change.
+    assert.equal(await countOf(ours), 2)
+    assert.equal(changed(), true)
+    await ours
+      .write(async (tx) => {
+        await tx.run(add, 'more', 1)
+        assert.equal(changed(), false)
+        throw new Error('undone')
+      })
+      .catch(() => {})
+    assert.equal(changed(), false)
+    assert.equal(new Set(seen).size, 3)
+    await ours.close()
+    await others.close()
+  })
+}
+
+function migrations(place: () => Promise<StatePlace>): void {
+  test('each runs once, in order; a new one is added to an old store', async () => {
+    await using here = await place()
+    const once = step(1, 'one', 'create table a (n bigint)', 'insert into a values (1)')
+    await (await here.open([once])).close()
+    await (await here.open([once])).close()
+    const state = await here.open([once, step(2, 'two', 'insert into a values (2)')])
+    assert.deepEqual(await state.all('select n from a order by n'), [{ n: 1 }, { n: 2 }])
+    assert.deepEqual(await state.all('select id, name from migrations order by id'), [
+      { id: 1, name: 'one' },
+      { id: 2, name: 'two' },
+    ])
+    await state.close()
+  })
+
+  test('two that start at the same time run each migration once', async () => {
+    await using here = await place()
+    const list = [step(1, 'one', 'create table a (n bigint)'), step(2, 'two', 'insert into a values (1)')]
+    const both = await Promise.all([here.open(list), here.open(list)])
+    assert.deepEqual(await both[0].all('select n from a'), [{ n: 1 }])
+    for (const state of both) await state.close()
+  })
+
+  test('one that fails leaves nothing of itself, and those before it stay', async () => {
+    await using here = await place()
+    const good = step(1, 'good', 'create table a (n bigint)')
+    const bad = step(
+      2,
+      'bad',
+      'create table b (n bigint)',
+      'insert into a values (1)',
+      'insert into nowhere values (1)',
+    )
+    await assert.rejects(here.open([good, bad]), /nowhere/)
+    const mended = await here.open([good, step(2, 'mended', 'create table b (n bigint)')])
+    assert.deepEqual(await mended.all('select n from a'), [])
+    assert.deepEqual(await mended.all('select name from migrations order by id'), [
+      { name: 'good' },
+      { name: 'mended' },
+    ])
+    await mended.close()
+  })
+
+  test('a store newer than the code is refused with both numbers and left as it is', async () => {
+    await using here = await place()
+    const list = [step(1, 'one'), step(2, 'two'), step(3, 'three', 'create table a (n bigint)')]
+    await (await here.open(list)).close()
+    await assert.rejects(
+      here.open([step(1, 'one')]),
+      (error) =>
+        error instanceof Fault &&
+        error.code === 'store.unavailable' &&
+        /number 3, this version knows 1\. Start the newer version/.test(error.message),
+    )
+    const again = await here.open(list)
+    assert.deepEqual(await again.all('select n from a'), [])
+    await again.close()
+  })
+}
+
+function coverage(place: () => Promise<StatePlace>): void {
+  const list: readonly Migration[] = [{ ...coverageMigration, id: 1 }]
+
+  test('ranges of a stream merge, other streams stay apart', async () => {
+    await using here = await place()
+    const state = await here.open(list)
+    await state.write(async (tx) => {
+      await cover(tx, 'blocks:1', 10, 20)
+      await cover(tx, 'blocks:1', 30, 40)
+      await cover(tx, 'blocks:10', 0, 100)
+      await cover(tx, 'blocks:1', 50, 50)
+    })
+    assert.deepEqual(await coverageOf(state, 'blocks:1'), [
+      { from: 10, until: 20 },
+      { from: 30, until: 40 },
+    ])
+    await state.write((tx) => cover(tx, 'blocks:1', 20, 30))
+    assert.deepEqual(await coverageOf(state, 'blocks:1'), [{ from: 10, until: 40 }])
+    assert.deepEqual(await coverageOf(state, 'blocks:10'), [{ from: 0, until: 100 }])
+    assert.deepEqual(await coverageOf(state, 'blocks:7'), [])
+    await state.close()
+  })
+
+  test('coverage and cursor go with the transaction that speaks of them', async () => {
+    await using here = await place()
+    const state = await here.open(list)
+    const work = state.write(async (tx) => {
+      await cover(tx, 'blocks:1', 0, 5)
+      await moveCursor(tx, 'blocks:1', 5)
+      throw new Error('the rows did not arrive')
+    })
+    await assert.rejects(work)
+    assert.deepEqual(await coverageOf(state, 'blocks:1'), [])
+    assert.equal(await cursorOf(state, 'blocks:1'), undefined)
+    await state.write((tx) => moveCursor(tx, 'blocks:1', 5))
+    await state.write((tx) => moveCursor(tx, 'blocks:1', 9))
+    assert.equal(await cursorOf(state, 'blocks:1'), 9)
+    await state.close()
+  })
+}
+
+function limits(place: () => Promise<StatePlace>): void {
+  const unavailable = (error: unknown): boolean => error instanceof Fault && error.code === 'store.unavailable'
+
+  test('writes that can never catch up are refused, and those that wait are done', async () => {
+    await using here = await place()
+    const state = await here.open()
+    const gate = Promise.withResolvers<void>()
+    const held = state.write(() => gate.promise)
+    let done = 0
+    const count = () =>
+      state.write(async () => {
+        done += 1
+      })
+    const results = Promise.allSettled(Array.from({ length: 10_100 }, count))
+    gate.resolve()
+    await held
+    const refused = (await results).filter((result) => result.status === 'rejected')
+    assert(refused.length > 0)
+    assert(refused.every(({ reason }) => unavailable(reason)))
+    assert.equal(done, 10_100 - refused.length)
+    await state.close()
+  })
+
+  test('closing waits for writes under way; afterwards everything is refused', async () => {
+    await using here = await place()
+    const state = await here.open()
+    const under = state.write((tx) => tx.run(add, 'a', 1))
+    await state.close()
+    await under
+    await assert.rejects(state.get('select 1'), unavailable)
+    await assert.rejects(
+      state.write((tx) => tx.run(add, 'b', 1)),
+      unavailable,
+    )
+    assert.throws(() => state.version(), unavailable)
+    const again = await here.open()
+    assert.equal(await countOf(again), 1)
+    await again.close()
+  })
+}

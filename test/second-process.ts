@@ -1,0 +1,40 @@
+// Another Node process, for what only two processes can show: locks, sudden death, a disk that is full.
+//   await using other = startProcess(`const { openDuckdb } = await load('#store/…'); say('open')`)
+//   assert.equal(await other.line(), 'open')
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+
+const root = new URL('..', import.meta.url)
+const prelude = `
+  const load = (path) => import(new URL(path, ${JSON.stringify(root.href)}))
+  const say = (line) => process.stdout.write(line + '\\n')
+  const stay = () => setInterval(() => {}, 1000)
+`
+
+export interface OtherProcess extends AsyncDisposable {
+  /** The next line it says; undefined when it has ended. */
+  line(): Promise<string | undefined>
+  /** Ends it as a power cut would. */
+  kill(): Promise<void>
+}
+
+/** Runs `code`, an ES module with `load(path from the root)`, `say(line)` and `stay()`; `under` goes before `node`. */
+export function startProcess(code: string, under: readonly string[] = []): OtherProcess {
+  const node = [process.execPath, '--input-type=module', '--eval', prelude + code]
+  const [command = '', ...args] = [...under, ...node]
+  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+  return {
+    line: async () => (await lines.next()).value,
+    kill: () => end(child),
+    [Symbol.asyncDispose]: () => end(child),
+  }
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const exited = once(child, 'exit')
+  child.kill('SIGKILL')
+  await exited
+}
