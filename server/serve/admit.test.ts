@@ -1,0 +1,240 @@
+import { strict as assert } from 'node:assert'
+import { describe, test } from 'node:test'
+import type { Group, Plan } from '#api/routes.ts'
+import { Fault } from '#core/fault.ts'
+import { withoutKeys } from '#io/log.ts'
+import { revokeKey, rotateKey } from '#store/keys.ts'
+import { openState } from '#store/open.ts'
+import { usageOf } from '#store/usage.ts'
+import {
+  answerOf,
+  attempt,
+  bearing,
+  codeOf,
+  fundedBy,
+  labels,
+  makeKey,
+  market,
+  querying,
+  quote,
+  stateWith,
+  testAddress,
+  wrongSecret,
+} from '#test/admission.ts'
+import { openDesk, testNowMs } from '#test/desk.ts'
+import { type Claim, openAdmission } from './admit.ts'
+import type { Answer } from './answer.ts'
+
+describe('key', () => {
+  test('a good key names its owner and plan', async () => {
+    await using desk = await openDesk()
+    const admission = await openAdmission(desk)
+    const { id, key } = await makeKey(desk, 'standard')
+    assert.deepEqual(await admission.admit(quote, bearing(key)), { keyId: id, plan: 'standard' })
+    assert.deepEqual(await admission.admit(fundedBy, querying(key)), { keyId: id, plan: 'standard' })
+    assert.deepEqual(await admission.admit(market, bearing(key)), { keyId: id, plan: 'standard' })
+    assert.deepEqual(await admission.admit(market, querying(key)), { keyId: id, plan: 'standard' })
+    await admission.close()
+  })
+
+  test('the scheme is read in any letter case', async () => {
+    await using desk = await openDesk()
+    const admission = await openAdmission(desk)
+    const { key } = await makeKey(desk, 'enterprise')
+    for (const authorization of [`bearer ${key}`, `BEARER  ${key} `, `Bearer\t${key}`]) {
+      assert.equal(
+        await codeOf(admission, quote, { authorization, address: testAddress, query: {} }),
+        'admitted',
+        authorization,
+      )
+    }
+    await admission.close()
+  })
+
+  test('a key shown in the wrong place, an empty one and another scheme count as none', async () => {
+    await using desk = await openDesk()
+    const admission = await openAdmission(desk)
+    const { key } = await makeKey(desk, 'enterprise')
+    assert.equal(await codeOf(admission, quote, querying(key)), 'key.missing')
+    assert.equal(await codeOf(admission, fundedBy, bearing(key)), 'key.missing')
+    assert.equal(await codeOf(admission, fundedBy, querying('  ')), 'key.missing')
+    for (const authorization of ['Bearer', 'Bearer ', 'Basic dTpw', `Bearer${key}`, key]) {
+      assert.equal(
+        await codeOf(admission, quote, { authorization, address: testAddress, query: {} }),
+        'key.missing',
+        authorization,
+      )
+    }
+    await admission.close()
+  })
+
+  test('malformed, unknown, wrong, revoked and expired keys get the same answer, decision 0007', async () => {
+    await using desk = await openDesk({ keys: { badMax: 100 } })
+    const admission = await openAdmission(desk)
+    const good = await makeKey(desk)
+    const revoked = await makeKey(desk)
+    const expired = await makeKey(desk, 'free', { expiresAtMs: testNowMs + 1000 })
+    assert.equal(await codeOf(admission, quote, bearing(expired.key)), 'admitted')
+    await revokeKey(desk.state, revoked.id, desk.clock)
+    desk.clock.move(1000)
+    const unknown = `tetrad:0000000000000000:${wrongSecret}`
+    const wrong = `tetrad:${good.id}:${wrongSecret}`
+    const bad = ['YourApiKeyToken', `${good.key}x`, unknown, wrong, revoked.key, expired.key]
+    const told = []
+    for (const key of bad) {
+      const fault = await attempt(admission, quote, bearing(key))
+      assert.ok(fault instanceof Fault, key)
+      told.push(JSON.stringify([fault.code, fault.says, fault.message, fault.problems, fault.terms, fault.headers]))
+      const everything = `${fault.stack}${JSON.stringify(fault)}`
+      assert.ok(!everything.includes(key) && !everything.includes(wrongSecret), 'the fault repeats the key')
+    }
+    assert.equal(new Set(told).size, 1, told.join('\n'))
+    assert.match(told[0] ?? '', /^\["key\.invalid"/)
+    await admission.close()
+  })
+
+  test('the log takes the secret out of a key that reaches it all the same', async () => {
+    await using desk = await openDesk()
+    const { id, key } = await makeKey(desk)
+    assert.equal(withoutKeys(`got ${key}.`), `got tetrad:${id}:….`)
+  })
+
+  test('a revocation by another process holds from the next call on', async () => {
+    await using desk = await openDesk()
+    const admission = await openAdmission(desk)
+    const { id, key } = await makeKey(desk, 'enterprise')
+    assert.equal(await codeOf(admission, quote, bearing(key)), 'admitted')
+    assert.equal(await codeOf(admission, quote, bearing(key)), 'admitted')
+    const other = await openState(desk.dir)
+    await revokeKey(other, id, desk.clock)
+    await other.close()
+    assert.equal(await codeOf(admission, quote, bearing(key)), 'key.invalid')
+    await admission.close()
+  })
+
+  test('after a rotation only the new secret is good', async () => {
+    await using desk = await openDesk()
+    const admission = await openAdmission(desk)
+    const wanted = { id: 'demo', name: 'demo', plan: 'enterprise' } as const
+    const before = await rotateKey(desk.state, wanted, desk.clock, desk.random)
+    assert.equal(await codeOf(admission, quote, bearing(before.key)), 'admitted')
+    const after = await rotateKey(desk.state, wanted, desk.clock, desk.random)
+    assert.equal(await codeOf(admission, quote, bearing(before.key)), 'key.invalid')
+    assert.equal(await codeOf(admission, quote, bearing(after.key)), 'admitted')
+    await admission.close()
+  })
+
+  test('a verified key is read from the store again only after a commit', async () => {
+    await using desk = await openDesk()
+    let reads = 0
+    const state = stateWith(desk.state, {
+      get: (sql, ...values) => {
+        reads += 1
+        return desk.state.get(sql, ...values)
+      },
+    })
+    const { key } = await makeKey(desk, 'enterprise')
+    const admission = await openAdmission({ ...desk, state })
+    for (let call = 0; call < 10; call++) await admission.admit(quote, bearing(key))
+    assert.equal(reads, 1)
+    await admission.flush()
+    for (let call = 0; call < 10; call++) await admission.admit(quote, bearing(key))
+    assert.equal(reads, 2)
+    await admission.close()
+  })
+})
+
+describe('open group', () => {
+  test('without a key the caller is anonymous, limited by address', async () => {
+    await using desk = await openDesk({ markets: { anonymousPerSecond: 2 } })
+    const admission = await openAdmission(desk)
+    const from = (where: string): Claim => ({ address: where, query: {} })
+    assert.deepEqual(await admission.admit(market, from(testAddress)), { keyId: 'anonymous', plan: 'free' })
+    assert.deepEqual(await admission.admit(market, { ...from(testAddress), apikey: '' }), {
+      keyId: 'anonymous',
+      plan: 'free',
+    })
+    const refused = await attempt(admission, market, from(testAddress))
+    assert.ok(refused instanceof Fault)
+    assert.deepEqual([refused.code, refused.terms, refused.retryAfterMs], ['limit.second', { limit: 2 }, 1000])
+    assert.equal(await codeOf(admission, market, from('203.0.113.8')), 'admitted')
+    // One subscriber's 2^64 IPv6 addresses are one caller.
+    for (const where of ['2001:db8::1', '2001:db8::2'])
+      assert.equal(await codeOf(admission, market, from(where)), 'admitted')
+    assert.equal(await codeOf(admission, market, from('2001:db8::3')), 'limit.second')
+    await admission.flush()
+    const [usage] = await usageOf(desk.state, { keyId: 'anonymous', days: 1, nowMs: testNowMs })
+    assert.deepEqual([usage?.admitted, usage?.refused['limit.second']], [5, 2])
+    await admission.close()
+  })
+
+  test('a key that is shown is honoured and counted; a bad one is refused', async () => {
+    await using desk = await openDesk({ markets: { anonymousPerSecond: 1 } })
+    const admission = await openAdmission(desk)
+    const { id, key } = await makeKey(desk, 'enterprise')
+    for (let call = 0; call < 5; call++) assert.equal((await admission.admit(market, bearing(key))).keyId, id)
+    assert.equal(await codeOf(admission, market, querying('YourApiKeyToken')), 'key.invalid')
+    await admission.flush()
+    assert.equal((await usageOf(desk.state, { keyId: id, days: 1, nowMs: testNowMs }))[0]?.admitted, 5)
+    await admission.close()
+  })
+
+  test('the switch asks for a key', async () => {
+    await using desk = await openDesk({ markets: { keyNeeded: true } })
+    const admission = await openAdmission(desk)
+    const { key } = await makeKey(desk)
+    assert.equal(await codeOf(admission, market, { address: testAddress, query: {} }), 'key.missing')
+    assert.equal(await codeOf(admission, market, querying(key)), 'admitted')
+    await admission.close()
+  })
+})
+
+describe('group, plan, gate', () => {
+  test('a key opens its own groups only', async () => {
+    await using desk = await openDesk()
+    const admission = await openAdmission(desk)
+    const groups: readonly Group[] = ['explorer', 'markets']
+    const { key } = await makeKey(desk, 'enterprise', { groups })
+    assert.equal(await codeOf(admission, quote, bearing(key)), 'key.group')
+    assert.equal(await codeOf(admission, labels, querying(key)), 'admitted')
+    assert.equal(await codeOf(admission, market, bearing(key)), 'admitted')
+    await admission.close()
+  })
+
+  test('a lower plan is refused with the plan that is needed, the plan itself and higher ones pass', async () => {
+    await using desk = await openDesk()
+    const admission = await openAdmission(desk)
+    const cases: readonly (readonly [Answer, Plan, string])[] = [
+      [fundedBy, 'lite', 'standard'],
+      [fundedBy, 'standard', ''],
+      [fundedBy, 'enterprise', ''],
+      [labels, 'professional', 'enterprise'],
+      [labels, 'enterprise', ''],
+    ]
+    for (const [answer, plan, needed] of cases) {
+      const { key } = await makeKey(desk, plan)
+      const outcome = await attempt(admission, answer, querying(key))
+      if (needed === '') assert.ok(!(outcome instanceof Fault), plan)
+      else
+        assert.deepEqual(outcome instanceof Fault && [outcome.code, outcome.terms], ['plan.too_low', { plan: needed }])
+    }
+    await admission.close()
+  })
+
+  test('the gate comes after the plan and before the limits', async () => {
+    await using desk = await openDesk({ plans: { standard: { perSecond: 1 } } })
+    const admission = await openAdmission(desk)
+    const gated = answerOf('explorer.fundedBy', ({ chainid }) => {
+      if (chainid === '9') throw new Fault('explorer.chain_unsupported')
+    })
+    const low = await makeKey(desk, 'lite')
+    const high = await makeKey(desk, 'standard')
+    const claim = (key: string, chainid: string): Claim => ({ ...querying(key), query: { chainid } })
+    assert.equal(await codeOf(admission, gated, claim(low.key, '9')), 'plan.too_low')
+    assert.equal(await codeOf(admission, gated, claim(high.key, '9')), 'explorer.chain_unsupported')
+    assert.equal(await codeOf(admission, gated, claim(high.key, '1')), 'admitted')
+    assert.equal(await codeOf(admission, gated, claim(high.key, '1')), 'limit.second')
+    assert.equal(await codeOf(admission, gated, claim(high.key, '9')), 'explorer.chain_unsupported')
+    await admission.close()
+  })
+})

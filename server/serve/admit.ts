@@ -1,0 +1,138 @@
+// Who may come in: key → group → plan → the group's own gate → limits, in this order for every endpoint. Each refusal is
+// a Fault that says nothing about which keys exist (decision 0007).
+import type { Endpoint } from '#api/kit.ts'
+import { plans } from '#api/routes.ts'
+import { Fault } from '#core/fault.ts'
+import { splitKey } from '#core/key.ts'
+import { networkOf } from '#core/network.ts'
+import { anonymousId, type KeyRecord } from '#store/keys.ts'
+import type { Refusal } from '#store/usage.ts'
+import type { Answer, Caller, Desk, RawQuery } from './answer.ts'
+import { Guard } from './guard.ts'
+import { Keyring } from './keyring.ts'
+import { Ledger } from './ledger.ts'
+import { Limits, type Party } from './limits.ts'
+
+/** What a request shows to be let in. */
+export interface Claim {
+  readonly apikey?: string | undefined
+  readonly authorization?: string | undefined
+  readonly address: string
+  readonly query: RawQuery
+}
+
+export interface Admission {
+  /** The caller, or a Fault. */
+  admit(answer: Answer, claim: Claim): Promise<Caller>
+  /** Counters and last-used times are stored when this resolves. */
+  flush(): Promise<void>
+  close(): Promise<void>
+}
+
+/** Told of every refusal; the key id is empty where no good key was shown. */
+export type RefusalNotice = (what: Refusal | 'key.missing' | 'key.invalid' | 'key.guarded', keyId: string) => void
+
+export async function openAdmission(desk: Desk, notice: RefusalNotice = () => {}): Promise<Admission> {
+  const ledger = await Ledger.open(desk)
+  const front = new FrontDesk(desk, notice, ledger)
+  return {
+    admit: (answer, claim) => front.admit(answer, claim),
+    flush: () => ledger.flush(),
+    close: () => ledger.close(),
+  }
+}
+
+class FrontDesk {
+  readonly #desk: Desk
+  readonly #notice: RefusalNotice
+  readonly #ledger: Ledger
+  readonly #limits: Limits
+  readonly #guard: Guard
+  readonly #keyring: Keyring
+
+  constructor(desk: Desk, notice: RefusalNotice, ledger: Ledger) {
+    const { badMax, badWindowMs } = desk.settings.keys
+    this.#desk = desk
+    this.#notice = notice
+    this.#ledger = ledger
+    this.#limits = new Limits(desk.clock, ledger)
+    this.#guard = new Guard(badMax, badWindowMs)
+    this.#keyring = new Keyring(desk)
+  }
+
+  async admit(answer: Answer, claim: Claim): Promise<Caller> {
+    const { endpoint } = answer
+    const network = networkOf(claim.address)
+    const shown = shownKey(endpoint.auth, claim)
+    const key = shown === undefined ? this.#nobody(endpoint) : await this.#owner(shown, network)
+    const party = key ? this.#partyOf(key) : this.#strangerFrom(network)
+    const caller: Caller = { keyId: party.keyId, plan: key?.plan ?? 'free' }
+
+    // From here on nothing waits: what is checked is what is taken.
+    if (key && !key.groups.includes(endpoint.group)) throw this.#refuse(new Fault('key.group'), caller, endpoint)
+    if (plans.indexOf(caller.plan) < plans.indexOf(endpoint.plan)) {
+      throw this.#refuse(new Fault('plan.too_low', { terms: { plan: endpoint.plan } }), caller, endpoint)
+    }
+    answer.gate?.(claim.query, this.#desk)
+    const full = this.#limits.pass(party, endpoint)
+    if (full) throw this.#refuse(full, caller, endpoint)
+    return caller
+  }
+
+  /** No key was shown: fine where the group is open, spec section 5. */
+  #nobody(endpoint: Endpoint): undefined {
+    if (endpoint.auth === 'open' && !this.#desk.settings.markets.keyNeeded) return undefined
+    this.#notice('key.missing', '')
+    throw new Fault('key.missing')
+  }
+
+  async #owner(shown: string, network: string): Promise<KeyRecord> {
+    const { clock } = this.#desk
+    const parts = splitKey(shown)
+    const closedMs = this.#guard.closedMs(network, clock.monotonicMs())
+    if (closedMs > 0 && !(parts && this.#guard.isProven(network, parts.id))) throw this.#guarded(closedMs)
+    const key = parts && (await this.#keyring.find(parts))
+    if (!key) throw closedMs > 0 ? this.#guarded(closedMs) : this.#bad(network)
+    this.#guard.good(network, key.id)
+    this.#ledger.used(key.id, clock.now())
+    return key
+  }
+
+  #bad(network: string): Fault {
+    const closedMs = this.#guard.bad(network, this.#desk.clock.monotonicMs())
+    if (closedMs > 0) return this.#guarded(closedMs)
+    this.#notice('key.invalid', '')
+    return new Fault('key.invalid')
+  }
+
+  #guarded(retryAfterMs: number): Fault {
+    this.#notice('key.guarded', '')
+    return new Fault('key.guarded', { retryAfterMs })
+  }
+
+  #partyOf(key: KeyRecord): Party {
+    return { keyId: key.id, ...this.#desk.settings.plans[key.plan] }
+  }
+
+  #strangerFrom(network: string): Party {
+    return { keyId: anonymousId, network, perSecond: this.#desk.settings.markets.anonymousPerSecond, perDay: 0 }
+  }
+
+  #refuse(fault: Fault, caller: Caller, endpoint: Endpoint): Fault {
+    const code = fault.code as Refusal
+    this.#ledger.count(caller.keyId, endpoint.id, code, this.#desk.clock.now())
+    this.#notice(code, caller.keyId)
+    return fault
+  }
+}
+
+const bearerShape = /^bearer(?:\s+|$)/i
+
+/** The key as this kind of endpoint takes it; undefined when none is shown, or an empty one. */
+function shownKey(auth: Endpoint['auth'], claim: Claim): string | undefined {
+  const { authorization = '', apikey = '' } = claim
+  const bearer = bearerShape.test(authorization) ? authorization.slice('bearer'.length).trim() : ''
+  const query = apikey.trim()
+  const shown = auth === 'bearer' ? bearer : auth === 'apikey' ? query : bearer || query
+  return shown === '' ? undefined : shown
+}

@@ -1,0 +1,157 @@
+import { strict as assert } from 'node:assert'
+import { test } from 'node:test'
+import { Fault } from '#core/fault.ts'
+import type { Clock } from '#io/clock.ts'
+import { findKey } from '#store/keys.ts'
+import { addUsage, dayMs, dayOf, usageDaysKept, usageOf } from '#store/usage.ts'
+import {
+  attempt,
+  bearing,
+  codeOf,
+  labels,
+  makeKey,
+  market,
+  querying,
+  quote,
+  stateWith,
+  testAddress,
+  wrongSecret,
+} from '#test/admission.ts'
+import { openDesk, testNowMs } from '#test/desk.ts'
+import { openAdmission } from './admit.ts'
+
+test('counts and last-used times are written on the beat of the clock', async () => {
+  await using desk = await openDesk()
+  const admission = await openAdmission(desk)
+  const { id, key } = await makeKey(desk)
+  await admission.admit(quote, bearing(key))
+  assert.deepEqual(await usageOf(desk.state, { days: 1, nowMs: testNowMs }), [])
+  const before = desk.state.version()
+  desk.clock.move(250)
+  while (desk.state.version() === before) await new Promise((resolve) => setImmediate(resolve))
+  assert.equal((await usageOf(desk.state, { days: 1, nowMs: testNowMs }))[0]?.admitted, 1)
+  assert.equal((await findKey(desk.state, id))?.lastUsedAtMs, testNowMs)
+  await admission.close()
+})
+
+test('what could not be written is kept, told once, and written when it can be', async () => {
+  await using desk = await openDesk()
+  let broken = false
+  const told: string[] = []
+  const state = stateWith(desk.state, {
+    write: (work) => (broken ? Promise.reject(new Fault('store.unavailable')) : desk.state.write(work)),
+  })
+  const log = { ...desk.log, error: (_fields: object, words: string) => void told.push(words) }
+  const admission = await openAdmission({ ...desk, state, log })
+  const { id, key } = await makeKey(desk, 'enterprise')
+  broken = true
+  for (let beat = 0; beat < 4; beat++) {
+    await admission.admit(quote, bearing(key))
+    desk.clock.move(250)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  await assert.rejects(admission.flush(), { code: 'store.unavailable' })
+  assert.equal(told.length, 1)
+  broken = false
+  await admission.close()
+  assert.equal((await usageOf(desk.state, { keyId: id, days: 1, nowMs: testNowMs }))[0]?.admitted, 4)
+  assert.equal((await findKey(desk.state, id))?.lastUsedAtMs, testNowMs + 750)
+})
+
+test('a flush waits for a write that is under way, so that everything counted before it is stored', async () => {
+  await using desk = await openDesk()
+  const { id, key } = await makeKey(desk, 'enterprise')
+  const hold = Promise.withResolvers<void>()
+  let writes = 0
+  const state = stateWith(desk.state, {
+    write: async (work) => {
+      writes += 1
+      if (writes === 2) await hold.promise
+      return desk.state.write(work)
+    },
+  })
+  // The first write is the pruning at open, the second the beat's.
+  const admission = await openAdmission({ ...desk, state })
+  await admission.admit(quote, bearing(key))
+  desk.clock.move(250)
+  await admission.admit(quote, bearing(key))
+  let flushed = false
+  const flush = admission.flush().then(() => {
+    flushed = true
+  })
+  for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve))
+  assert.deepEqual([writes, flushed], [2, false])
+  hold.resolve()
+  await flush
+  assert.equal((await usageOf(desk.state, { keyId: id, days: 1, nowMs: testNowMs }))[0]?.admitted, 2)
+  await admission.close()
+})
+
+test('days that are kept no longer are deleted at open and when the day changes', async () => {
+  await using desk = await openDesk()
+  const { key } = await makeKey(desk, 'enterprise')
+  const oldest = dayOf(testNowMs) - usageDaysKept + 1
+  const counts = [oldest - 1, oldest].map((day) => ({
+    ...({ day, keyId: 'a', endpoint: 'fx.createQuote', outcome: 'admitted', calls: 1 } as const),
+  }))
+  await addUsage(desk.state, counts, new Map())
+  const kept = async () => (await desk.state.all('select day from usage where key_id = ?', 'a')).length
+  const admission = await openAdmission(desk)
+  assert.equal(await kept(), 1)
+  desk.clock.move(dayMs)
+  await admission.admit(quote, bearing(key))
+  await admission.flush()
+  assert.equal(await kept(), 0)
+  await admission.close()
+})
+
+test('calls of two days are counted on their own days, also when the wall clock is set back over midnight', async () => {
+  await using desk = await openDesk({ plans: { free: { perSecond: 0, perDay: 2 } } })
+  let nowMs = testNowMs
+  const clock: Clock = {
+    now: () => nowMs,
+    monotonicMs: () => desk.clock.monotonicMs(),
+    sleep: (waitMs) => desk.clock.sleep(waitMs),
+    every: () => () => {},
+  }
+  const admission = await openAdmission({ ...desk, clock })
+  const { id, key } = await makeKey(desk)
+  for (let call = 0; call < 2; call++) assert.equal(await codeOf(admission, quote, bearing(key)), 'admitted')
+  nowMs = testNowMs + 12 * 3_600_000
+  assert.equal(await codeOf(admission, quote, bearing(key)), 'admitted')
+  nowMs -= 1
+  assert.equal(await codeOf(admission, quote, bearing(key)), 'limit.day')
+  await admission.close()
+  const days = await usageOf(desk.state, { keyId: id, days: 2, nowMs: testNowMs + 86_400_000 })
+  assert.deepEqual(
+    days.map(({ day, admitted }) => `${day} ${admitted}`),
+    ['2026-11-16 1', '2026-11-15 2'],
+  )
+})
+
+test('every refusal is told, with the key only where it was good', async () => {
+  await using desk = await openDesk({ keys: { badMax: 1 }, plans: { free: { perSecond: 1, perDay: 2 } } })
+  const told: string[] = []
+  const admission = await openAdmission(desk, (what, keyId) => void told.push(`${what} ${keyId}`))
+  const { id, key } = await makeKey(desk, 'free', { groups: ['fx', 'explorer'] })
+  await attempt(admission, quote, { address: testAddress, query: {} })
+  await attempt(admission, quote, bearing(key))
+  await attempt(admission, quote, bearing(key))
+  await attempt(admission, labels, querying(key))
+  await attempt(admission, market, querying(key))
+  desk.clock.move(1000)
+  await attempt(admission, quote, bearing(key))
+  await attempt(admission, quote, bearing(key))
+  await attempt(admission, quote, bearing(`tetrad:${id}:${wrongSecret}`))
+  await attempt(admission, quote, bearing('bad'))
+  assert.deepEqual(told, [
+    'key.missing ',
+    `limit.second ${id}`,
+    `plan.too_low ${id}`,
+    `key.group ${id}`,
+    `limit.day ${id}`,
+    'key.invalid ',
+    'key.guarded ',
+  ])
+  await admission.close()
+})

@@ -1,0 +1,123 @@
+// Who called what today. One figure serves twice: the daily limit is held against it and usage reports show it. It lives in
+// memory and is written behind (decision 0005).
+//
+// 1. `count` is the only place where a figure grows; what it adds for enforcing it also adds to what will be written.
+// 2. Counts leave memory only when their transaction has committed; after a failure they wait for the next one.
+// 3. Only keys known to be good, and `anonymous`, are counted: strangers cannot make this grow.
+import type { AnyId } from '#api/routes.ts'
+import { failureFields } from '#io/log.ts'
+import { addUsage, admittedOn, dayOf, pruneUsage, type UsageCount, type UsageOutcome } from '#store/usage.ts'
+import type { Desk } from './answer.ts'
+
+const writePeriodMs = 250
+/** Yesterday stays, so that a wall clock set back across midnight finds its figures again. */
+const daysInMemory = 2
+
+export class Ledger {
+  readonly #desk: Desk
+  /** Day → key → calls admitted. */
+  readonly #admitted: Map<number, Map<string, number>>
+  #counts = new Map<string, UsageCount>()
+  #lastUsedMs = new Map<string, number>()
+  #writing: Promise<void> | undefined
+  #failing = false
+  #prunedDay: number
+  readonly #stop: () => void
+
+  static async open(desk: Desk): Promise<Ledger> {
+    const today = dayOf(desk.clock.now())
+    await pruneUsage(desk.state, today)
+    return new Ledger(desk, today, await admittedOn(desk.state, today))
+  }
+
+  private constructor(desk: Desk, today: number, admitted: Map<string, number>) {
+    this.#desk = desk
+    this.#admitted = new Map([[today, admitted]])
+    this.#prunedDay = today
+    this.#stop = desk.clock.every(writePeriodMs, () => void this.#writeQuietly())
+  }
+
+  admittedOn(day: number, keyId: string): number {
+    return this.#admitted.get(day)?.get(keyId) ?? 0
+  }
+
+  used(keyId: string, nowMs: number): void {
+    this.#lastUsedMs.set(keyId, nowMs)
+  }
+
+  count(keyId: string, endpoint: AnyId, outcome: UsageOutcome, nowMs: number): void {
+    const day = dayOf(nowMs)
+    if (outcome === 'admitted') {
+      const admitted = this.#dayFigures(day)
+      admitted.set(keyId, (admitted.get(keyId) ?? 0) + 1)
+    }
+    this.#add({ day, keyId, endpoint, outcome, calls: 1 })
+  }
+
+  /** Everything counted before this call is stored when it resolves. */
+  async flush(): Promise<void> {
+    while (this.#writing) await this.#writing.catch(() => {})
+    this.#writing = this.#write()
+    try {
+      await this.#writing
+    } finally {
+      this.#writing = undefined
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#stop()
+    await this.flush()
+  }
+
+  #dayFigures(day: number): Map<string, number> {
+    let figures = this.#admitted.get(day)
+    if (!figures) {
+      figures = new Map()
+      this.#admitted.set(day, figures)
+      const [first] = this.#admitted.keys()
+      if (this.#admitted.size > daysInMemory && first !== undefined) this.#admitted.delete(first)
+    }
+    return figures
+  }
+
+  #add(count: UsageCount): void {
+    const name = `${count.day} ${count.keyId} ${count.endpoint} ${count.outcome}`
+    const there = this.#counts.get(name)
+    if (there) there.calls += count.calls
+    else this.#counts.set(name, count)
+  }
+
+  async #write(): Promise<void> {
+    if (this.#counts.size === 0 && this.#lastUsedMs.size === 0) return
+    const counts = this.#counts
+    const lastUsedMs = this.#lastUsedMs
+    this.#counts = new Map()
+    this.#lastUsedMs = new Map()
+    try {
+      await addUsage(this.#desk.state, counts.values(), lastUsedMs)
+    } catch (error) {
+      for (const count of counts.values()) this.#add(count)
+      this.#lastUsedMs = new Map([...lastUsedMs, ...this.#lastUsedMs])
+      throw error
+    }
+    const today = dayOf(this.#desk.clock.now())
+    if (today > this.#prunedDay) {
+      await pruneUsage(this.#desk.state, today)
+      this.#prunedDay = today
+    }
+  }
+
+  /** On the clock's beat: a write that takes longer is not overtaken, and one long trouble is told once. */
+  async #writeQuietly(): Promise<void> {
+    if (this.#writing) return
+    try {
+      await this.flush()
+      this.#failing = false
+    } catch (error) {
+      if (!this.#failing)
+        this.#desk.log.error(failureFields(error), 'usage cannot be written; it is kept and tried again')
+      this.#failing = true
+    }
+  }
+}

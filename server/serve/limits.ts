@@ -1,0 +1,60 @@
+// Calls per second and per day (decision 0004). A call passes all of its limits or uses up none of them.
+import type { Endpoint } from '#api/kit.ts'
+import { Fault } from '#core/fault.ts'
+import { Windows } from '#core/window.ts'
+import type { Clock } from '#io/clock.ts'
+import { dayMs, dayOf } from '#store/usage.ts'
+import type { Ledger } from './ledger.ts'
+
+const secondMs = 1000
+/** Callers that can be told apart within two seconds; the next one waits (window.ts, 2). */
+const namesMax = 100_000
+
+/** What a caller may do; 0: no limit. */
+export interface Allowance {
+  readonly perSecond: number
+  readonly perDay: number
+}
+
+export interface Party extends Allowance {
+  /** Whom the calls are counted for. */
+  readonly keyId: string
+  /** Set for a caller without a key: its network, which the calls per second are held against. */
+  readonly network?: string
+}
+
+export class Limits {
+  readonly #clock: Clock
+  readonly #ledger: Ledger
+  // Apart, so that a crowd without keys cannot take the room of those who have one.
+  readonly #keys = new Windows(secondMs, namesMax)
+  readonly #networks = new Windows(secondMs, namesMax)
+
+  constructor(clock: Clock, ledger: Ledger) {
+    this.#clock = clock
+    this.#ledger = ledger
+  }
+
+  /** Takes one call from every limit that applies, or says which one is in the way. */
+  pass(party: Party, endpoint: Endpoint): Fault | undefined {
+    const nowMs = this.#clock.now()
+    const tickMs = this.#clock.monotonicMs()
+    const windows = party.network === undefined ? this.#keys : this.#networks
+    const name = party.network ?? party.keyId
+    const nameHere = `${name} ${endpoint.id}`
+    const perSecondHere = endpoint.perSecond ?? 0
+    if (party.perDay > 0 && this.#ledger.admittedOn(dayOf(nowMs), party.keyId) >= party.perDay) {
+      return new Fault('limit.day', { terms: { limit: party.perDay }, retryAfterMs: dayMs - (nowMs % dayMs) })
+    }
+    const waitMs = party.perSecond > 0 ? windows.waitMs(name, party.perSecond, tickMs) : 0
+    const waitHereMs = perSecondHere > 0 ? windows.waitMs(nameHere, perSecondHere, tickMs) : 0
+    if (waitMs > 0 || waitHereMs > 0) {
+      const limit = waitHereMs >= waitMs ? perSecondHere : party.perSecond
+      return new Fault('limit.second', { terms: { limit }, retryAfterMs: Math.max(waitMs, waitHereMs) })
+    }
+    if (party.perSecond > 0) windows.take(name, tickMs)
+    if (perSecondHere > 0) windows.take(nameHere, tickMs)
+    this.#ledger.count(party.keyId, endpoint.id, 'admitted', nowMs)
+    return undefined
+  }
+}
