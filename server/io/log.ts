@@ -26,3 +26,10 @@ export function openLog(level: LogLevel, write: (line: string) => void): Log {
 }
 
 export const silentLog: Log = openLog('silent', () => {})
+
+/** An unexpected failure in fields fit for a log line: its kind, words and first line of ours, without stack or paths. */
+export function failureFields(error: unknown): { error: string; where: string } {
+  if (!(error instanceof Error)) return { error: String(error), where: 'unknown' }
+  const where = /\/((?:api|server|sim|cli)\/[\w./-]+\.ts:\d+)/.exec(error.stack ?? '')?.[1] ?? 'unknown'
+  return { error: `${error.name}: ${error.message}`.replaceAll(/(\/[\w.@-]+){2,}/g, '…'), where }
+}

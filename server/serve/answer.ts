@@ -33,8 +33,6 @@ export interface Visit {
   readonly requestId: string
   /** Scheme and authority for absolute links: the configured public URL, or what the caller used. */
   readonly origin: string
-  /** Path and query as received, after aliases, with the key removed. */
-  readonly url: string
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string | undefined>>
 }

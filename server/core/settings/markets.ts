@@ -16,6 +16,10 @@ export const marketsSettings = section(
       }),
       100,
     ),
+    cacheMegabytes: withDefault(
+      Type.Integer({ minimum: 0, maximum: 65_536, description: 'Memory for answers that are kept ready.' }),
+      64,
+    ),
     maxAgeSeconds: withDefault(Type.Integer({ minimum: 0, description: 'Lifetime told to caches.' }), 5),
   },
   'Prediction markets.',

@@ -46,6 +46,10 @@ export const serverSettings = section(
 
 export const logSettings = section(
   {
+    requests: withDefault(
+      oneOf(['all', 'failures', 'none'], { description: 'Which requests get a line of their own.' }),
+      'failures',
+    ),
     level: withDefault(
       oneOf(['debug', 'info', 'warn', 'error', 'silent'], { description: 'Least severity that is written.' }),
       'info',

@@ -6,8 +6,8 @@ const network = (genesisUnix: number) =>
   section(
     {
       genesisUnix: withDefault(Type.Integer({ minimum: 0, description: 'Genesis, Unix seconds.' }), genesisUnix),
-      slotSeconds: withDefault(Type.Integer({ minimum: 1 }), 12),
-      slotsPerEpoch: withDefault(Type.Integer({ minimum: 1 }), 32),
+      slotSeconds: withDefault(Type.Integer({ minimum: 1, description: 'Length of a slot.' }), 12),
+      slotsPerEpoch: withDefault(Type.Integer({ minimum: 1, description: 'Slots in an epoch.' }), 32),
       epochsPerHour: withDefault(Type.Integer({ minimum: 1, description: 'Epochs in a chain hour.' }), 9),
       epochsPerDay: withDefault(Type.Integer({ minimum: 1, description: 'Epochs in a chain day.' }), 225),
     },

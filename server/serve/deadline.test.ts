@@ -1,0 +1,23 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { OwnedClock } from '#io/clock.ts'
+import { openDeadlines } from './deadline.ts'
+
+test('work that lands in time keeps its result; work that does not becomes server.timeout', async () => {
+  const clock = new OwnedClock(0)
+  const deadlines = openDeadlines(clock, 5000)
+  assert.equal(await deadlines.within(Promise.resolve(7)), 7)
+  const stuck = deadlines.within(new Promise(() => {}))
+  assert.equal(deadlines.inFlight, 1)
+  clock.move(4000)
+  assert.equal(deadlines.inFlight, 1)
+  clock.move(2000)
+  await assert.rejects(stuck, { code: 'server.timeout' })
+  assert.equal(deadlines.inFlight, 0)
+})
+
+test('a failure passes through and is forgotten', async () => {
+  const deadlines = openDeadlines(new OwnedClock(0), 5000)
+  await assert.rejects(deadlines.within(Promise.reject(new Error('x'))), /x/)
+  assert.equal(deadlines.inFlight, 0)
+})

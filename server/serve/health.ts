@@ -1,0 +1,64 @@
+// What machines that watch the server ask: alive, ready, metrics. Ready means that answers would be right: the stores
+// answer, the data is fresh, nobody has asked us to stop.
+import type { Facts } from '#store/facts.ts'
+import type { State } from '#store/state.ts'
+import type { Extra } from './http.ts'
+import type { Departure } from './render.ts'
+
+export interface Finding {
+  readonly name: string
+  readonly ok: boolean
+  readonly says: string
+}
+
+export interface Readiness {
+  readonly findings: () => Promise<readonly Finding[]>
+  stopping: boolean
+}
+
+export function storeFindings(state: State, facts: Facts): Promise<readonly Finding[]> {
+  const ask = async (name: string, question: Promise<unknown>): Promise<Finding> => {
+    try {
+      await question
+      return { name, ok: true, says: 'answers' }
+    } catch {
+      return { name, ok: false, says: 'does not answer; see the log' }
+    }
+  }
+  return Promise.all([
+    ask('state store', state.get('select 1 as one')),
+    ask('facts store', facts.query('select 1 as one')),
+  ])
+}
+
+export function healthPaths(
+  readiness: Readiness,
+  metrics: () => Promise<{ type: string; text: string }>,
+): readonly Extra[] {
+  return [
+    { path: '/healthz', reply: async () => json(200, { status: 'alive' }) },
+    {
+      path: '/readyz',
+      reply: async () => {
+        const findings = await readiness.findings()
+        const stopping = { name: 'server', ok: !readiness.stopping, says: readiness.stopping ? 'stopping' : 'running' }
+        const checks = [stopping, ...findings]
+        const ready = checks.every((one) => one.ok)
+        return json(ready ? 200 : 503, { status: ready ? 'ready' : 'not ready', checks })
+      },
+    },
+    {
+      path: '/metrics',
+      reply: async () => {
+        const { type, text } = await metrics()
+        return { status: 200, headers: { 'content-type': type }, body: text }
+      },
+    },
+  ]
+}
+
+export const json = (status: number, body: unknown): Departure => ({
+  status,
+  headers: { 'content-type': 'application/json; charset=utf-8' },
+  body: JSON.stringify(body),
+})

@@ -1,0 +1,345 @@
+// The door, on real sockets: what gets in, what is refused in which shape, and how it closes. The answers behind it are
+// the test's own; the groups' answers are tested beside their files.
+import assert from 'node:assert/strict'
+import { connect } from 'node:net'
+import { describe, test } from 'node:test'
+import { contract } from '#api/contract.ts'
+import type { Endpoint } from '#api/kit.ts'
+import { Fault } from '#core/fault.ts'
+import { systemClock } from '#io/clock.ts'
+import { openLog } from '#io/log.ts'
+import { openDesk } from '#test/desk.ts'
+import type { Admission } from './admit.ts'
+import { type Answer, answer, type Shape } from './answer.ts'
+import { openDoor } from './http.ts'
+import { openHouse } from './pipeline.ts'
+
+const shapeOf = (group: string): Shape => ({
+  fault: (fault) => ({ status: group === 'explorer' ? 200 : fault.status, body: { group, code: fault.code } }),
+  nothing: () => ({ status: 404, body: { group, code: 'nothing' } }),
+})
+
+/** Tells its own id and what it was given. */
+const echo = (endpoint: Endpoint, reply?: () => Promise<void>): Answer => ({
+  ...answer(endpoint, shapeOf(endpoint.group), async (input) => {
+    await reply?.()
+    return { is: 'bytes', bytes: Buffer.from(JSON.stringify({ id: endpoint.id, input })) }
+  }),
+})
+
+const everyone: Admission = {
+  admit: async () => ({ keyId: 'test', plan: 'enterprise' }),
+  flush: async () => {},
+  close: async () => {},
+}
+
+async function openTestDoor(
+  settings: object = {},
+  options: { admission?: Admission; reply?: () => Promise<void>; lines?: string[] } = {},
+) {
+  const desk = await openDesk({ ...settings, server: { port: 0, ...(settings as { server?: object }).server } })
+  const counted: string[] = []
+  const house = openHouse(
+    { ...desk, clock: systemClock, log: openLog('info', (line) => options.lines?.push(line)) },
+    Object.values(contract).map((one) => echo(one as unknown as Endpoint, options.reply)),
+    options.admission ?? everyone,
+    { request: (id, outcome) => counted.push(`${id} ${outcome}`) },
+  )
+  const door = await openDoor(house, [
+    { path: '/healthz', reply: async () => ({ status: 200, headers: {}, body: '{}' }) },
+  ])
+  return {
+    door,
+    url: door.url,
+    counted,
+    async [Symbol.asyncDispose]() {
+      await door.close()
+      await desk[Symbol.asyncDispose]()
+    },
+  }
+}
+
+const idOf = async (response: Response) => ((await response.json()) as { id?: string }).id
+const codeOf = async (response: Response) => ((await response.json()) as { code?: string }).code
+
+describe('match', () => {
+  test('4.1 and 4.3 share a path and are told apart by module and action, in any letter case', async () => {
+    await using server = await openTestDoor()
+    const ask = (query: string) => fetch(`${server.url}/v2/api?${query}`)
+    assert.equal(await idOf(await ask('module=nametag&action=getlabelmasterlist')), 'explorer.labelListV2')
+    assert.equal(await idOf(await ask('MODULE=account&Action=fundedby&Address=0x1')), 'explorer.fundedBy')
+    assert.equal(await codeOf(await ask('module=moon&action=fundedby')), 'explorer.module')
+    assert.equal(await codeOf(await ask('action=fundedby')), 'explorer.module')
+    assert.equal(await codeOf(await ask('module=account&action=balance')), 'explorer.action')
+  })
+
+  test('group A takes its parameters from a form as well, decision 0011', async () => {
+    await using server = await openTestDoor()
+    const body = new URLSearchParams({ module: 'account', action: 'fundedby', address: '0x1', __proto__: 'x' })
+    assert.equal(await idOf(await fetch(`${server.url}/v2/api`, { method: 'POST', body })), 'explorer.fundedBy')
+  })
+
+  test("4.5's literal path beats 4.7's parameter", async () => {
+    await using server = await openTestDoor()
+    const ask = (path: string) => fetch(`${server.url}/v0/eth/validators/${path}`)
+    assert.equal(await idOf(await ask('effectiveness?indices=1')), 'validators.aggregateEffectiveness')
+    assert.equal(await idOf(await ask('12')), 'validators.metadata')
+  })
+
+  test('a wrong method is a 405 with allow, an unknown path a 404, each in the shape of its group', async () => {
+    await using server = await openTestDoor()
+    const wrong = await fetch(`${server.url}/markets/slug/a`, { method: 'DELETE' })
+    assert.equal(wrong.status, 405)
+    assert.equal(wrong.headers.get('allow'), 'GET, HEAD, OPTIONS')
+    assert.deepEqual(await wrong.json(), { group: 'markets', code: 'route.method' })
+    assert.equal((await fetch(`${server.url}/v1/exchange/fx/quotes`)).headers.get('allow'), 'POST, OPTIONS')
+    assert.deepEqual(await (await fetch(`${server.url}/markets/slug/a/b`)).json(), {
+      group: 'markets',
+      code: 'route.unknown',
+    })
+    const nowhere = await fetch(`${server.url}/nowhere`)
+    assert.equal(nowhere.status, 404)
+    assert.deepEqual(await nowhere.json(), { error: { code: 'route.unknown', message: 'No such path.' } })
+    assert.equal((await fetch(`${server.url}/healthz`, { method: 'POST' })).status, 405)
+  })
+
+  test('malformed percent-encoding is the group’s own parameter fault', async () => {
+    await using server = await openTestDoor()
+    const response = await fetch(`${server.url}/markets/slug/%zz`)
+    assert.deepEqual(await response.json(), { group: 'markets', code: 'input.invalid' })
+  })
+
+  test('HEAD answers like GET without the body', async () => {
+    await using server = await openTestDoor()
+    const head = await fetch(`${server.url}/markets/slug/a`, { method: 'HEAD' })
+    const get = await fetch(`${server.url}/markets/slug/a`)
+    assert.equal(head.status, 200)
+    assert.equal(await head.text(), '')
+    assert.equal(head.headers.get('content-length'), String((await get.text()).length))
+  })
+
+  test('a group switched off or asked under a foreign host name is not there', async () => {
+    await using server = await openTestDoor({
+      groups: { markets: { on: false }, validators: { host: 'ratings.example' } },
+    })
+    assert.equal(await codeOf(await fetch(`${server.url}/markets/slug/a`)), 'route.off')
+    assert.equal(await codeOf(await fetch(`${server.url}/v0/eth/validators/1`)), 'route.unknown')
+    const named = await server.door.inject({ url: '/v0/eth/validators/1', headers: { host: 'Ratings.example:8080' } })
+    assert.equal(named.statusCode, 200)
+  })
+
+  test('aliases translate paths, headers and fields at the door, decision 0001', async () => {
+    await using server = await openTestDoor({
+      aliases: {
+        paths: { '/rated/{v}': '/v0/eth/validators/{v}' },
+        requestHeaders: { 'x-rated-network': 'x-validator-network' },
+        responseFields: { validator_index_or_pubkey: 'validator' },
+      },
+    })
+    const response = await fetch(`${server.url}/rated/12`, { headers: { 'x-rated-network': 'hoodi' } })
+    assert.deepEqual(await response.json(), { id: 'validators.metadata', input: { validator: '12', network: 'hoodi' } })
+  })
+})
+
+describe('limits', () => {
+  test('a request line beyond 16 KiB is a 414, but 4.5 takes a megabyte', async () => {
+    await using server = await openTestDoor()
+    const long = 'a'.repeat(17_000)
+    assert.equal((await fetch(`${server.url}/markets/slug/x?y=${long}`)).status, 414)
+    const indices = Array.from({ length: 10_000 }, (_, at) => at).join(',')
+    const many = await fetch(`${server.url}/v0/eth/validators/effectiveness?indices=${indices}`)
+    const { input } = (await many.json()) as { input: { indices: number[] } }
+    assert.equal(input.indices.length, 10_000)
+    const pubkeys = Array.from({ length: 10_000 }, (_, at) => `0x${at.toString(16).padStart(96, '0')}`).join(',')
+    assert.equal((await fetch(`${server.url}/v0/eth/validators/effectiveness?pubkeys=${pubkeys}`)).status, 200)
+    const tooLong = await fetch(
+      `${server.url}/v0/eth/validators/effectiveness?pubkeys=${pubkeys}&x=${'a'.repeat(70_000)}`,
+    )
+    assert.equal(tooLong.status, 414)
+  })
+
+  test('headers beyond 16 KiB are a 431, a body beyond 64 KiB a 413, both in the shape of the group', async () => {
+    await using server = await openTestDoor()
+    const headers = { 'x-padding': 'a'.repeat(20_000) }
+    const heavy = await fetch(`${server.url}/v0/eth/validators/1`, { headers })
+    assert.equal(heavy.status, 431)
+    assert.equal(await codeOf(heavy), 'input.headers_too_large')
+    const body = JSON.stringify({ from: 'a'.repeat(70_000) })
+    const large = await fetch(`${server.url}/v1/exchange/fx/quotes`, {
+      method: 'POST',
+      body,
+      headers: { 'content-type': 'application/json' },
+    })
+    assert.equal(large.status, 413)
+    assert.deepEqual(await large.json(), { group: 'fx', code: 'body.too_large' })
+  })
+
+  test('a client that drips its request is cut off', async () => {
+    await using server = await openTestDoor({ server: { headersTimeoutMs: 300, requestTimeoutMs: 600 } })
+    const { hostname, port } = new URL(server.url)
+    const socket = connect(Number(port), hostname)
+    const drip = setInterval(() => socket.write('x'), 100)
+    socket.write('GET /markets/slug/a HTTP/1.1\r\nx-')
+    let heard = ''
+    socket.on('data', (bytes) => {
+      heard += bytes
+    })
+    socket.on('error', () => {})
+    await new Promise((resolve) => socket.on('close', resolve))
+    clearInterval(drip)
+    assert.match(heard, /^HTTP\/1\.1 408 /)
+  })
+
+  test('bytes that are no HTTP get a plain 400 and the connection is closed', async () => {
+    await using server = await openTestDoor()
+    const { hostname, port } = new URL(server.url)
+    const socket = connect(Number(port), hostname)
+    socket.end('\x16\x03\x01 not http\r\n\r\n')
+    let heard = ''
+    socket.on('data', (bytes) => {
+      heard += bytes
+    })
+    await new Promise((resolve) => socket.on('close', resolve))
+    assert.match(heard, /^HTTP\/1\.1 400 /)
+  })
+
+  test('an answer that takes too long is given up', async () => {
+    await using server = await openTestDoor(
+      { server: { answerTimeoutMs: 100, stopTimeoutMs: 0 } },
+      { reply: () => new Promise(() => {}) },
+    )
+    const response = await fetch(`${server.url}/markets/slug/a`)
+    assert.equal(response.status, 504)
+    assert.equal(await codeOf(response), 'server.timeout')
+  })
+})
+
+describe('headers', () => {
+  test('the caller’s request id is kept when it is fit, otherwise a new one is given', async () => {
+    await using server = await openTestDoor()
+    const ask = (id: string) => fetch(`${server.url}/markets/slug/a`, { headers: { 'x-request-id': id } })
+    assert.equal((await ask('mine-1')).headers.get('x-request-id'), 'mine-1')
+    const first = (await ask('has space')).headers.get('x-request-id')
+    const second = (await ask('a'.repeat(129))).headers.get('x-request-id')
+    assert.match(first ?? '', /^[\w-]+$/)
+    assert.notEqual(first, second)
+  })
+
+  test('pages of other origins may read, and are told so before they ask', async () => {
+    await using server = await openTestDoor()
+    const read = await fetch(`${server.url}/markets/slug/a`, { headers: { origin: 'https://other.example' } })
+    assert.equal(read.headers.get('access-control-allow-origin'), '*')
+    const before = await fetch(`${server.url}/v0/eth/validators/1`, {
+      method: 'OPTIONS',
+      headers: { origin: 'https://x' },
+    })
+    assert.equal(before.status, 204)
+    assert.match(before.headers.get('access-control-allow-headers') ?? '', /authorization/)
+    await using closed = await openTestDoor({ server: { cors: false } })
+    assert.equal((await fetch(`${closed.url}/markets/slug/a`)).headers.get('access-control-allow-origin'), null)
+    assert.equal((await fetch(`${closed.url}/markets/slug/a`, { method: 'OPTIONS' })).status, 405)
+  })
+
+  test('security headers are on every reply, refusals included', async () => {
+    await using server = await openTestDoor()
+    for (const path of ['/markets/slug/a', '/nowhere', '/healthz', '/markets/slug/a%20b']) {
+      const response = await fetch(server.url + path)
+      assert.equal(response.headers.get('x-content-type-options'), 'nosniff', path)
+      assert.equal(response.headers.get('referrer-policy'), 'no-referrer', path)
+      assert.ok(response.headers.get('content-security-policy'), path)
+      assert.ok(response.headers.get('x-request-id'), path)
+    }
+  })
+})
+
+describe('failures', () => {
+  test('a broken belief is a plain 500 and one log line with the request id, without stack, path or key', async () => {
+    const lines: string[] = []
+    const key = 'tetrad:abc:verysecretsecret'
+    await using server = await openTestDoor(
+      {},
+      {
+        lines,
+        reply: async () => {
+          throw new Error(`broken at /home/someone/secret/file.ts with ${key}`)
+        },
+      },
+    )
+    const response = await fetch(`${server.url}/v2/api?module=account&action=fundedby&address=0x1&apikey=${key}`, {
+      headers: { 'x-request-id': 'find-me' },
+    })
+    assert.equal(await codeOf(response), 'server.internal')
+    const shouted = lines.filter((line) => line.includes('unexpected failure'))
+    assert.equal(shouted.length, 1)
+    assert.match(shouted[0] ?? '', /"requestId":"find-me"/)
+    assert.match(shouted[0] ?? '', /"where":"server\/serve\/http\.test\.ts:\d+"/)
+    for (const line of lines) {
+      assert.doesNotMatch(line, /verysecret/)
+      assert.doesNotMatch(line, /\/home\/someone|node_modules|\bat .*\(/)
+    }
+  })
+
+  test('an admission fault is the group’s own, and the meter counts it by code', async () => {
+    const admission: Admission = {
+      ...everyone,
+      admit: async () => {
+        throw new Fault('key.missing')
+      },
+    }
+    await using server = await openTestDoor({}, { admission })
+    const response = await fetch(`${server.url}/v0/eth/validators/1`)
+    assert.equal(response.status, 401)
+    assert.equal(response.headers.get('www-authenticate'), 'Bearer')
+    assert.deepEqual(server.counted, ['validators.metadata key.missing'])
+  })
+
+  test('a caller without a key is not told what is wrong with its body', async () => {
+    const admission: Admission = {
+      ...everyone,
+      admit: async () => {
+        throw new Fault('key.missing')
+      },
+    }
+    await using server = await openTestDoor({}, { admission })
+    const response = await fetch(`${server.url}/v1/exchange/fx/quotes`, { method: 'POST', body: '{' })
+    assert.equal(response.status, 401)
+  })
+})
+
+describe('closing', () => {
+  test('requests in flight finish, new connections are refused', async () => {
+    let release = () => {}
+    const held = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    let entered = () => {}
+    const inside = new Promise<void>((resolve) => {
+      entered = resolve
+    })
+    const server = await openTestDoor(
+      {},
+      {
+        reply: async () => {
+          entered()
+          await held
+        },
+      },
+    )
+    const flying = fetch(`${server.url}/markets/slug/a`)
+    await inside
+    const closed = server[Symbol.asyncDispose]()
+    await assert.rejects(fetch(`${server.url}/markets/slug/b`))
+    release()
+    assert.equal((await flying).status, 200)
+    await closed
+  })
+
+  test('a request that never ends is cut when the time to stop is over', async () => {
+    const server = await openTestDoor({ server: { stopTimeoutMs: 100 } }, { reply: () => new Promise(() => {}) })
+    const flying = fetch(`${server.url}/markets/slug/a`)
+    const outcome = assert.rejects(flying)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    await server[Symbol.asyncDispose]()
+    await outcome
+  })
+})

@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { contract } from '#api/contract.ts'
+import { Fault } from '#core/fault.ts'
+import { type Arrival, parser } from './parse.ts'
+
+const arrival = (changes: Partial<Arrival>): Arrival => ({
+  params: {},
+  query: {},
+  headers: {},
+  contentType: '',
+  body: undefined,
+  ...changes,
+})
+
+/** `place.name says` for every problem. */
+function problemsOf(work: () => unknown): string[] {
+  try {
+    work()
+  } catch (error) {
+    assert.ok(error instanceof Fault, String(error))
+    return error.problems.map((problem) => `${problem.at.join('.')} ${problem.says}`)
+  }
+  return []
+}
+
+describe('query', () => {
+  const parse = parser(contract['validators.aggregateEffectiveness'])
+
+  test('defaults are filled in, the rest is left out', () => {
+    assert.deepEqual(parse(arrival({ query: { indices: '7' } })), {
+      network: 'mainnet',
+      indices: [7],
+      filterType: 'day',
+      size: 10,
+      groupBy: 'validator',
+    })
+  })
+
+  test('a parameter that may repeat takes both forms, mixed', () => {
+    assert.deepEqual(parse(arrival({ query: { indices: ['1', '2,3'] } })).indices, [1, 2, 3])
+  })
+
+  test('an empty value is a value left out', () => {
+    const input = parse(arrival({ query: { indices: '7', from: '', pubkeys: '' } }))
+    assert.equal(input.from, undefined)
+    assert.equal(input.pubkeys, undefined)
+  })
+
+  for (const text of ['0x10', '1e3', ' 7', '7.0', '+7', '99999999999999999999', 'NaN', '٧']) {
+    test(`"${text}" is not an integer`, () => {
+      assert.deepEqual(
+        problemsOf(() => parse(arrival({ query: { indices: text } }))),
+        ['query.indices.0 must be integer'],
+      )
+    })
+  }
+
+  test('every problem is told at once, each with its place and wire name', () => {
+    assert.deepEqual(
+      problemsOf(() =>
+        parse(arrival({ query: { size: '1001', groupBy: 'pool' }, headers: { 'x-validator-network': 'moon' } })),
+      ).sort(),
+      [
+        'header.x-validator-network must be one of mainnet, hoodi, holesky',
+        'query.groupBy must be one of timeWindow, validator',
+        'query.size must be at most 1000',
+      ],
+    )
+  })
+
+  test('a parameter that may not repeat is refused when it does', () => {
+    assert.deepEqual(
+      problemsOf(() => parse(arrival({ query: { indices: '1', size: ['1', '2'] } }))),
+      ['query.size must be given once'],
+    )
+  })
+
+  test('a list of 10 000 bad values is described in a few sentences', () => {
+    const indices = Array.from({ length: 10_000 }, () => 'x').join(',')
+    assert.equal(problemsOf(() => parse(arrival({ query: { indices } }))).length, 20)
+  })
+})
+
+describe('path and booleans', () => {
+  test('a path value and both spellings of a flag', () => {
+    const parse = parser(contract['markets.bySlug'])
+    assert.deepEqual(parse(arrival({ params: { slug: 'a-b' }, query: { include_tag: '0' } })), {
+      slug: 'a-b',
+      include_tag: false,
+    })
+    assert.deepEqual(
+      problemsOf(() => parse(arrival({ params: { slug: 'a b' }, query: { include_tag: 'maybe' } }))).sort(),
+      ['path.slug must match ^[A-Za-z0-9._~-]{1,256}$', 'query.include_tag must be boolean'],
+    )
+  })
+})
+
+describe('body', () => {
+  const parse = parser(contract['fx.createQuote'])
+  const send = (text: string, contentType = 'application/json') =>
+    parse(arrival({ body: new TextEncoder().encode(text), contentType, headers: { 'idempotency-key': 'k1' } }))
+  const good = '{"from":{"currency":"USDC","amount":"1"},"to":{"currency":"EURC"},"tenor":"instant"}'
+
+  test('body and header meet in one input, with defaults', () => {
+    const input = send(good, 'application/json; charset=utf-8')
+    assert.equal(input.type, 'tradable')
+    assert.equal(input.idempotencyKey, 'k1')
+    assert.deepEqual(input.from, { currency: 'USDC', amount: '1' })
+  })
+
+  test('another content type is body.type', () => {
+    assert.throws(() => send(good, 'text/plain'), { code: 'body.type' })
+    assert.throws(() => send(good, 'application/jsonp'), { code: 'body.type' })
+  })
+
+  test('broken JSON and broken UTF-8 are body.unreadable', () => {
+    assert.throws(() => send('{'), { code: 'body.unreadable' })
+    assert.throws(() => parse(arrival({ body: Uint8Array.of(0x22, 0xff, 0x22), contentType: 'application/json' })), {
+      code: 'body.unreadable',
+    })
+    assert.throws(() => parse(arrival({ contentType: 'application/json' })), { code: 'body.unreadable' })
+  })
+
+  test('a body that is no object, and fields of the wrong type', () => {
+    assert.deepEqual(
+      problemsOf(() => send('[1]')),
+      ['body must be an object'],
+    )
+    assert.deepEqual(problemsOf(() => send('{"from":{"currency":"USDC","amount":1},"to":7}')).sort(), [
+      'body.from.amount must be string',
+      'body.tenor is required',
+      'body.to must be object',
+    ])
+  })
+
+  test('a key named __proto__ changes nothing', () => {
+    const input = send(`{"__proto__":{"type":"reference"},${good.slice(1)}`)
+    assert.equal(input.type, 'tradable')
+  })
+})

@@ -1,0 +1,161 @@
+// The life of one request, in order: match → admit → parse → answer → render. Nothing here knows the HTTP library, and
+// no failure leaves in another shape than its group's.
+import type { Group } from '#api/routes.ts'
+import { Fault } from '#core/fault.ts'
+import { failureFields } from '#io/log.ts'
+import type { Admission } from './admit.ts'
+import { type Aliases, aliases } from './aliases.ts'
+import type { Answer, Desk, Shape } from './answer.ts'
+import { type Deadlines, openDeadlines } from './deadline.ts'
+import { choose, type Place, placesOf } from './match.ts'
+import { type Arrival, parser } from './parse.ts'
+import { type Departure, render, renderFault, serializer } from './render.ts'
+
+export interface Request extends Arrival {
+  readonly requestId: string
+  readonly address: string
+  /** Scheme and authority for absolute links. */
+  readonly origin: string
+  /** Host name the caller used, without port. */
+  readonly hostname: string
+  readonly path: string
+}
+
+/** Counts what happened; the metrics behind it are somebody else's. */
+export interface Meter {
+  request(endpoint: string, outcome: string, tookMs: number): void
+}
+
+export interface House {
+  readonly desk: Desk
+  readonly places: readonly Place[]
+  readonly admission: Admission
+  readonly deadlines: Deadlines
+  readonly aliases: Aliases
+  readonly meter: Meter
+  readonly tools: ReadonlyMap<Answer, Tools>
+}
+
+/** What the contract gives each endpoint, compiled once. */
+interface Tools {
+  readonly parse: ReturnType<typeof parser>
+  readonly write: ReturnType<typeof serializer>
+}
+
+export function openHouse(desk: Desk, answers: readonly Answer[], admission: Admission, meter: Meter): House {
+  return {
+    desk,
+    places: placesOf(answers),
+    admission,
+    deadlines: openDeadlines(desk.clock, desk.settings.server.answerTimeoutMs),
+    aliases: aliases(desk.settings.aliases),
+    meter,
+    tools: new Map(answers.map((one) => [one, { parse: parser(one.endpoint), write: serializer(one.endpoint) }])),
+  }
+}
+
+export async function respond(house: House, place: Place, request: Request): Promise<Departure> {
+  const startMs = house.desk.clock.monotonicMs()
+  let answer: Answer | undefined
+  let outcomeWord: string
+  let departure: Departure
+  try {
+    open(house, place, request)
+    answer = choose(place, request.query)
+    const tools = toolsOf(house, answer)
+    const caller = await house.admission.admit(answer, claimOf(request))
+    const input = tools.parse(request)
+    const visit = { caller, requestId: request.requestId, origin: request.origin, headers: request.headers }
+    const outcome = await house.deadlines.within(answer.reply(input, house.desk, visit))
+    departure = render(answer, tools.write, outcome)
+    outcomeWord = outcome.is
+  } catch (error) {
+    const fault = toFault(house.desk, error, request)
+    departure = renderFault(place.shape, fault, answer?.endpoint.auth ?? 'open')
+    outcomeWord = fault.code
+  }
+  const tookMs = house.desk.clock.monotonicMs() - startMs
+  house.meter.request(answer?.endpoint.id ?? 'none', outcomeWord, tookMs)
+  logRequest(house.desk, request, answer, departure.status, outcomeWord, tookMs)
+  return renamed(house, departure)
+}
+
+/** A group can be switched off, or answer only under its own host name (decision 0001). */
+function open(house: House, place: Place, request: Request): void {
+  const group = groupOf(place)
+  const { on, host } = house.desk.settings.groups[group]
+  if (!on) throw new Fault('route.off')
+  if (host !== '' && host.toLowerCase() !== request.hostname.toLowerCase()) throw new Fault('route.unknown')
+}
+
+function groupOf(place: Place): Group {
+  const [first] = place.answers
+  if (!first) throw new Error(`no answer at ${place.path}`)
+  return first.endpoint.group
+}
+
+function toolsOf(house: House, answer: Answer): Tools {
+  const tools = house.tools.get(answer)
+  if (!tools) throw new Error(`no tools for ${answer.endpoint.id}`)
+  return tools
+}
+
+function claimOf(request: Request) {
+  const { apikey } = request.query
+  const { authorization } = request.headers
+  return {
+    ...(typeof apikey === 'string' && { apikey }),
+    ...(authorization !== undefined && { authorization }),
+    address: request.address,
+    query: request.query,
+  }
+}
+
+/** A failure that is not a Fault is a broken belief of ours: shouted in the log, a plain 500 to the caller. */
+export function toFault(desk: Desk, error: unknown, request: { requestId: string; path: string }): Fault {
+  if (error instanceof Fault) {
+    if (error.status >= 500) desk.log.warn({ requestId: request.requestId, fault: error.message }, 'request failed')
+    return error
+  }
+  desk.log.error({ requestId: request.requestId, path: request.path, ...failureFields(error) }, 'unexpected failure')
+  return new Fault('server.internal', { cause: error })
+}
+
+/** Only the path is logged: group A's key travels in the query. */
+function logRequest(
+  desk: Desk,
+  request: Request,
+  answer: Answer | undefined,
+  status: number,
+  outcome: string,
+  tookMs: number,
+) {
+  const { requests } = desk.settings.log
+  if (
+    requests === 'none' ||
+    (requests === 'failures' && (outcome === 'body' || outcome === 'bytes' || outcome === 'unchanged'))
+  )
+    return
+  const fields = {
+    requestId: request.requestId,
+    endpoint: answer?.endpoint.id,
+    path: request.path,
+    status,
+    outcome,
+    tookMs,
+  }
+  desk.log.info(fields, 'request')
+}
+
+function renamed(house: House, departure: Departure): Departure {
+  const rename = house.aliases.responseFields
+  if (!rename || departure.status === 304) return departure
+  const text = typeof departure.body === 'string' ? departure.body : new TextDecoder().decode(departure.body)
+  return { ...departure, body: rename(text) }
+}
+
+/** The words for a path that belongs to no group. */
+export const houseShape: Shape = {
+  fault: (fault) => ({ status: fault.status, body: { error: { code: fault.code, message: fault.says } } }),
+  nothing: () => ({ status: 404, body: { error: { code: 'record.unknown', message: 'Not found.' } } }),
+}

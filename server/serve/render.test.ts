@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { contract } from '#api/contract.ts'
+import { Fault } from '#core/fault.ts'
+import { houseShape } from './pipeline.ts'
+import { renderFault, serializer } from './render.ts'
+
+test('every example of the contract is written as it stands', () => {
+  for (const endpoint of Object.values(contract)) {
+    const text = serializer(endpoint)(endpoint.example.reply)
+    assert.deepEqual(JSON.parse(text), JSON.parse(JSON.stringify(endpoint.example.reply)), endpoint.id)
+  }
+})
+
+test('integers beyond 2^53 are written without loss', () => {
+  const write = serializer(contract['validators.aggregateEffectiveness'])
+  const page = { filterType: 'day', granularity: 'day', size: 1 }
+  const text = write({ data: [{ earnings: 2n ** 70n, sumPriorityFees: null, day: 7 }], next: null, page, total: 1 })
+  assert.match(text, /"earnings":1180591620717411303424\b/)
+  assert.match(text, /"sumPriorityFees":null/)
+  assert.match(text, /"day":7/)
+
+  const quote = structuredClone(contract['fx.createQuote'].example.reply)
+  assert.ok(quote.typedData)
+  quote.typedData.message.permitted.amount = 10n ** 30n
+  assert.match(serializer(contract['fx.createQuote'])(quote), /"amount":1000000000000000000000000000000\b/)
+})
+
+test('a field the contract does not name cannot leave', () => {
+  const record = { ...contract['validators.metadata'].example.reply, secret: 'x' }
+  assert.doesNotMatch(serializer(contract['validators.metadata'])(record), /secret/)
+})
+
+test('a refusal that may pass later says when, in whole seconds and never zero', () => {
+  const shown = renderFault(houseShape, new Fault('limit.second', { retryAfterMs: 12 }), 'bearer')
+  assert.equal(shown.status, 429)
+  assert.equal(shown.headers['retry-after'], '1')
+  assert.equal(
+    renderFault(houseShape, new Fault('limit.day', { retryAfterMs: 60_001 }), 'x').headers['retry-after'],
+    '61',
+  )
+})
+
+test('a 401 of a bearer endpoint names its scheme', () => {
+  assert.equal(renderFault(houseShape, new Fault('key.missing'), 'bearer').headers['www-authenticate'], 'Bearer')
+})

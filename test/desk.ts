@@ -1,0 +1,63 @@
+// A desk for tests: real stores in a folder of their own, a clock that only the test moves, chance from a seed.
+//   await using desk = await openDesk()
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { complete } from '#core/check.ts'
+import { type Settings, SettingsSchema } from '#core/settings.ts'
+import { OwnedClock } from '#io/clock.ts'
+import { silentLog } from '#io/log.ts'
+import type { Random } from '#io/random.ts'
+import type { Desk, Visit } from '#serve/answer.ts'
+import { chance } from '#sim/chance.ts'
+import { openStores } from '#store/open.ts'
+
+/** 2026-11-15T12:00:00Z: the present of every test that does not say otherwise. */
+export const testNowMs = Date.UTC(2026, 10, 15, 12)
+
+export interface TestDesk extends Desk, AsyncDisposable {
+  readonly clock: OwnedClock
+  readonly dir: string
+}
+
+/** Settings as they are with nothing configured, changed by `overrides` (same shape as tetrad.yaml). */
+export function settingsWith(overrides: object = {}): Settings {
+  const { value, problems } = complete(SettingsSchema, overrides)
+  if (problems.length > 0) throw new Error(`test settings: ${JSON.stringify(problems)}`)
+  return value
+}
+
+export function seededRandom(seed: string): Random {
+  const draws = chance(seed)
+  return {
+    bytes: (count) => Uint8Array.from({ length: count }, () => draws.whole(0, 256)),
+    uuid: () =>
+      `${draws.hex(8)}-${draws.hex(4)}-4${draws.hex(3)}-${draws.pick(['8', '9', 'a', 'b'])}${draws.hex(3)}-${draws.hex(12)}`,
+  }
+}
+
+export async function openDesk(overrides: object = {}, nowMs = testNowMs): Promise<TestDesk> {
+  const dir = await mkdtemp(join(tmpdir(), 'tetrad-test-'))
+  const stores = await openStores(dir)
+  return {
+    dir,
+    state: stores.state,
+    facts: stores.facts,
+    settings: settingsWith(overrides),
+    clock: new OwnedClock(nowMs),
+    random: seededRandom('desk'),
+    log: silentLog,
+    async [Symbol.asyncDispose]() {
+      await stores.close()
+      await rm(dir, { recursive: true, force: true })
+    },
+  }
+}
+
+export const testVisit = (changes: Partial<Visit> = {}): Visit => ({
+  caller: { keyId: 'test', plan: 'enterprise' },
+  requestId: 'test-request',
+  origin: 'http://127.0.0.1:8080',
+  headers: {},
+  ...changes,
+})

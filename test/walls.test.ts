@@ -1,0 +1,178 @@
+// The walls of the house: imports go one way, each foreign package has one door, the world is touched in one room.
+// `import type` counts; a comment does not.
+import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { builtinModules } from 'node:module'
+import { dirname, join, normalize, sep } from 'node:path'
+import { test } from 'node:test'
+
+const root = normalize(join(import.meta.dirname, '..'))
+const files = globSync('{api,server,cli,sim,docs,bench}/**/*.ts', { cwd: root, exclude: ['api/dist/**'] }).filter(
+  (file) => !file.endsWith('.test.ts') && !file.endsWith('.suite.ts'),
+)
+
+/** Room of a file, by the longest matching prefix. */
+const rooms: readonly [prefix: string, room: string][] = [
+  ['api/', 'api'],
+  ['server/core/', 'core'],
+  ['server/io/', 'io'],
+  ['server/store/', 'store'],
+  ['server/ingest/', 'ingest'],
+  ['server/serve/', 'serve'],
+  ['server/groups/explorer/', 'explorer'],
+  ['server/groups/fx/', 'fx'],
+  ['server/groups/validators/', 'validators'],
+  ['server/groups/markets/', 'markets'],
+  ['server/endpoints.ts', 'endpoints'],
+  ['server/main.ts', 'main'],
+  ['cli/', 'cli'],
+  ['sim/', 'sim'],
+  ['docs/', 'docs'],
+  ['bench/', 'bench'],
+]
+
+const base = ['core', 'api'] as const
+const below = ['store', 'io', ...base] as const
+const group = ['ingest', 'serve', ...below] as const
+const groups = ['explorer', 'fx', 'validators', 'markets'] as const
+const server = ['main', 'endpoints', ...groups, ...group] as const
+
+/** What each room may look at, besides itself. */
+const mayLookAt: Record<string, readonly string[]> = {
+  api: [],
+  core: ['api'],
+  io: base,
+  store: ['io', ...base],
+  ingest: below,
+  serve: below,
+  explorer: group,
+  fx: group,
+  validators: group,
+  markets: group,
+  endpoints: [...groups, ...group],
+  main: ['endpoints', ...groups, ...group],
+  sim: [...groups, ...group],
+  docs: ['io', ...base],
+  cli: ['sim', 'docs', ...server],
+  bench: ['sim', 'cli', ...server],
+}
+
+/** Foreign package → the files it may be named in. */
+const doors: Record<string, readonly string[]> = {
+  typebox: ['api/kit.ts'],
+  ajv: ['server/core/check.ts'],
+  pino: ['server/io/log.ts'],
+  yaml: ['server/io/'],
+  'prom-client': ['server/io/metrics.ts'],
+  'node:sqlite': ['server/store/engines/'],
+  '@duckdb/node-api': ['server/store/engines/'],
+  fastify: ['server/serve/http.ts', 'server/serve/arrival.ts'],
+  'fast-json-stringify': ['server/serve/render.ts'],
+  commander: ['cli/'],
+}
+
+const roomOf = (file: string): string => {
+  const found = rooms.find(([prefix]) => file.startsWith(prefix))
+  assert.ok(found, `${file} is in no room: give it one in test/walls.test.ts`)
+  return found[1]
+}
+
+const imports = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).imports as Record<string, string>
+
+/** Project-relative path of an import, or the bare package name. */
+function resolve(from: string, specifier: string): { file: string } | { foreign: string } {
+  if (specifier.startsWith('.'))
+    return {
+      file: normalize(join(dirname(from), specifier))
+        .split(sep)
+        .join('/'),
+    }
+  if (specifier.startsWith('#')) {
+    const door = specifier.slice(0, specifier.indexOf('/'))
+    const target = imports[`${door}/*`]
+    assert.ok(target, `${from} imports ${specifier}: no such door in package.json`)
+    return { file: normalize(target.replace('*', specifier.slice(door.length + 1))) }
+  }
+  return { foreign: specifier }
+}
+
+function specifiersOf(text: string): string[] {
+  const code = text.replaceAll(/\/\*[\s\S]*?\*\//g, '').replaceAll(/^\s*\/\/.*$/gm, '')
+  const found = code.matchAll(
+    /(?:^|\n)\s*(?:import|export)\b[^'"\n;]*?(?:\{[^}]*\}[^'"\n]*?)?from\s*['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]\s*\)|^\s*import\s+['"]([^'"]+)['"]/gm,
+  )
+  return [...found].map((match) => match[1] ?? match[2] ?? match[3] ?? '')
+}
+
+const sources = files.map((file) => ({ file, text: readFileSync(join(root, file), 'utf8') }))
+
+test('the walk sees the imports', () => {
+  const seen = sources.flatMap(({ text }) => specifiersOf(text))
+  assert.ok(files.length > 20 && seen.length > files.length, `${seen.length} imports in ${files.length} files`)
+  assert.deepEqual(
+    specifiersOf(
+      "import {\n  a,\n  b,\n} from './x.ts'\nexport { c } from '#io/y.ts'\nimport 'z'\nawait import('w')\n",
+    ),
+    ['./x.ts', '#io/y.ts', 'z', 'w'],
+  )
+})
+
+test('rule 1: a file looks down, never up or sideways', () => {
+  const trespasses: string[] = []
+  for (const { file, text } of sources) {
+    const room = roomOf(file)
+    for (const specifier of specifiersOf(text)) {
+      const target = resolve(file, specifier)
+      if ('foreign' in target) continue
+      const there = target.file.endsWith('package.json') ? room : roomOf(target.file)
+      if (there !== room && !mayLookAt[room]?.includes(there)) trespasses.push(`${file} → ${specifier}`)
+    }
+  }
+  assert.deepEqual(trespasses, [])
+})
+
+test('rule 4: each foreign package has one door', () => {
+  const trespasses: string[] = []
+  const known = new Set(builtinModules.flatMap((name) => [name, `node:${name}`]))
+  for (const { file, text } of sources) {
+    if (/^(docs|bench)\//.test(file)) continue
+    for (const specifier of specifiersOf(text)) {
+      const target = resolve(file, specifier)
+      if (!('foreign' in target)) continue
+      const allowed = doors[target.foreign]
+      if (allowed ? !allowed.some((door) => file.startsWith(door)) : !known.has(target.foreign)) {
+        trespasses.push(`${file} → ${specifier}`)
+      }
+    }
+  }
+  assert.deepEqual(trespasses, [])
+})
+
+test('rule 4: time, chance, the environment and outgoing calls enter through io only', () => {
+  const world =
+    /\b(Date\.now\(|Math\.random\(|setTimeout\(|setInterval\(|process\.env\b|performance\.now\(|(?<![.\w])fetch\()|new Date\(\)/
+  const trespasses = sources
+    .filter(({ file }) => file.startsWith('server/') && !file.startsWith('server/io/'))
+    .flatMap(({ file, text }) =>
+      text
+        .split('\n')
+        .map((line, at) => ({ line: line.replace(/\/\/.*$|^\s*\*.*$/, ''), at: at + 1 }))
+        .filter(({ line }) => world.test(line))
+        .map(({ at }) => `${file}:${at}`),
+    )
+  assert.deepEqual(trespasses, [])
+})
+
+test('rule 8: no barrels, default exports, utils, helpers or managers', () => {
+  const bad = sources
+    .filter(
+      ({ file, text }) => /(^|\/)(index|utils?|helpers?|managers?)\.ts$/.test(file) || /^export default/m.test(text),
+    )
+    .map(({ file }) => file)
+  assert.deepEqual(bad, [])
+})
+
+test('rule 9: every file says in its first line why it exists', () => {
+  const silent = sources.filter(({ text }) => !/^(#!.*\n)?\/\//.test(text)).map(({ file }) => file)
+  assert.deepEqual(silent, [])
+})
