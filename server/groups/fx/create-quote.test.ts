@@ -1,0 +1,294 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import { parseJson } from '#api/json.ts'
+import { Quote } from '#api/wire/fx.ts'
+import { checker } from '#core/check.ts'
+import { Fault } from '#core/fault.ts'
+import type { Desk } from '#serve/answer.ts'
+import { openDesk, testNowMs, testVisit } from '#test/desk.ts'
+import type { QuoteInput } from './asked.ts'
+import { createQuote } from './create-quote.ts'
+import { keepRates } from './rate-store.ts'
+
+const recipient = '0x1111111111111111111111111111111111111111'
+const source = { id: 'a', kind: 'http-json', url: 'https://rates.example/', everyMs: 2000, staleMs: 60_000 }
+const usual: QuoteInput = {
+  from: { currency: 'USDC', amount: '1000.00' },
+  to: { currency: 'EURC' },
+  tenor: 'instant',
+  type: 'tradable',
+  recipientAddress: recipient,
+}
+const byTo: QuoteInput = { ...usual, from: { currency: 'USDC' }, to: { currency: 'EURC', amount: '1000' } }
+const token = (code: string, tracks: string, decimals: number) => ({
+  code,
+  tracks,
+  decimals,
+  contract: `0x${String(decimals).padStart(40, '1')}`,
+})
+
+/** One source that says EUR/USD 1.25, so that USD/EUR is 0.8. */
+async function openPricedDesk(fx: object = {}) {
+  const desk = await openDesk({ fx: { sources: [source], ...fx } })
+  await tell(desk, '1.25', testNowMs - 1000)
+  return desk
+}
+
+const tell = (desk: Desk, rate: string, atMs: number) =>
+  keepRates(desk.state, 'a', [{ source: 'a', base: 'EUR', quote: 'USD', rate, atMs }], atMs)
+
+async function bytesOf(desk: Desk, input: QuoteInput): Promise<string> {
+  const outcome = await createQuote.reply(input, desk, testVisit())
+  assert.ok(outcome.is === 'bytes')
+  return new TextDecoder().decode(outcome.bytes)
+}
+const check = checker(Quote)
+async function quoteOf(desk: Desk, input: QuoteInput): Promise<Quote> {
+  const text = await bytesOf(desk, input)
+  // The validator knows no bigint; rounded, an integer is still an integer to it.
+  assert.deepEqual(check(JSON.parse(text)), [])
+  return parseJson(text) as Quote
+}
+const refusedWith = (code: string, status: number) => (error: unknown) => {
+  assert.ok(error instanceof Fault, String(error))
+  assert.deepEqual([error.code, error.status], [code, status])
+  return true
+}
+const count = async (desk: Desk, table: string) =>
+  (await desk.state.get<{ count: number }>(`select count(*) as count from ${table}`))?.count
+
+describe('200', () => {
+  test('asked by from: 1000 USDC at 0.8 less 5 bps', async () => {
+    await using desk = await openPricedDesk()
+    const { id, typedData, ...quote } = await quoteOf(desk, usual)
+    // 0.8 × 0.9995 = 0.7996; 799.6 × 0.0002 = 0.15992
+    assert.deepEqual(quote, {
+      rate: 0.7996,
+      to: { currency: 'EURC', amount: '799.600000' },
+      from: { currency: 'USDC', amount: '1000.00' },
+      createdAt: '2026-11-15T12:00:00.000Z',
+      expiresAt: '2026-11-15T12:00:30.000Z',
+      fee: '0.159920',
+    })
+    assert.match(id, /^[0-9a-f-]{36}$/)
+    assert.equal(typedData?.message.permitted.amount, 1_000_000_000)
+    assert.equal(typedData?.message.witness.recipient, recipient)
+    assert.equal(typedData?.message.deadline, testNowMs / 1000 + 1800)
+    assert.deepEqual(typedData?.domain, {
+      name: 'Permit2',
+      chainId: 1,
+      verifyingContract: '0x000000000022D473030F116dDEE9F6B43aC78BA3',
+    })
+  })
+
+  test('asked by to: the reply carries what was asked plus the fee', async () => {
+    await using desk = await openPricedDesk()
+    const quote = await quoteOf(desk, byTo)
+    // fee 1000 × 0.0002 ÷ 0.9998 = 0.200041 (up); 1000.200041 ÷ 0.7996 = 1250.875489 (up)
+    assert.deepEqual([quote.to.amount, quote.fee, quote.from.amount], ['1000.200041', '0.200041', '1250.875489'])
+  })
+
+  test('reference: nothing to sign, no recipient needed, five minutes; the price is that of a tradable one', async () => {
+    await using desk = await openPricedDesk()
+    const { recipientAddress: _, ...rest } = usual
+    const reference = await quoteOf(desk, { ...rest, type: 'reference' })
+    const tradable = await quoteOf(desk, usual)
+    assert.equal(reference.typedData, undefined)
+    assert.equal(reference.expiresAt, '2026-11-15T12:05:00.000Z')
+    const priceOf = ({ rate, from, to, fee, collateral }: Quote) => ({ rate, from, to, fee, collateral })
+    assert.deepEqual(priceOf(reference), priceOf(tradable))
+  })
+
+  test('the tenor sets maturity and terms', async () => {
+    await using desk = await openPricedDesk()
+    const seen: [number | undefined, number][] = []
+    for (const tenor of ['instant', 'hourly', 'daily'] as const) {
+      const { typedData, rate } = await quoteOf(desk, { ...usual, tenor })
+      seen.push([typedData && typedData.message.witness.consideration.maturity - testNowMs / 1000, rate])
+    }
+    assert.deepEqual(seen, [
+      [1800, 0.7996],
+      [3600, 0.79936],
+      [86_400, 0.79904],
+    ])
+  })
+
+  test('a pair has terms of its own where the settings say so, in its own direction only', async () => {
+    const pairs = [{ from: 'USDC', to: 'EURC', instant: { spreadBps: '12.5', collateralBps: 1000 } }]
+    await using desk = await openPricedDesk({ pairs })
+    const quote = await quoteOf(desk, usual)
+    assert.deepEqual([quote.rate, quote.fee, quote.collateral], [0.799, '0.159800', '100.000000'])
+    assert.equal(quote.typedData?.message.permitted.amount, 100_000_000)
+    const back = await quoteOf(desk, { ...usual, from: { ...usual.from, currency: 'EURC' }, to: { currency: 'USDC' } })
+    assert.deepEqual([back.rate, back.collateral], [1.249375, undefined])
+  })
+
+  test('eighteen decimals: amounts beyond 2^53 are bare integers, exact', async () => {
+    await using desk = await openPricedDesk({ tokens: [token('USDX', 'USD', 18), token('EURX', 'EUR', 18)] })
+    const text = await bytesOf(desk, {
+      ...usual,
+      from: { currency: 'USDX', amount: '1234567.654321' },
+      to: { currency: 'EURX' },
+    })
+    assert.match(text, /"permitted":\{"token":"0x[0-9a-f]{40}","amount":1234567654321000000000000\}/)
+    assert.match(text, /"quoteAmount":"1234567654321000000000000"/)
+  })
+
+  test('two tokens of the same currency need no rate', async () => {
+    await using desk = await openDesk({ fx: { tokens: [token('USDC', 'USD', 6), token('USDX', 'USD', 18)] } })
+    const quote = await quoteOf(desk, { ...usual, to: { currency: 'USDX' } })
+    assert.equal(quote.to.amount, '999.500000')
+  })
+
+  test('the answer says which time it rests on', async () => {
+    await using desk = await openPricedDesk()
+    const outcome = await createQuote.reply(usual, desk, testVisit())
+    assert.equal(outcome.is === 'bytes' && outcome.confidence?.asOf, '2026-11-15T11:59:59.000Z')
+  })
+
+  test('every quote is in the store when it is answered, with its reply and what it was priced from', async () => {
+    await using desk = await openPricedDesk()
+    const text = await bytesOf(desk, usual)
+    const { id } = JSON.parse(text) as Quote
+    const row = await desk.state.get<{ reply: Uint8Array; priced: string; nonce: number }>(
+      'select reply, priced_from as priced, nonce from fx_quotes where id = ?',
+      id,
+    )
+    assert.equal(new TextDecoder().decode(row?.reply), text)
+    assert.deepEqual(JSON.parse(row?.priced ?? ''), {
+      rates: [{ source: 'a', base: 'EUR', quote: 'USD', rate: '1.25', atMs: testNowMs - 1000 }],
+      mid: { over: '100', under: '125' },
+      spreadPpm: 500,
+      feePpm: 200,
+      collateralPpm: 0,
+      rate: '0.7996',
+    })
+  })
+
+  test('nonces are at most 2^53 − 1 and a taken one is drawn again', async () => {
+    await using desk = await openPricedDesk()
+    const full = { ...desk, random: { ...desk.random, bytes: (size: number) => new Uint8Array(size).fill(255) } }
+    const first = await quoteOf(full, usual)
+    assert.equal(first.typedData?.message.nonce, Number.MAX_SAFE_INTEGER)
+    let draws = 0
+    const second = await quoteOf(
+      { ...full, random: { ...desk.random, bytes: (size) => new Uint8Array(size).fill(draws++ < 2 ? 255 : 0) } },
+      usual,
+    )
+    assert.equal(second.typedData?.message.nonce, 0)
+    await assert.rejects(bytesOf(full, usual), /source of chance is broken/)
+    assert.equal(await count(desk, 'fx_quotes'), 2)
+  })
+})
+
+describe('400', () => {
+  const placesOf = async (desk: Desk, input: QuoteInput): Promise<readonly string[]> => {
+    try {
+      await bytesOf(desk, input)
+    } catch (error) {
+      assert.ok(refusedWith('input.invalid', 400)(error))
+      return (error as Fault).problems.map(({ at }) => at.join('.'))
+    }
+    return []
+  }
+
+  test('everything wrong is told at once, decision 0020', async () => {
+    await using desk = await openPricedDesk()
+    const worst: QuoteInput = {
+      from: { currency: 'USDC', amount: '0' },
+      to: { currency: 'USDC', amount: '0.000' },
+      tenor: 'daily',
+      type: 'tradable',
+    }
+    assert.deepEqual(await placesOf(desk, worst), [
+      'body.from.amount',
+      'body.from.amount',
+      'body.to.amount',
+      'body.to.amount',
+      'body.to.currency',
+      'body.recipientAddress',
+    ])
+  })
+
+  test('no amount, two amounts, nothing of it, the zero address', async () => {
+    await using desk = await openPricedDesk()
+    const none = { ...usual, from: { currency: 'USDC' } }
+    assert.deepEqual(await placesOf(desk, none), ['body.from.amount', 'body.to.amount'])
+    const both = { ...usual, to: { currency: 'EURC', amount: '1' } }
+    assert.deepEqual(await placesOf(desk, both), ['body.from.amount', 'body.to.amount'])
+    const zero = { ...usual, from: { currency: 'USDC', amount: '0.000000' } }
+    assert.deepEqual(await placesOf(desk, zero), ['body.from.amount'])
+    const nobody = { ...usual, recipientAddress: `0x${'0'.repeat(40)}` }
+    assert.deepEqual(await placesOf(desk, nobody), ['body.recipientAddress'])
+    assert.deepEqual(await placesOf(desk, { ...nobody, type: 'reference' }), ['body.recipientAddress'])
+  })
+
+  test('more decimals than the token has', async () => {
+    await using desk = await openPricedDesk({ tokens: [token('USDC', 'USD', 2), token('EURC', 'EUR', 6)] })
+    assert.deepEqual(await placesOf(desk, { ...usual, from: { currency: 'USDC', amount: '10.001' } }), [
+      'body.from.amount',
+    ])
+    assert.deepEqual(await placesOf(desk, { ...usual, from: { currency: 'USDC', amount: '10.010' } }), [])
+  })
+
+  test('a currency that is not known, and a pair that is switched off in one direction', async () => {
+    await using desk = await openPricedDesk({ pairs: [{ from: 'EURC', to: 'USDC', offered: false }] })
+    const unknown = refusedWith('fx.pair_unknown', 400)
+    await assert.rejects(bytesOf(desk, { ...usual, to: { currency: 'GBPX' } }), unknown)
+    await assert.rejects(bytesOf(desk, { ...usual, to: { currency: 'eurc' } }), unknown)
+    const back = { ...usual, from: { currency: 'EURC', amount: '10' }, to: { currency: 'USDC' } }
+    await assert.rejects(bytesOf(desk, back), unknown)
+    assert.match(await bytesOf(desk, usual), /"rate"/)
+  })
+
+  test('amounts outside the range, whichever side was asked; the borders are inside', async () => {
+    const pairs = [{ from: 'USDC', to: 'EURC', min: '10', max: '1250.875489' }]
+    await using desk = await openPricedDesk({ pairs })
+    const out = refusedWith('fx.amount_range', 400)
+    const from = (amount: string) => bytesOf(desk, { ...usual, from: { currency: 'USDC', amount } })
+    await assert.rejects(from('9.999999'), out)
+    await assert.rejects(from('1250.87549'), out)
+    await from('10')
+    await from('1250.875489')
+    await bytesOf(desk, byTo)
+    await assert.rejects(bytesOf(desk, { ...byTo, to: { currency: 'EURC', amount: '1000.000001' } }), out)
+    await assert.rejects(bytesOf(desk, { ...byTo, to: { currency: 'EURC', amount: '9'.repeat(64) } }), out)
+  })
+})
+
+describe('503', () => {
+  test('no rate, and a rate one millisecond too old: a refusal that says when to come back', async () => {
+    await using desk = await openDesk({ fx: { sources: [source] } })
+    const stale = refusedWith('fx.rate_stale', 503)
+    await assert.rejects(bytesOf(desk, usual), stale)
+    await tell(desk, '1.25', testNowMs)
+    desk.clock.move(60_000)
+    await bytesOf(desk, usual)
+    desk.clock.move(1)
+    await assert.rejects(bytesOf(desk, usual), (error) => {
+      assert.equal((error as Fault).retryAfterMs, 2000)
+      return stale(error)
+    })
+    assert.equal(await count(desk, 'fx_quotes'), 1)
+  })
+})
+
+test('any amount asked either way is answered with a quote of the contract, or refused as out of range', async () => {
+  await using desk = await openPricedDesk({ tokens: [token('USDC', 'USD', 6), token('EURX', 'EUR', 18)] })
+  const amount = fc.tuple(fc.bigInt(0n, 10n ** 9n), fc.bigInt(1n, 999_999n)).map(([whole, part]) => `${whole}.${part}`)
+  await fc.assert(
+    fc.asyncProperty(amount, fc.boolean(), fc.boolean(), async (text, turned, asksTo) => {
+      const [from, to] = turned ? ['EURX', 'USDC'] : ['USDC', 'EURX']
+      const sides = asksTo
+        ? { from: { currency: from }, to: { currency: to, amount: text } }
+        : { from: { currency: from, amount: text }, to: { currency: to } }
+      try {
+        await quoteOf(desk, { ...usual, ...sides })
+      } catch (error) {
+        assert.ok(refusedWith('fx.amount_range', 400)(error))
+      }
+    }),
+    { numRuns: 60 },
+  )
+})

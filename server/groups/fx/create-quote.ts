@@ -1,0 +1,160 @@
+// Spec 4.4. What is asked → what is offered → the mid of the fresh rates → the price → stored → answered.
+// The answer is always the stored bytes, so that a replay cannot differ from the first reply (decision 0024).
+import { contract } from '#api/contract.ts'
+import { stringifyJson } from '#api/json.ts'
+import type { Quote } from '#api/wire/fx.ts'
+import { compare, formatDecimal, toNumber } from '#core/decimal.ts'
+import { Fault } from '#core/fault.ts'
+import type { FxSettings } from '#core/settings/fx.ts'
+import { answer, type Desk, type Outcome } from '#serve/answer.ts'
+import { bodyHash, type QuoteInput, readAsked } from './asked.ts'
+import { isFresh, type Mid, midOf } from './mid.ts'
+import { type Asked, baseUnits, type Price, placesOf, priceOf } from './price.ts'
+import { type KeptReply, keepQuote, type NewQuote, type Replay, replayed } from './quotes.ts'
+import { latestRates } from './rate-store.ts'
+import { shape } from './shape.ts'
+import { maturitySeconds, type Offer, offerOf } from './terms.ts'
+import { typedDataOf } from './typed-data.ts'
+
+/** Everything a quote is made of, but for its id and nonce. */
+interface Deal {
+  readonly input: QuoteInput
+  readonly keyId: string
+  readonly offer: Offer
+  readonly mid: Mid
+  readonly price: Price
+  readonly createdMs: number
+}
+
+export const createQuote = answer(contract['fx.createQuote'], shape, async (input, desk, { caller }) => {
+  const { settings, state, clock } = desk
+  const asked = readAsked(input, settings.fx.tokens)
+  const replay = replayOf(input, caller.keyId)
+  const createdMs = clock.now()
+  // Before pricing: a replay is owed even when the rates have gone stale or the pair is no longer offered.
+  const earlier = replay && (await replayed(state, replay, createdMs))
+  if (earlier) return sent(earlier)
+  const offer = findOffer(settings.fx, input)
+  const mid = await freshMid(desk, offer, createdMs)
+  const price = priceWithin(mid, asked, offer)
+  const deal = { input, keyId: caller.keyId, offer, mid, price, createdMs }
+  return sent(await keepQuote(state, () => drawQuote(desk, deal), replay, createdMs))
+})
+
+const sent = ({ reply, asOfMs }: KeptReply): Outcome<Quote> => ({
+  is: 'bytes',
+  bytes: reply,
+  confidence: { asOf: new Date(asOfMs).toISOString() },
+})
+
+const replayOf = (input: QuoteInput, keyId: string): Replay | undefined =>
+  input.idempotencyKey === undefined
+    ? undefined
+    : { keyId, idempotencyKey: input.idempotencyKey, bodyHash: bodyHash(input) }
+
+function findOffer(fx: FxSettings, { from, to, tenor }: QuoteInput): Offer {
+  const offer = offerOf(fx, from.currency, to.currency, tenor)
+  if (offer) return offer
+  const codes = fx.tokens.map(({ code }) => code)
+  const unknown = [from.currency, to.currency].filter((code) => !codes.includes(code))
+  throw new Fault('fx.pair_unknown', {
+    detail: `${from.currency}/${to.currency}; unknown: ${unknown.join(', ') || '-'}`,
+  })
+}
+
+async function freshMid({ state, settings }: Desk, { from, to }: Offer, nowMs: number): Promise<Mid> {
+  const { sources, crossVia } = settings.fx
+  const latest = await latestRates(state, from.tracks, to.tracks)
+  const fresh = latest.filter((rate) => isFresh(rate, sources, nowMs))
+  const mid = midOf(fresh, from.tracks, to.tracks, crossVia)
+  if (mid) return mid
+  const ages = latest.map((rate) => `${rate.source} ${rate.base}/${rate.quote} ${nowMs - rate.atMs} ms old`)
+  throw new Fault('fx.rate_stale', {
+    detail: `${from.tracks}/${to.tracks}: ${ages.join(', ') || 'no source has given a rate'}`,
+    retryAfterMs: Math.min(5000, ...sources.map(({ everyMs }) => everyMs)),
+  })
+}
+
+function priceWithin(mid: Mid, asked: Asked, offer: Offer): Price {
+  const price = priceOf(mid.value, asked, offer, offer.from, offer.to)
+  const given = { digits: price.from, scale: placesOf(offer.from) }
+  if (compare(given, offer.min) < 0 || compare(given, offer.max) > 0) {
+    const [min, max] = [formatDecimal(offer.min), formatDecimal(offer.max)]
+    throw new Fault('fx.amount_range', {
+      says: `The amount is outside the range offered for this pair: ${min} to ${max} ${offer.from.code}.`,
+      terms: { min, max, currency: offer.from.code },
+    })
+  }
+  return price
+}
+
+function drawQuote(desk: Desk, deal: Deal): NewQuote {
+  const { input, keyId, mid, createdMs } = deal
+  const id = desk.random.uuid()
+  const nonce = input.type === 'tradable' ? drawNonce(desk.random.bytes(7)) : null
+  const expiresMs = createdMs + desk.settings.fx.expirySeconds[input.type] * 1000
+  const quote = toQuote(desk.settings.fx, deal, { id, nonce, expiresMs })
+  return {
+    id,
+    keyId,
+    kind: input.type,
+    tenor: input.tenor,
+    createdMs,
+    expiresMs,
+    asOfMs: Math.min(createdMs, ...mid.rates.map(({ atMs }) => atMs)),
+    nonce,
+    pricedFrom: explain(deal),
+    reply: new TextEncoder().encode(stringifyJson(quote)),
+  }
+}
+
+/** 53 bits, the most that a JSON number carries exactly. */
+const drawNonce = (bytes: Uint8Array): number =>
+  bytes.reduce((sum, byte, place) => sum + (place === 0 ? byte & 31 : byte) * 256 ** (6 - place), 0)
+
+function toQuote(
+  fx: FxSettings,
+  { input, offer, price, createdMs }: Deal,
+  drawn: { readonly id: string; readonly nonce: number | null; readonly expiresMs: number },
+): Quote {
+  const { from, to } = offer
+  const inFrom = (units: bigint) => formatDecimal({ digits: units, scale: placesOf(from) })
+  const inTo = (units: bigint) => formatDecimal({ digits: units, scale: placesOf(to) })
+  const quote: Quote = {
+    id: drawn.id,
+    rate: toNumber(price.rate),
+    to: { currency: to.code, amount: inTo(price.to) },
+    // What was asked stays as it was written; what was computed has all its decimals.
+    from: { currency: from.code, amount: input.from.amount ?? inFrom(price.from) },
+    createdAt: new Date(createdMs).toISOString(),
+    expiresAt: new Date(drawn.expiresMs).toISOString(),
+    fee: inTo(price.fee),
+  }
+  if (price.collateral > 0n) quote.collateral = inFrom(price.collateral)
+  if (drawn.nonce === null || input.recipientAddress === undefined) return quote
+  quote.typedData = typedDataOf({
+    chainId: fx.chainId,
+    permit2: fx.permit2,
+    spender: fx.spender,
+    quoteId: drawn.id,
+    from: { contract: from.contract, amount: baseUnits(price.from, from) },
+    to: { contract: to.contract, amount: baseUnits(price.to, to) },
+    fee: baseUnits(price.fee, to),
+    collateral: baseUnits(price.collateral, from),
+    recipient: input.recipientAddress,
+    nonce: drawn.nonce,
+    maturitySeconds: Math.floor(createdMs / 1000) + maturitySeconds[input.tenor],
+  })
+  return quote
+}
+
+/** The price's own record: enough to work it out again. */
+const explain = ({ mid, offer, price }: Deal): string =>
+  stringifyJson({
+    rates: mid.rates,
+    mid: { over: mid.value.over.toString(), under: mid.value.under.toString() },
+    spreadPpm: offer.spreadPpm,
+    feePpm: offer.feePpm,
+    collateralPpm: offer.collateralPpm,
+    rate: formatDecimal(price.rate),
+  })

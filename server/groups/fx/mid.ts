@@ -1,0 +1,159 @@
+// The mid of a pair: what the fresh sources agree on, before any spread. Pure and exact.
+//
+// 1. Only rates that are fresh by their own source's limit come in; an old price never goes out (decision 0022).
+// 2. The median is taken in one orientation of the pair and inverted for the other. The mean of two inverses is not the
+//    inverse of the mean, so taking it both ways would let a round trip gain.
+// 3. Each source has one voice per pair: its newest rate, in whichever orientation it was given.
+// 4. A voice far from the others is left out. Where the rest cannot outvote it there is no mid, and no cross instead:
+//    somebody is wrong, and nobody knows who (decision 0082).
+import { openMs } from '#core/closed-hours.ts'
+import { compareFractions, decimal, type Fraction, fractionOf, inverse, mean, product } from '#core/decimal.ts'
+import type { FxSource } from '#core/settings/fx.ts'
+import { timingOf } from '#core/settings/fx-sources.ts'
+
+/** One unit of `base` costs `rate` units of `quote`, said `source` at `atMs`. */
+export interface Rate {
+  readonly source: string
+  readonly base: string
+  readonly quote: string
+  /** Decimal text. */
+  readonly rate: string
+  readonly atMs: number
+}
+
+export interface Mid {
+  /** Units of the second currency for one unit of the first. */
+  readonly value: Fraction
+  /** What it rests on; empty for a currency against itself. */
+  readonly rates: readonly Rate[]
+  /** Fresh, but too far from the others. */
+  readonly leftOut: readonly Rate[]
+  /** The currency it was crossed through. */
+  readonly via?: string
+}
+
+export interface MidRules {
+  readonly crossVia: readonly string[]
+  /** How far a voice may be from the median of the others, in parts per million; left out: any distance. */
+  readonly outlierPpm?: bigint
+}
+
+export type MidFinding =
+  | { readonly is: 'mid'; readonly mid: Mid }
+  /** Nothing fresh connects the two. */
+  | { readonly is: 'none' }
+  | { readonly is: 'disputed'; readonly rates: readonly Rate[] }
+
+/** Age by the source's own hours: what is closed does not age. */
+export function ageMs(rate: Rate, source: FxSource, nowMs: number): number {
+  const { closed } = timingOf(source)
+  return closed ? openMs(closed, rate.atMs, nowMs) : nowMs - rate.atMs
+}
+
+export function isFresh(rate: Rate, sources: readonly FxSource[], nowMs: number): boolean {
+  const source = sources.find(({ id }) => id === rate.source)
+  if (!source) return false
+  const { staleMs } = timingOf(source)
+  // The plain age is an upper bound of the other, and costs nothing.
+  return nowMs - rate.atMs <= staleMs || ageMs(rate, source, nowMs) <= staleMs
+}
+
+/** The mid, if the fresh rates connect the two, directly or through one common currency. */
+export function findMid(fresh: readonly Rate[], from: string, to: string, rules: MidRules): MidFinding {
+  if (from === to) return { is: 'mid', mid: { value: { over: 1n, under: 1n }, rates: [], leftOut: [] } }
+  const [first, second] = from < to ? [from, to] : [to, from]
+  const direct = directMid(fresh, first, second, rules.outlierPpm)
+  const found = direct.is === 'none' ? crossedMid(fresh, first, second, rules) : direct
+  if (found.is !== 'mid' || from === first) return found
+  return { is: 'mid', mid: { ...found.mid, value: inverse(found.mid.value) } }
+}
+
+function crossedMid(fresh: readonly Rate[], first: string, second: string, rules: MidRules): MidFinding {
+  const legRules = { ...rules, crossVia: [] }
+  for (const via of rules.crossVia) {
+    if (via === first || via === second) continue
+    const there = findMid(fresh, first, via, legRules)
+    const onward = findMid(fresh, via, second, legRules)
+    if (there.is === 'none' || onward.is === 'none') continue
+    if (there.is === 'disputed') return there
+    if (onward.is === 'disputed') return onward
+    const mid = {
+      value: product(there.mid.value, onward.mid.value),
+      rates: [...there.mid.rates, ...onward.mid.rates],
+      leftOut: [...there.mid.leftOut, ...onward.mid.leftOut],
+      via,
+    }
+    return { is: 'mid', mid }
+  }
+  return { is: 'none' }
+}
+
+function directMid(fresh: readonly Rate[], first: string, second: string, outlierPpm: bigint | undefined): MidFinding {
+  const voices = voicesOf(fresh, first, second)
+  if (voices.length === 0) return { is: 'none' }
+  const heard = outlierPpm === undefined ? voices : agreeing(voices, outlierPpm)
+  if (heard.length === 0) return { is: 'disputed', rates: voices.map(({ rate }) => rate) }
+  const mid = {
+    value: median(heard.map(({ value }) => value)),
+    rates: heard.map(({ rate }) => rate),
+    leftOut: voices.filter((voice) => !heard.includes(voice)).map(({ rate }) => rate),
+  }
+  return { is: 'mid', mid }
+}
+
+interface Voice {
+  readonly rate: Rate
+  /** In the pair's one orientation. */
+  readonly value: Fraction
+}
+
+function voicesOf(fresh: readonly Rate[], first: string, second: string): readonly Voice[] {
+  const newest = new Map<string, Rate>()
+  for (const rate of fresh) {
+    if (!isBetween(rate, first, second)) continue
+    const other = newest.get(rate.source)
+    if (!other || rate.atMs > other.atMs || (rate.atMs === other.atMs && rate.base === first)) {
+      newest.set(rate.source, rate)
+    }
+  }
+  return [...newest.values()].map((rate) => {
+    const value = fractionOf(decimal(rate.rate))
+    return { rate, value: rate.base === first ? value : inverse(value) }
+  })
+}
+
+const isBetween = ({ base, quote }: Rate, first: string, second: string): boolean =>
+  (base === first && quote === second) || (base === second && quote === first)
+
+/**
+ * The voices that are left when the farthest has been sent out, again and again until all are near enough. Two that are
+ * equally far go together. One voice alone is believed only if it never had company.
+ */
+function agreeing(voices: readonly Voice[], outlierPpm: bigint): readonly Voice[] {
+  const most = { over: 1_000_000n + outlierPpm, under: 1_000_000n }
+  let heard = voices
+  while (heard.length > 1) {
+    const distances = heard.map((voice) => distance(voice, heard))
+    const farthest = distances.reduce((a, b) => (compareFractions(a, b) >= 0 ? a : b))
+    if (compareFractions(farthest, most) <= 0) return heard
+    heard = heard.filter((_, at) => compareFractions(distances[at] as Fraction, farthest) < 0)
+  }
+  return voices.length === 1 ? heard : []
+}
+
+/** How many times as large as the median of the others, or as small: the same in both orientations of two voices. */
+function distance(voice: Voice, voices: readonly Voice[]): Fraction {
+  const others = median(voices.filter((other) => other !== voice).map(({ value }) => value))
+  return compareFractions(voice.value, others) >= 0
+    ? product(voice.value, inverse(others))
+    : product(others, inverse(voice.value))
+}
+
+/** Of an even count, the mean of the middle two. */
+export function median(values: readonly Fraction[]): Fraction {
+  const sorted = values.toSorted(compareFractions)
+  const upper = sorted[sorted.length >> 1]
+  const lower = sorted[(sorted.length - 1) >> 1]
+  if (!upper || !lower) throw new Error('the median of nothing')
+  return upper === lower ? upper : mean(lower, upper)
+}

@@ -1,0 +1,111 @@
+// Quotes in the store, with their replies as they were sent.
+//
+// 1. A quote, its nonce and its idempotency key are one transaction: an acknowledged quote is durable, and two requests
+//    with the same key, however close together, make one quote.
+// 2. The nonce is unique over all quotes by constraint; chance only makes a second draw rare.
+// 3. The first reply and every replay are the same stored bytes (decision 0024).
+import { Fault } from '#core/fault.ts'
+import type { State, StateReader, StateWriter } from '#store/state.ts'
+
+export const replayMs = 86_400_000
+/** Each write adds at most one key, so removing more than one keeps the table at a day's worth. */
+const prunedPerWrite = 100
+const drawsMax = 5
+
+export interface Replay {
+  readonly keyId: string
+  readonly idempotencyKey: string
+  readonly bodyHash: string
+}
+
+export interface NewQuote {
+  readonly id: string
+  readonly keyId: string
+  readonly kind: 'reference' | 'tradable'
+  readonly tenor: string
+  readonly createdMs: number
+  readonly expiresMs: number
+  /** Time of the oldest rate it rests on. */
+  readonly asOfMs: number
+  /** Null where there is nothing to sign. */
+  readonly nonce: number | null
+  /** JSON: rates, mid and terms, for whoever must explain the price later. */
+  readonly pricedFrom: string
+  readonly reply: Uint8Array
+}
+
+export interface KeptReply {
+  readonly reply: Uint8Array
+  readonly asOfMs: number
+}
+
+/** The reply that this key was answered with; a fault when it was for another body. */
+export async function replayed(reader: StateReader, replay: Replay, nowMs: number): Promise<KeptReply | undefined> {
+  const row = await reader.get<KeptReply & { bodyHash: string }>(
+    `select i.body_hash as "bodyHash", q.reply as "reply", q.as_of_ms as "asOfMs"
+     from fx_idempotency i join fx_quotes q on q.id = i.quote_id
+     where i.key_id = ? and i.idempotency_key = ? and i.created_ms > ?`,
+    replay.keyId,
+    replay.idempotencyKey,
+    nowMs - replayMs,
+  )
+  if (row && row.bodyHash !== replay.bodyHash) throw new Fault('fx.idempotency')
+  return row
+}
+
+/** Stores what `draw` makes, drawing again should its id or nonce be taken, or returns what the key already has. */
+export const keepQuote = (
+  state: State,
+  draw: () => NewQuote,
+  replay: Replay | undefined,
+  nowMs: number,
+): Promise<KeptReply> =>
+  state.write(async (tx) => {
+    const earlier = replay && (await replayed(tx, replay, nowMs))
+    if (earlier) return earlier
+    const quote = await insertQuote(tx, draw)
+    if (replay) await keepReplay(tx, replay, quote)
+    return quote
+  })
+
+async function insertQuote(tx: StateWriter, draw: () => NewQuote): Promise<NewQuote> {
+  for (let draws = 0; draws < drawsMax; draws++) {
+    const quote = draw()
+    const inserted = await tx.run(
+      `insert into fx_quotes
+         (id, key_id, kind, tenor, created_ms, expires_ms, as_of_ms, nonce, priced_from, reply)
+       values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict do nothing`,
+      quote.id,
+      quote.keyId,
+      quote.kind,
+      quote.tenor,
+      quote.createdMs,
+      quote.expiresMs,
+      quote.asOfMs,
+      quote.nonce,
+      quote.pricedFrom,
+      quote.reply,
+    )
+    if (inserted === 1) return quote
+  }
+  throw new Error(`no free quote id and nonce in ${drawsMax} draws: the source of chance is broken`)
+}
+
+async function keepReplay(tx: StateWriter, replay: Replay, quote: NewQuote): Promise<void> {
+  await tx.run(
+    `insert into fx_idempotency (key_id, idempotency_key, body_hash, quote_id, created_ms) values (?, ?, ?, ?, ?)
+     on conflict (key_id, idempotency_key) do update
+       set body_hash = excluded.body_hash, quote_id = excluded.quote_id, created_ms = excluded.created_ms`,
+    replay.keyId,
+    replay.idempotencyKey,
+    replay.bodyHash,
+    quote.id,
+    quote.createdMs,
+  )
+  await tx.run(
+    `delete from fx_idempotency where (key_id, idempotency_key) in
+       (select key_id, idempotency_key from fx_idempotency where created_ms <= ? order by created_ms limit ?)`,
+    quote.createdMs - replayMs,
+    prunedPerWrite,
+  )
+}

@@ -1,0 +1,111 @@
+// From a source's JSON document to rates, by the paths its settings give. Whatever cannot be a price is refused with a
+// reason, so that it is reported and never stored (decision 0028). Pure.
+import { compare, decimal, formatDecimal, parseDecimal } from '#core/decimal.ts'
+import type { FxSource } from '#core/settings/fx.ts'
+import type { Rate } from './mid.ts'
+
+const entriesMax = 1000
+const digitsMax = 40
+/** No exchange rate of two currencies is beyond these; a figure that is has lost its point or its meaning. */
+const least = decimal('0.000000000001')
+const most = decimal('1000000000000')
+/** How far a source's clock may be ahead of ours. A rate from the future would stay fresh too long (decision 0022). */
+const aheadMaxMs = 30_000
+
+const timeText = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/
+const secondsText = /^\d{9,10}(\.\d+)?$/
+const millisecondsText = /^\d{12,13}$/
+
+export interface Refusal {
+  /** What it was about, as far as that could be read. */
+  readonly about: string
+  readonly reason: string
+}
+
+export interface Reading {
+  readonly rates: readonly Rate[]
+  readonly refused: readonly Refusal[]
+}
+
+/** The parsed document with every number as its own text, digit by digit as the source wrote it. */
+export function parseKeepingDigits(text: string): unknown {
+  const asWritten = (_: string, value: unknown, context?: { source?: string }) =>
+    typeof value === 'number' ? (context?.source ?? String(value)) : value
+  return JSON.parse(text, asWritten as (name: string, value: unknown) => unknown)
+}
+
+/** Throws when there is no list where the settings say. */
+export function readRates(document: unknown, source: FxSource, nowMs: number): Reading {
+  const found = follow(document, fromTop(source.document.list))
+  const entries: readonly unknown[] = Array.isArray(found) ? found : [found]
+  if (typeof found !== 'object' || found === null) {
+    throw new Error(`there is no list at "${source.document.list}" in the document`)
+  }
+  if (entries.length > entriesMax) throw new Error(`the document has more than ${entriesMax} entries`)
+  const rates: Rate[] = []
+  const refused: Refusal[] = []
+  for (const entry of entries) {
+    const read = readEntry(document, entry, source, nowMs)
+    if ('reason' in read) refused.push(read)
+    else rates.push(read)
+  }
+  return { rates: rates.toSorted((a, b) => a.atMs - b.atMs), refused }
+}
+
+function readEntry(document: unknown, entry: unknown, source: FxSource, nowMs: number): Rate | Refusal {
+  const read = (path: string) => follow(path.startsWith('$.') ? document : entry, fromTop(path))
+  const [base, quote] = source.pair?.split('/') ?? [read(source.document.base), read(source.document.quote)]
+  const about = `${shown(base)}/${shown(quote)}`
+  if (!isCurrency(base) || !isCurrency(quote) || base === quote) {
+    return { about, reason: 'the pair is not two currencies of three capital letters' }
+  }
+  const rate = readRate(read(source.document.rate))
+  if (typeof rate === 'object') return { about, reason: rate.reason }
+  const atMs = readTime(read(source.document.time))
+  if (atMs === undefined) return { about, reason: 'the time is missing or is no ISO 8601 or Unix time' }
+  if (atMs > nowMs + aheadMaxMs) return { about, reason: `the time is ${atMs - nowMs} ms in the future` }
+  return { source: source.id, base, quote, rate, atMs }
+}
+
+function readRate(value: unknown): string | { readonly reason: string } {
+  const parsed = typeof value === 'string' ? parseDecimal(value) : undefined
+  if (!parsed) return { reason: `the rate ${shown(value)} is not a decimal above zero` }
+  if (parsed.digits === 0n) return { reason: 'the rate is zero' }
+  const text = formatDecimal(parsed)
+  if (compare(parsed, least) < 0 || compare(parsed, most) > 0 || text.length > digitsMax) {
+    return { reason: `the rate ${shown(value)} is beyond any exchange rate` }
+  }
+  return text
+}
+
+function readTime(value: unknown): number | undefined {
+  if (typeof value !== 'string') return undefined
+  const atMs = timeText.test(value)
+    ? Date.parse(value)
+    : secondsText.test(value)
+      ? Math.floor(Number(value) * 1000)
+      : millisecondsText.test(value)
+        ? Number(value)
+        : Number.NaN
+  return Number.isNaN(atMs) ? undefined : atMs
+}
+
+const isCurrency = (value: unknown): value is string => typeof value === 'string' && /^[A-Z]{3}$/.test(value)
+
+const shown = (value: unknown): string => (typeof value === 'string' ? value.slice(0, 40) : String(typeof value))
+
+const fromTop = (path: string): string => (path.startsWith('$.') ? path.slice(2) : path)
+
+/** The value at a path of names separated by points; empty: the value itself. */
+function follow(value: unknown, path: string): unknown {
+  if (path === '') return value
+  return path
+    .split('.')
+    .reduce<unknown>(
+      (held, name) =>
+        typeof held === 'object' && held !== null && Object.hasOwn(held, name)
+          ? (held as Record<string, unknown>)[name]
+          : undefined,
+      value,
+    )
+}

@@ -1,0 +1,87 @@
+// Asks a source again and again until told to stop: a time limit on each attempt, a longer and longer wait after
+// failures, and an outcome reported for every attempt. What is asked and what becomes of it is the caller's business.
+//
+// 1. Attempts never overlap, unless the work ignores its signal: it must end soon after that aborts.
+// 2. A failure never ends the loop; only the signal does, and at once.
+// 3. The wait never exceeds everyMs after a success, nor backoffMaxMs after failures.
+import type { Clock } from '#io/clock.ts'
+import type { Random } from '#io/random.ts'
+
+export interface PollPlan<T> {
+  /** From the start of one attempt to the start of the next. */
+  readonly everyMs: number
+  readonly timeoutMs: number
+  /** The longest wait after repeated failures. */
+  readonly backoffMaxMs: number
+  readonly work: (signal: AbortSignal) => Promise<T>
+  readonly report: (outcome: PollOutcome<T>) => void
+}
+
+export type PollOutcome<T> =
+  | { readonly is: 'done'; readonly value: T; readonly tookMs: number; readonly failuresBefore: number }
+  | { readonly is: 'failed'; readonly error: unknown; readonly tookMs: number; readonly failures: number }
+
+export class PollTimeout extends Error {
+  constructor(timeoutMs: number) {
+    super(`the attempt did not finish within ${timeoutMs} ms`)
+    this.name = 'PollTimeout'
+  }
+}
+
+/** Resolves when the signal aborts. */
+export async function poll<T>(
+  { clock, random }: { readonly clock: Clock; readonly random: Random },
+  plan: PollPlan<T>,
+  signal: AbortSignal,
+): Promise<void> {
+  let failures = 0
+  while (!signal.aborted) {
+    const startMs = clock.monotonicMs()
+    const tookMs = () => clock.monotonicMs() - startMs
+    const ended = await attempt(clock, plan, signal)
+    if (ended.is === 'done') {
+      plan.report({ ...ended, tookMs: tookMs(), failuresBefore: failures })
+      failures = 0
+    } else {
+      // What breaks off because of the stop is no failure of the source.
+      if (signal.aborted) return
+      failures += 1
+      plan.report({ ...ended, tookMs: tookMs(), failures })
+    }
+    await clock.sleep(Math.max(0, waitMs(plan, failures, random) - tookMs()), signal)
+  }
+}
+
+type Ended<T> = { readonly is: 'done'; readonly value: T } | { readonly is: 'failed'; readonly error: unknown }
+
+async function attempt<T>(clock: Clock, plan: PollPlan<T>, signal: AbortSignal): Promise<Ended<T>> {
+  const over = new AbortController()
+  const late = new AbortController()
+  void clock.sleep(plan.timeoutMs, AbortSignal.any([signal, over.signal])).then(() => {
+    if (!over.signal.aborted) late.abort(signal.aborted ? signal.reason : new PollTimeout(plan.timeoutMs))
+  })
+  const broken = new Promise<never>((_, reject) => {
+    late.signal.addEventListener('abort', () => reject(late.signal.reason), { once: true })
+  })
+  try {
+    return { is: 'done', value: await Promise.race([plan.work(late.signal), broken]) }
+  } catch (error) {
+    return { is: 'failed', error }
+  } finally {
+    over.abort()
+  }
+}
+
+const doublingsMax = 16
+
+/** Doubles with each failure; the jitter, up to a half, keeps many loops from asking in step after an outage. */
+export function waitMs(
+  plan: Pick<PollPlan<unknown>, 'everyMs' | 'backoffMaxMs'>,
+  failures: number,
+  random: Random,
+): number {
+  if (failures === 0) return plan.everyMs
+  const longest = Math.min(plan.everyMs * 2 ** Math.min(failures, doublingsMax), plan.backoffMaxMs)
+  const [byte = 0] = random.bytes(1)
+  return Math.round(longest * (1 - byte / 512))
+}

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict'
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { test } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import { cleanUrl, FetchError, type FetchFailure, type FetchOptions, fetchJson, fetchText } from './fetch.ts'
+
+async function serve(listener: RequestListener) {
+  const server = createServer(listener)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${port}/rates`,
+    host: `127.0.0.1:${port}`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
+const limits: FetchOptions = { timeoutMs: 5000, bytesMax: 1000 }
+
+const failsWith = (failure: FetchFailure, words: RegExp) => (error: unknown) => {
+  assert.ok(error instanceof FetchError, String(error))
+  assert.equal(error.failure, failure)
+  assert.match(error.message, words)
+  return true
+}
+
+test('a 200 with JSON is the parsed document', async () => {
+  await using server = await serve((_, response) => response.end('{"a":[1]}'))
+  assert.deepEqual(await fetchJson(server.url, limits), { a: [1] })
+})
+
+test('a user name and password in the address travel as a header', async () => {
+  await using server = await serve((request, response) => response.end(request.headers.authorization))
+  const text = await fetchText(`http://de%3Ask:pass@${server.host}/`, limits)
+  assert.equal(text, `Basic ${Buffer.from('de:sk:pass').toString('base64')}`)
+})
+
+test('a longer answer than allowed is refused, also when it arrives compressed', async () => {
+  await using server = await serve((request, response) => {
+    const long = Buffer.alloc(200_000, 'x')
+    if (request.url === '/rates') return void response.end(long)
+    response.setHeader('content-encoding', 'gzip')
+    response.end(gzipSync(long))
+  })
+  await assert.rejects(fetchText(server.url, limits), failsWith('size', /more than 1000 bytes/))
+  await assert.rejects(fetchText(`${server.url}/zip`, limits), failsWith('size', /more than 1000 bytes/))
+})
+
+test('a redirect is not followed, and its target is named without credentials', async () => {
+  await using server = await serve((_, response) => {
+    response.writeHead(302, { location: 'https://user:secret@elsewhere.example/x?token=secret' }).end()
+  })
+  await assert.rejects(
+    fetchText(server.url, limits),
+    failsWith('redirect', /redirects to https:\/\/elsewhere\.example\/x\?token=…; configure/),
+  )
+})
+
+test('another status, a broken text and a dead port each have their own name', async () => {
+  await using server = await serve((request, response) => {
+    if (request.url === '/rates') return void response.writeHead(500).end('{}')
+    response.end(Buffer.from([0x22, 0xff, 0x22]))
+  })
+  await assert.rejects(fetchJson(server.url, limits), failsWith('status', /status 500/))
+  await assert.rejects(fetchJson(`${server.url}2`, limits), failsWith('text', /not UTF-8/))
+  await assert.rejects(fetchJson('http://127.0.0.1:1/', limits), failsWith('network', /cannot be reached/))
+  await assert.rejects(fetchJson('data:,{}', limits), failsWith('address', /not an http/))
+})
+
+test('an answer that does not come is given up, by time or by the stop', async () => {
+  await using server = await serve(() => {})
+  await assert.rejects(fetchText(server.url, { ...limits, timeoutMs: 50 }), failsWith('timeout', /within 50 ms/))
+  const stop = new AbortController()
+  const pending = fetchText(server.url, { ...limits, signal: stop.signal })
+  stop.abort()
+  await assert.rejects(pending, failsWith('stopped', /given up/))
+})
+
+test('an address in a message has no user, no query value, no long path segment', () => {
+  assert.equal(
+    cleanUrl('https://u:p@rpc.example:8443/v3/0123456789abcdef0123456789abcdef/x?apikey=k&q=1#f'),
+    'https://rpc.example:8443/v3/…/x?apikey=…&q=…',
+  )
+  assert.equal(cleanUrl('not an address with a secret'), 'the address')
+})

@@ -1,0 +1,134 @@
+// Outgoing HTTP, and the only place that calls fetch. Every request has a time limit and a size limit; redirects are
+// refused, because they would carry a feed's credentials to wherever it points. What goes wrong leaves here as a
+// FetchError whose words an operator can act on, with the URL cleaned of everything that might be a credential.
+import { parseJson } from '#api/json.ts'
+
+export type FetchFailure = 'address' | 'network' | 'timeout' | 'stopped' | 'redirect' | 'status' | 'size' | 'text'
+
+export class FetchError extends Error {
+  readonly failure: FetchFailure
+  readonly status: number | undefined
+
+  constructor(failure: FetchFailure, words: string, options: { status?: number; cause?: unknown } = {}) {
+    super(words, { cause: options.cause })
+    this.name = 'FetchError'
+    this.failure = failure
+    this.status = options.status
+  }
+}
+
+export interface FetchOptions {
+  readonly timeoutMs: number
+  /** After decompression. */
+  readonly bytesMax: number
+  readonly signal?: AbortSignal
+  readonly headers?: Readonly<Record<string, string>>
+  readonly method?: 'GET' | 'POST'
+  readonly body?: string
+}
+
+/** The text of a 200 answer. Anything else is a FetchError. */
+export async function fetchText(address: string, options: FetchOptions): Promise<string> {
+  const url = URL.parse(address)
+  if (!url || !/^https?:$/.test(url.protocol)) {
+    throw new FetchError('address', `${cleanUrl(address)} is not an http or https address`)
+  }
+  const headers = new Headers(options.headers)
+  // The platform refuses addresses with a user name in them; as a header it is the same request.
+  if (url.username || url.password) headers.set('authorization', basic(url))
+  url.username = ''
+  url.password = ''
+  const deadline = AbortSignal.timeout(options.timeoutMs)
+  const signal = options.signal ? AbortSignal.any([options.signal, deadline]) : deadline
+  try {
+    const response = await fetch(url, {
+      method: options.method ?? 'GET',
+      headers,
+      signal,
+      redirect: 'manual',
+      ...(options.body !== undefined && { body: options.body }),
+    })
+    await refuseOthers(response, address)
+    return await readText(response, address, options.bytesMax)
+  } catch (error) {
+    throw renamed(error, address, options, deadline)
+  }
+}
+
+/** As fetchText, parsed; integers beyond 2^53 arrive as bigint. */
+export async function fetchJson(address: string, options: FetchOptions): Promise<unknown> {
+  const text = await fetchText(address, options)
+  try {
+    return parseJson(text)
+  } catch (cause) {
+    throw new FetchError('text', `${cleanUrl(address)} answered something that is not JSON`, { cause })
+  }
+}
+
+async function refuseOthers(response: Response, address: string): Promise<void> {
+  const { status } = response
+  if (status === 200) return
+  await response.body?.cancel()
+  if (status >= 300 && status < 400 && status !== 304) {
+    const target = response.headers.get('location')
+    const where = target ? cleanUrl(URL.parse(target, address)?.href ?? target) : 'elsewhere'
+    throw new FetchError('redirect', `${cleanUrl(address)} redirects to ${where}; configure the final address`, {
+      status,
+    })
+  }
+  throw new FetchError('status', `${cleanUrl(address)} answered with status ${status}`, { status })
+}
+
+async function readText(response: Response, address: string, bytesMax: number): Promise<string> {
+  const decoder = new TextDecoder('utf-8', { fatal: true })
+  let bytes = 0
+  let text = ''
+  // Leaving the loop by an exception cancels the rest of the body.
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.length
+    if (bytes > bytesMax) {
+      throw new FetchError('size', `${cleanUrl(address)} answered with more than ${bytesMax} bytes`)
+    }
+    text += decode(decoder, address, chunk)
+  }
+  return text + decode(decoder, address)
+}
+
+function decode(decoder: TextDecoder, address: string, chunk?: Uint8Array): string {
+  try {
+    return chunk ? decoder.decode(chunk, { stream: true }) : decoder.decode()
+  } catch (cause) {
+    throw new FetchError('text', `${cleanUrl(address)} answered something that is not UTF-8`, { cause })
+  }
+}
+
+function renamed(error: unknown, address: string, options: FetchOptions, deadline: AbortSignal): FetchError {
+  if (error instanceof FetchError) return error
+  if (options.signal?.aborted) {
+    return new FetchError('stopped', `the request to ${cleanUrl(address)} was given up`, { cause: error })
+  }
+  if (deadline.aborted) {
+    const words = `${cleanUrl(address)} did not answer within ${options.timeoutMs} ms`
+    return new FetchError('timeout', words, { cause: error })
+  }
+  const reason = (error as { cause?: { code?: string } }).cause?.code ?? (error as Error).name
+  return new FetchError('network', `${cleanUrl(address)} cannot be reached (${reason})`, { cause: error })
+}
+
+const basic = (url: URL): string =>
+  `Basic ${Buffer.from(`${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`).toString('base64')}`
+
+/** Long path segments are as often keys as names, and query values too: neither is repeated. */
+const segmentCharsMax = 15
+
+/** An address fit for a log line: no user, no query values, no fragment, no long path segment. */
+export function cleanUrl(address: string): string {
+  const url = URL.parse(address)
+  if (!url) return 'the address'
+  const path = url.pathname
+    .split('/')
+    .map((segment) => (segment.length > segmentCharsMax ? '…' : segment))
+    .join('/')
+  const names = [...url.searchParams.keys()].map((name) => `${name.slice(0, segmentCharsMax)}=…`)
+  return `${url.protocol}//${url.host}${path}${names.length > 0 ? `?${names.join('&')}` : ''}`
+}
