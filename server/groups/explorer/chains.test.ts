@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Fault } from '#core/fault.ts'
+import type { Desk, RawQuery } from '#serve/answer.ts'
+import { settingsWith } from '#test/desk.ts'
+import { listedChain, servedChain } from './chains.ts'
+import { labelListV1 } from './label-list-v1.ts'
+
+const desk = { settings: settingsWith() } as Desk
+const closed = { settings: settingsWith({ explorer: { unavailableChains: ['1'] } }) } as Desk
+
+const refusal = (gate: (query: RawQuery, desk: Desk) => void, query: RawQuery, at = desk): string => {
+  try {
+    gate(query, at)
+    return 'passes'
+  } catch (error) {
+    return (error as Fault).code
+  }
+}
+
+const cases: readonly [query: RawQuery, list: string, funding: string][] = [
+  [{}, 'passes', 'passes'],
+  [{ chainid: '' }, 'passes', 'passes'],
+  [{ chainid: '1' }, 'passes', 'passes'],
+  [{ chainid: '137' }, 'passes', 'passes'],
+  [{ chainid: '5' }, 'explorer.chain_unsupported', 'explorer.chain_unsupported'],
+  [{ chainid: '01' }, 'explorer.chain_unsupported', 'explorer.chain_unsupported'],
+  [{ chainid: '1,137' }, 'explorer.chain_unsupported', 'explorer.chain_unsupported'],
+  [{ chainid: ['1', '137'] }, 'explorer.chain_unsupported', 'explorer.chain_unsupported'],
+  [{ chainid: '4326' }, 'explorer.chain_unavailable', 'explorer.chain_unsupported'],
+]
+for (const [query, list, funding] of cases) {
+  test(`${JSON.stringify(query)}: label list ${list}, funding ${funding}`, () => {
+    assert.equal(refusal(listedChain, query), list)
+    assert.equal(refusal(servedChain, query), funding)
+  })
+}
+
+test('a closed list says "temporarily unavailable", and only the lists are closed (spec section 8)', () => {
+  assert.throws(
+    () => listedChain({}, closed),
+    (error: Fault) => /temporarily unavailable/.test(error.says),
+  )
+  assert.equal(refusal(servedChain, {}, closed), 'passes')
+  assert.equal(
+    refusal((query, at) => labelListV1.gate?.(query, at), {}, closed),
+    'explorer.chain_unavailable',
+  )
+})
+
+test('the refusal is a fault a group can word, not an accident', () =>
+  assert.throws(() => servedChain({ chainid: '5' }, desk), Fault))

@@ -1,0 +1,60 @@
+// The links over HTTP: from the answer of 4.1 to the file, as a caller follows them.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { openDoor } from '#serve/http.ts'
+import { openHouse } from '#serve/pipeline.ts'
+import { openDesk } from '#test/desk.ts'
+import { labelExportPath } from './exports.ts'
+import { labelListV2 } from './label-list-v2.ts'
+import { putLabels } from './labels.ts'
+
+const everyone = {
+  admit: async () => ({ keyId: 'test', plan: 'enterprise' as const }),
+  flush: async () => {},
+  close: async () => {},
+}
+
+async function openExports() {
+  const desk = await openDesk({ server: { port: 0 } })
+  const entity = { chain: '1', slug: 'a', name: 'A "quoted" name', description: 'd', notes: '', updatedUnix: 5 }
+  await desk.state.write((tx) => putLabels(tx, [entity]))
+  const door = await openDoor(openHouse(desk, [labelListV2], everyone, { request: () => {} }), [labelExportPath(desk)])
+  const ask = async (query: string) => {
+    const reply = await fetch(`${door.url}/v2/api?module=nametag&action=getlabelmasterlist&${query}`)
+    return (await reply.json()) as { status: string; result: string }
+  }
+  return {
+    desk,
+    ask,
+    async [Symbol.asyncDispose]() {
+      await door.close()
+      await desk[Symbol.asyncDispose]()
+    },
+  }
+}
+
+test('200: the link of 4.1 leads to the file, with its type, name and tag', async () => {
+  await using server = await openExports()
+  const { result: link } = await server.ask('format=csv')
+  const reply = await fetch(link)
+  assert.equal(reply.status, 200)
+  assert.equal(reply.headers.get('content-type'), 'text/csv; charset=utf-8; header=present')
+  assert.equal(reply.headers.get('content-disposition'), 'attachment; filename="labelmasterlist_latest.csv"')
+  assert.match(await reply.text(), /\r\n"A ""quoted"" name",a,d,,5\r\n$/)
+  const again = await fetch(link, { headers: { 'if-none-match': reply.headers.get('etag') ?? '' } })
+  assert.equal(again.status, 304)
+  assert.equal((await fetch(link, { method: 'HEAD' })).status, 200)
+})
+
+test('403: a link that is changed, bare, doubled or over', async () => {
+  await using server = await openExports()
+  const { result: link } = await server.ask('format=json')
+  const status = async (url: string) => (await fetch(url)).status
+  assert.equal(await status(link), 200)
+  assert.equal(await status(link.replace('.json', '.csv')), 403)
+  assert.equal(await status(link.replace('/1/', '/137/')), 403)
+  assert.equal(await status(link.split('?')[0] ?? ''), 403)
+  assert.equal(await status(`${link}&signature=x`), 403)
+  server.desk.clock.move(300_000)
+  assert.equal(await status(link), 403)
+})

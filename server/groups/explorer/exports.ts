@@ -1,0 +1,67 @@
+// The files behind the links of 4.1. Not an endpoint of the contract: whoever holds a good link may download, no key.
+import { isUnchanged } from '#core/etag.ts'
+import { Fault } from '#core/fault.ts'
+import type { Desk, Visit } from '#serve/answer.ts'
+import type { Extra } from '#serve/http.ts'
+import { type ExportForm, exportPath, honoured, type LinkClaim } from './link.ts'
+import { finishedList } from './lists.ts'
+import { linkSecret } from './secret.ts'
+
+export interface Download {
+  readonly status: 200 | 304
+  readonly headers: Record<string, string>
+  readonly bytes: Uint8Array
+}
+
+const contentTypes: Record<ExportForm, string> = {
+  csv: 'text/csv; charset=utf-8; header=present',
+  json: 'application/json; charset=utf-8',
+}
+const empty = new Uint8Array(0)
+
+/** A link to the chain's list in this form, good for `labels.linkSeconds` from now. */
+export async function labelLink(desk: Desk, visit: Visit, chain: string, form: ExportForm): Promise<string> {
+  const expiresUnix = Math.floor(desk.clock.now() / 1000) + desk.settings.explorer.labels.linkSeconds
+  return visit.origin + exportPath(await linkSecret(desk), chain, form, expiresUnix)
+}
+
+/** The list as it is now, whenever the link was made. Throws `explorer.link` for a link that is not ours or is over. */
+export async function labelExport(
+  desk: Desk,
+  claim: LinkClaim & { readonly ifNoneMatch?: string | undefined },
+): Promise<Download> {
+  const form = honoured(await linkSecret(desk), claim, desk.clock.now())
+  const list = form && (await finishedList(desk.state, claim.chain, form))
+  if (!form || !list) throw new Fault('explorer.link')
+  const headers = { etag: list.etag, 'cache-control': 'private, no-cache' }
+  if (isUnchanged({ 'if-none-match': claim.ifNoneMatch }, list.etag)) return { status: 304, headers, bytes: empty }
+  return {
+    status: 200,
+    headers: {
+      ...headers,
+      'content-type': contentTypes[form],
+      'content-disposition': `attachment; filename="labelmasterlist_latest.${form}"`,
+    },
+    bytes: list.file,
+  }
+}
+
+/** Where the links point. A parameter given twice is no signature. */
+export const labelExportPath = (desk: Desk): Extra => ({
+  path: '/exports/:chain/labelmasterlist_latest.:format',
+  reply: async ({ params, query, headers }) => {
+    const once = (value: string | readonly string[] | undefined) => (typeof value === 'string' ? value : undefined)
+    const {
+      status,
+      headers: sent,
+      bytes,
+    } = await labelExport(desk, {
+      chain: params.chain ?? '',
+      format: params.format ?? '',
+      expires: once(query.expires),
+      signature: once(query.signature),
+      ifNoneMatch: headers['if-none-match'],
+    })
+    return { status, headers: sent, body: bytes }
+  },
+})

@@ -1,0 +1,183 @@
+// Random histories: the probe, the index and brute force must tell the same story, whatever the node does meanwhile.
+// A failing seed is printed; put it into `kept`.
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { Fault } from '#core/fault.ts'
+import { systemClock } from '#io/clock.ts'
+import type { Post } from '#io/evm/line.ts'
+import { FetchError } from '#io/fetch.ts'
+import { chance } from '#sim/chance.ts'
+import { SimChain, type TrueTransfer } from '#sim/evm/chain.ts'
+import { type SimFault, SimNode } from '#sim/evm/node.ts'
+import { openDesk, settingsWith, type TestDesk } from '#test/desk.ts'
+import { type Funding, findFunding } from './fundings.ts'
+import { catchUp, type IndexDesk } from './index-chain.ts'
+import { findNear } from './index-near.ts'
+import { type ChainNode, openNode } from './node.ts'
+import { walk } from './probe-walk.ts'
+
+const seeds = 200
+/** Seeds that once failed. */
+const kept: readonly number[] = []
+
+const faultKinds: readonly SimFault[] = [
+  'status 500',
+  'status 429',
+  'garbage',
+  'half',
+  'null',
+  'error',
+  'rate error',
+  'missing traces',
+  'wrong ids',
+]
+const forms = ['trace_block', 'debug_traceBlockByNumber', 'debug_traceTransaction'] as const
+
+let desk: TestDesk
+before(async () => {
+  desk = await openDesk()
+})
+after(() => desk[Symbol.asyncDispose]())
+
+const directly =
+  (node: SimNode): Post =>
+  async (_, { body }) => {
+    const { status, text } = await node.answer(body ?? '')
+    if (status !== 200) throw new FetchError('status', `status ${status}`, { status })
+    return text
+  }
+
+interface Stage {
+  readonly chain: SimChain
+  readonly sim: SimNode
+  readonly node: ChainNode
+  readonly index: IndexDesk
+}
+
+function stage(seed: number, number: number): Stage {
+  const draws = chance(`history ${seed}`)
+  const chain = new SimChain({ seed: `history ${seed}`, id: String(number), finalLag: draws.whole(2, 9) })
+  chain.mine(draws.whole(12, 40))
+  const sim = new SimNode(chain, { traces: [forms[seed % 3] as (typeof forms)[number]] })
+  const settings = settingsWith({
+    explorer: {
+      chains: [{ id: String(number), name: 'Sim', rpc: [{ url: 'http://sim/', batchMax: draws.whole(1, 30) }] }],
+      index: { rangeBlocks: draws.whole(1, 12), parallel: draws.whole(1, 4) },
+    },
+  })
+  const [settled] = settings.explorer.chains
+  assert.ok(settled)
+  const node = openNode(settled, { clock: systemClock }, { post: directly(sim), restMs: 0 })
+  return { chain, sim, node, index: { state: desk.state, clock: systemClock, settings } }
+}
+
+const limits = () => ({ fanOut: 3, callsMax: 100_000, blocksMax: 1000, untilMs: Number.POSITIVE_INFINITY })
+
+const story = (one: Funding | TrueTransfer | undefined) =>
+  one && {
+    place: [one.block, one.txIndex, one.position],
+    timeUnix: one.timeUnix,
+    tx: one.tx,
+    from: 'from' in one ? one.from : one.funder,
+    valueWei: one.valueWei,
+  }
+
+async function holdIndex({ chain }: Stage, words: string): Promise<void> {
+  for (const address of chain.addresses()) {
+    const final = await findFunding(desk.state, chain.id, address)
+    assert.deepEqual(story(final), story(chain.firstFunding(address, chain.final)), `${words}: final row of ${address}`)
+    const present = final ?? (await findNear(desk.state, chain.id, address))
+    assert.deepEqual(story(present), story(chain.firstFunding(address)), `${words}: present row of ${address}`)
+  }
+}
+
+/** What the probed addresses were like, so that a history that grew tame is noticed. */
+const met = new Map<string, number>()
+const meet = (what: string) => met.set(what, (met.get(what) ?? 0) + 1)
+
+function tally({ chain }: Stage, address: string, funding: Funding | undefined): void {
+  if (!funding) return meet('never funded')
+  const before = chain.accountAt(address, funding.block - 1)
+  meet(funding.position === 0 ? 'plain transfer' : 'internal transfer')
+  if (before.nonce > 0n && before.balance === 0n) meet('nonce before funding')
+  if (before.code.startsWith('0xef0100')) meet('delegated before funding')
+  if (before.code === '0x6001') meet('contract before funding')
+  if (before.balance > 0n) meet('withdrawal, reward or genesis before funding')
+  if (chain.accountAt(address, chain.head.number).balance === 0n) meet('emptied later')
+  const came = chain.blocks[funding.block]?.transfers.filter(({ to }) => to === address) ?? []
+  if (came.length > 1) meet('several in the first block')
+}
+
+/** Right, or a fault that says why not; never wrong. Under faults of the node a fault is all that may differ. */
+async function holdProbe(at: Stage, address: string, calm: boolean, words: string): Promise<void> {
+  const { chain, node } = at
+  try {
+    const { funding, asOf } = await walk(node, address, limits())
+    assert.deepEqual(story(funding), story(chain.firstFunding(address, asOf)), `${words}: probe of ${address}`)
+    tally(at, address, funding)
+  } catch (error) {
+    if (!(error instanceof Fault) || calm) throw error
+    meet('fault')
+  }
+}
+
+async function live(seed: number, number: number): Promise<void> {
+  const draws = chance(`live ${seed}`)
+  const at = stage(seed, number)
+  const { chain, sim, node, index } = at
+  const steady = () => [...chain.addresses()].filter((address) => !chain.destroyed.has(address))
+  await node.capabilities()
+  // A stormy life: faults, new blocks and reorganisations in the middle of everything.
+  for (let turn = 0; turn < 3; turn++) {
+    sim.faults = { chance: draws.fork(`faults ${turn}`), rate: 0.15, kinds: faultKinds }
+    sim.meanwhile = () => {
+      const event = draws.whole(0, 50)
+      if (event === 0) chain.mine()
+      if (event === 1) chain.reorg(draws.whole(1, 4), draws.whole(0, 5))
+    }
+    await catchUp(index, node, (progress) => {
+      if (progress.is === 'near' && progress.takenBack > 0) meet('blocks taken back')
+    }).catch((error: unknown) => assert.ok(error instanceof Fault, String(error)))
+    for (let probes = 0; probes < 2; probes++) {
+      sim.meanwhile = undefined
+      await holdProbe(at, draws.pick(steady()), false, 'in the storm')
+    }
+  }
+  // Then calm: everything must be told, and told right.
+  sim.faults = undefined
+  sim.meanwhile = undefined
+  chain.mine(draws.whole(0, 3))
+  await catchUp(index, node, () => {})
+  await holdIndex(at, 'calm')
+  for (let probes = 0; probes < 8; probes++) await holdProbe(at, draws.pick(steady()), true, 'calm')
+  chain.reorg(draws.whole(1, 9), draws.whole(0, 9))
+  await catchUp(index, node, () => {})
+  await holdIndex(at, 'after a reorganisation')
+}
+
+test(`probe = index = brute force over ${seeds} histories, under faults and reorganisations`, async (context) => {
+  const all = [...kept, ...Array.from({ length: seeds }, (_, seed) => seed)]
+  for (const [at, seed] of all.entries()) {
+    try {
+      await live(seed, at + 1)
+    } catch (error) {
+      throw new Error(`seed ${seed}: ${(error as Error).message}`, { cause: error })
+    }
+  }
+  const cases = [
+    'never funded',
+    'plain transfer',
+    'internal transfer',
+    'nonce before funding',
+    'delegated before funding',
+    'contract before funding',
+    'withdrawal, reward or genesis before funding',
+    'emptied later',
+    'several in the first block',
+    'fault',
+    'blocks taken back',
+  ]
+  const rare = cases.filter((what) => (met.get(what) ?? 0) < 5)
+  assert.deepEqual(rare, [], `met too seldom; in all: ${JSON.stringify([...met])}`)
+  context.diagnostic(`met: ${[...met].map(([what, times]) => `${what} ${times}`).join(', ')}`)
+})

@@ -1,0 +1,174 @@
+// Reads a chain from its first block to its head (decision 0018): final blocks in ranges, several at a time and in any
+// order, then the run of newer ones, one after another.
+//
+// 1. A range's rows and its coverage are one transaction: after a crash the holes are exactly what is not there.
+// 2. Only final blocks go to the fundings; nearer ones are kept apart (index-tail.ts).
+// 3. Nothing is read without traces: a coverage that misses internal transfers would be a lie.
+import { Fault } from '#core/fault.ts'
+import { holes, type Range } from '#core/ranges.ts'
+import { readBlocks, type TraceForm } from '#io/evm/blocks.ts'
+import type { AskOptions } from '#io/evm/rpc.ts'
+import type { Desk } from '#serve/answer.ts'
+import { cover, coverageOf } from '#store/coverage.ts'
+import { type Funding, putFundings } from './fundings.ts'
+import { type Kept, keptBlocks } from './index-near.ts'
+import { apply, changesOf, hookOn, type TailEvent } from './index-tail.ts'
+import type { ChainNode, Tip } from './node.ts'
+import { blocksOf, putHead } from './standing.ts'
+import { fundingsOf, isBefore, transfersOf } from './transfers.ts'
+
+export type IndexDesk = Pick<Desk, 'state' | 'clock'> & {
+  readonly settings: { readonly explorer: { readonly index: Desk['settings']['explorer']['index'] } }
+}
+
+export type Progress =
+  /** How many blocks are still to be read, and how far the chain goes. */
+  | { readonly is: 'plan'; readonly blocks: number; readonly finalUntil: number }
+  | { readonly is: 'range'; readonly range: Range; readonly rows: number }
+  /** The run of blocks that are not final: where it ends, and how many blocks were taken back to get there. */
+  | { readonly is: 'near'; readonly head: number; readonly takenBack: number }
+
+export type Tell = (progress: Progress) => void
+
+/** Blocks held in memory at a time, by each reader: their traces are large. */
+const blocksPerRead = 8
+const runBlocksPerRead = 8
+
+/** Brings the index up to the chain's present head. */
+export async function catchUp(desk: IndexDesk, node: ChainNode, tell: Tell, signal?: AbortSignal): Promise<void> {
+  const options = signal ? { signal } : {}
+  const tip = await node.tip(options)
+  const final = tip.final
+  if (!final)
+    throw new Fault('explorer.node_unavailable', {
+      detail: `chain ${node.chain.id}: the node names no final block; set finalityBlocks`,
+    })
+  const traces = await tracesOf(node)
+  const kept = await keptBlocks(desk.state, node.chain.id)
+  const events = await changesOf(node, kept, tip, options)
+  let run = events.length > 0 ? await apply(desk.state, node.chain.id, kept, events) : kept
+  if (!run) return
+  await fill(desk, node, { from: node.chain.firstBlock, until: final.number + 1 }, tell, signal)
+  const top = run.at(-1)
+  if (!top || top.number < final.number) run = await hookOn(desk.state, node.chain.id, final)
+  const head = await extend(desk, node, traces, run, tip, options)
+  tell({ is: 'near', head, takenBack: takenBack(kept, events) })
+}
+
+/** Reads the final blocks of the span that are not covered yet. */
+export async function fill(
+  desk: IndexDesk,
+  node: ChainNode,
+  span: Range,
+  tell: Tell,
+  signal?: AbortSignal,
+): Promise<void> {
+  const { rangeBlocks, parallel } = desk.settings.explorer.index
+  const traces = await tracesOf(node)
+  const missing = holes(await coverageOf(desk.state, blocksOf(node.chain.id)), span)
+  const blocks = missing.reduce((sum, { from, until }) => sum + until - from, 0)
+  tell({ is: 'plan', blocks, finalUntil: span.until })
+  const ranges = split(missing, rangeBlocks)
+  const failed = new AbortController()
+  const stop = signal ? AbortSignal.any([signal, failed.signal]) : failed.signal
+  const work = async () => {
+    for (const range of ranges) {
+      if (stop.aborted) return
+      tell({ is: 'range', range, rows: await readRange(desk, node, traces, range, span.until, stop) })
+    }
+  }
+  // All of them draw from the one generator, so each range is read by one.
+  const readers = Array.from({ length: parallel }, () =>
+    work().catch((error: unknown) => {
+      failed.abort()
+      throw error
+    }),
+  )
+  const ended = await Promise.allSettled(readers)
+  const broken = ended.find((one) => one.status === 'rejected')
+  if (broken && !signal?.aborted) throw broken.reason
+}
+
+/** Cut at multiples of the size, so that a range that is read again is the same range. */
+function* split(missing: readonly Range[], size: number): Generator<Range, undefined> {
+  for (const { from, until } of missing) {
+    for (let at = from; at < until; ) {
+      const end = Math.min(until, (Math.floor(at / size) + 1) * size)
+      yield { from: at, until: end }
+      at = end
+    }
+  }
+}
+
+async function readRange(
+  desk: IndexDesk,
+  node: ChainNode,
+  traces: TraceForm,
+  range: Range,
+  finalUntil: number,
+  signal: AbortSignal,
+): Promise<number> {
+  const chain = node.chain.id
+  const first = new Map<string, Funding>()
+  for (let from = range.from; from < range.until; from += blocksPerRead) {
+    const numbers = numbersOf({ from, until: Math.min(range.until, from + blocksPerRead) })
+    for (const seen of await readBlocks(node.rpc, traces, numbers, { signal })) {
+      for (const row of fundingsOf(chain, transfersOf(seen))) {
+        const known = first.get(row.address)
+        if (!known || isBefore(row, known)) first.set(row.address, row)
+      }
+    }
+  }
+  return desk.state.write(async (tx) => {
+    const rows = await putFundings(tx, first.values())
+    await cover(tx, blocksOf(chain), range.from, range.until)
+    await putHead(tx, chain, finalUntil)
+    return rows
+  })
+}
+
+/** Adds the blocks above the run, as far as each is the child of the one before. Tells where it ends. */
+async function extend(
+  desk: IndexDesk,
+  node: ChainNode,
+  traces: TraceForm,
+  from: readonly Kept[],
+  { head }: Tip,
+  options: AskOptions,
+): Promise<number> {
+  let run = from
+  const endMax = (run[0]?.number ?? 0) + desk.settings.explorer.index.nearMax
+  for (;;) {
+    const top = run.at(-1) as Kept
+    const until = Math.min(head.number, endMax, top.number + runBlocksPerRead) + 1
+    if (until <= top.number + 1 || options.signal?.aborted) return top.number
+    const seen = await readBlocks(node.rpc, traces, numbersOf({ from: top.number + 1, until }), options)
+    const events: TailEvent[] = []
+    let parent = top.hash
+    for (const one of seen) {
+      // The chain has changed under us; the next look finds out where.
+      if (one.block.parentHash !== parent) break
+      parent = one.block.hash
+      events.push({ is: 'block', seen: one })
+    }
+    const moved = events.length > 0 ? await apply(desk.state, node.chain.id, run, events) : undefined
+    if (!moved) return top.number
+    run = moved
+  }
+}
+
+async function tracesOf(node: ChainNode): Promise<TraceForm> {
+  const { traces } = await node.capabilities()
+  if (traces) return traces
+  throw new Fault('explorer.no_traces', {
+    detail: `chain ${node.chain.id}: no node can trace, so internal transfers would not be seen; an index needs trace_block or callTracer`,
+  })
+}
+
+const numbersOf = ({ from, until }: Range): number[] => Array.from({ length: until - from }, (_, at) => from + at)
+
+const takenBack = (before: readonly Kept[], events: readonly TailEvent[]): number =>
+  events.reduce(
+    (sum, event) => sum + (event.is === 'reorg' ? before.filter(({ number }) => number >= event.from).length : 0),
+    0,
+  )

@@ -1,0 +1,113 @@
+// What runs while the server runs: every node is asked what it can do, and indexed chains are followed. And what
+// /readyz says about it.
+import { poll } from '#ingest/poll.ts'
+import { costs } from '#io/evm/capabilities.ts'
+import type { Desk } from '#serve/answer.ts'
+import type { Finding } from '#serve/health.ts'
+import { catchUp, type Progress, type Tell } from './index-chain.ts'
+import { type ChainNode, nodeOf } from './node.ts'
+
+/** A first catch-up may take days; it is bounded per range, not as a whole. */
+const attemptMs = 7 * 86_400_000
+const backoffMaxMs = 60_000
+const abilitiesEveryMs = 3_600_000
+
+const nodesOf = (desk: Desk): ChainNode[] =>
+  desk.settings.groups.explorer.on ? desk.settings.explorer.chains.flatMap(({ id }) => nodeOf(desk, id) ?? []) : []
+
+/** Resolves when the signal has ended all loops. */
+export async function startChains(
+  desk: Desk,
+  signal: AbortSignal,
+  tell: (chain: string) => Tell = () => () => {},
+): Promise<void> {
+  await Promise.all(
+    nodesOf(desk).flatMap((node) => [
+      tellAbilities(desk, node, signal),
+      ...(node.chain.mode === 'probe' ? [] : [follow(desk, node, signal, tell(node.chain.id))]),
+    ]),
+  )
+}
+
+/** Follows the chain until the signal aborts. */
+export function follow(desk: Desk, node: ChainNode, signal: AbortSignal, tell: Tell): Promise<void> {
+  const chain = node.chain.id
+  return poll(
+    desk,
+    {
+      everyMs: desk.settings.explorer.index.everyMs,
+      timeoutMs: attemptMs,
+      backoffMaxMs,
+      work: (stop) =>
+        catchUp(
+          desk,
+          node,
+          (progress) => {
+            logProgress(desk, chain, progress)
+            tell(progress)
+          },
+          stop,
+        ),
+      report: (outcome) => {
+        if (outcome.is === 'failed') {
+          desk.log.warn(
+            { chain, failures: outcome.failures, reason: wordsOf(outcome.error) },
+            'the chain could not be read',
+          )
+        } else if (outcome.failuresBefore > 0) {
+          desk.log.info({ chain, failures: outcome.failuresBefore }, 'the chain can be read again')
+        }
+      },
+    },
+    signal,
+  )
+}
+
+function logProgress(desk: Desk, chain: string, progress: Progress): void {
+  if (progress.is === 'plan' && progress.blocks > desk.settings.explorer.index.rangeBlocks) {
+    desk.log.info({ chain, blocks: progress.blocks }, 'blocks to read')
+  }
+  if (progress.is === 'near' && progress.takenBack > 0) {
+    desk.log.info({ chain, blocks: progress.takenBack }, 'blocks taken back by a reorganisation')
+  }
+}
+
+/** At start, and again while nobody answers. */
+function tellAbilities(desk: Desk, node: ChainNode, signal: AbortSignal): Promise<void> {
+  const chain = node.chain.id
+  let told = ''
+  return poll(
+    desk,
+    {
+      everyMs: abilitiesEveryMs,
+      timeoutMs: 120_000,
+      backoffMaxMs,
+      work: () => node.capabilities(),
+      report: (outcome) => {
+        if (outcome.is === 'failed') {
+          desk.log.warn({ chain, failures: outcome.failures, reason: wordsOf(outcome.error) }, 'no node answers')
+          return
+        }
+        const { has, head } = outcome.value
+        const lost = costs(outcome.value, node.chain)
+        if (told === JSON.stringify([has, lost])) return
+        told = JSON.stringify([has, lost])
+        desk.log.info({ chain, head, can: Object.entries(has).flatMap(([name, is]) => (is ? [name] : [])) }, 'node')
+        for (const cost of lost) desk.log.warn({ chain }, cost)
+      },
+    },
+    signal,
+  )
+}
+
+const wordsOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+
+/** Red for a chain none of whose nodes answers: what is not in the store yet cannot be answered. */
+export async function chainFindings(desk: Desk): Promise<readonly Finding[]> {
+  return nodesOf(desk).map(({ chain, rpc }) => {
+    const lines = rpc.health()
+    const ill = lines.filter(({ trouble }) => trouble !== undefined)
+    const says = ill.length === 0 ? 'answers' : ill.map(({ trouble }) => trouble).join('; ')
+    return { name: `node of chain ${chain.id}`, ok: ill.length < lines.length, says }
+  })
+}

@@ -1,0 +1,33 @@
+// Spec 4.1. The array, unless it is long or a file was asked for: then a link that expires (decision 0013).
+import { contract } from '#api/contract.ts'
+import { isUnchanged } from '#core/etag.ts'
+import { answer, type Desk, type Outcome, type Visit } from '#serve/answer.ts'
+import { listedChain } from './chains.ts'
+import { labelLink } from './exports.ts'
+import { listHead } from './labels.ts'
+import { finishedList } from './lists.ts'
+import { shape } from './shape.ts'
+
+export const labelListV2 = answer(
+  contract['explorer.labelListV2'],
+  shape,
+  async ({ chainid, format }, desk, visit) => {
+    const head = await listHead(desk.state, chainid)
+    if (!head || head.entries === 0) return { is: 'nothing' }
+    if (format !== undefined || head.entries > desk.settings.explorer.labels.inlineMax) {
+      const result = await labelLink(desk, visit, chainid, format ?? 'json')
+      return { is: 'body', body: { status: '1', message: 'OK', result } }
+    }
+    return inline(desk, visit, chainid)
+  },
+  listedChain,
+)
+
+/** The whole list in the envelope. */
+export async function inline(desk: Desk, visit: Visit, chain: string): Promise<Outcome<never>> {
+  const list = await finishedList(desk.state, chain, 'json')
+  if (!list?.envelope) return { is: 'nothing' }
+  const headers = { etag: list.etag }
+  if (isUnchanged(visit.headers, list.etag)) return { is: 'unchanged', headers }
+  return { is: 'bytes', bytes: list.envelope, headers }
+}

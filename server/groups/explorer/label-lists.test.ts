@@ -1,0 +1,171 @@
+// 4.1, 4.2 and the files behind the links.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { contract } from '#api/contract.ts'
+import { checker } from '#core/check.ts'
+import type { Outcome } from '#serve/answer.ts'
+import { openDesk, type TestDesk, testVisit } from '#test/desk.ts'
+import { labelExport } from './exports.ts'
+import { labelListV1 } from './label-list-v1.ts'
+import { labelListV2 } from './label-list-v2.ts'
+import { putLabels } from './labels.ts'
+
+type Envelope = { status: string; message: string; result: string | { labelslug: string }[] }
+
+async function deskWith(chains: Record<string, number>, overrides: object = {}): Promise<TestDesk> {
+  const desk = await openDesk(overrides)
+  const labels = Object.entries(chains).flatMap(([chain, count]) =>
+    Array.from({ length: count }, (_, at) => ({
+      chain,
+      slug: `entity-${at}`,
+      name: `Entity, ${at}`,
+      description: 'A place.',
+      notes: '',
+      updatedUnix: 1_790_000_000 + at,
+    })),
+  )
+  await desk.state.write((tx) => putLabels(tx, labels))
+  return desk
+}
+
+const ask = (desk: TestDesk, input: Parameters<typeof labelListV2.reply>[0], headers: Record<string, string> = {}) =>
+  labelListV2.reply(input, desk, testVisit({ headers }))
+
+function bodyOf(outcome: Outcome<unknown>): Envelope {
+  if (outcome.is === 'body') return outcome.body as Envelope
+  assert.ok(outcome.is === 'bytes', outcome.is)
+  return JSON.parse(Buffer.from(outcome.bytes).toString())
+}
+
+/** A link's parts as the router takes them out. */
+function claimOf(link: unknown) {
+  const url = new URL(String(link))
+  const [, chain = '', format = ''] = /^\/exports\/([^/]+)\/labelmasterlist_latest\.(\w+)$/.exec(url.pathname) ?? []
+  const part = (name: string) => url.searchParams.get(name) ?? undefined
+  return { chain, format, expires: part('expires'), signature: part('signature') }
+}
+
+describe('200', () => {
+  test('200: a short list is the array, in the contract shape', async () => {
+    await using desk = await deskWith({ 1: 3 })
+    const body = bodyOf(await ask(desk, { chainid: '1' }))
+    assert.deepEqual(checker(contract['explorer.labelListV2'].reply)(body), [])
+    assert.deepEqual([body.status, body.message, body.result.length], ['1', 'OK', 3])
+  })
+
+  test('200: a list longer than labels.inlineMax is a link to the JSON file, decision 0013', async () => {
+    await using desk = await deskWith({ 1: 4, 137: 3 }, { explorer: { labels: { inlineMax: 3 } } })
+    const long = bodyOf(await ask(desk, { chainid: '1' }))
+    assert.deepEqual(checker(contract['explorer.labelListV2'].reply)(long), [])
+    assert.match(
+      String(long.result),
+      /^http:\/\/127\.0\.0\.1:8080\/exports\/1\/labelmasterlist_latest\.json\?expires=\d+&signature=[\w-]+$/,
+    )
+    assert.ok(Array.isArray(bodyOf(await ask(desk, { chainid: '137' })).result))
+  })
+
+  test('200: asking for a form gives a link to it, good for labels.linkSeconds', async () => {
+    await using desk = await deskWith({ 1: 2 })
+    for (const format of ['csv', 'json'] as const) {
+      const claim = claimOf(bodyOf(await ask(desk, { chainid: '1', format })).result)
+      assert.equal(claim.format, format)
+      assert.equal(Number(claim.expires), desk.clock.now() / 1000 + 300)
+    }
+  })
+
+  test('200: version 1 is the array of chain 1, however long', async () => {
+    await using desk = await deskWith({ 1: 4, 137: 1 }, { explorer: { labels: { inlineMax: 3 } } })
+    const body = bodyOf(await labelListV1.reply({}, desk, testVisit()))
+    assert.deepEqual(checker(contract['explorer.labelListV1'].reply)(body), [])
+    assert.equal(body.result.length, 4)
+  })
+
+  test('200: a chain without labels has nothing, and no link', async () => {
+    await using desk = await openDesk()
+    assert.deepEqual(await ask(desk, { chainid: '137' }), { is: 'nothing' })
+    assert.deepEqual(await ask(desk, { chainid: '137', format: 'csv' }), { is: 'nothing' })
+    assert.deepEqual(await labelListV1.reply({}, desk, testVisit()), { is: 'nothing' })
+  })
+
+  test('200: the CSV behind a link has a header line and every label', async () => {
+    await using desk = await deskWith({ 1: 2 })
+    const claim = claimOf(bodyOf(await ask(desk, { chainid: '1', format: 'csv' })).result)
+    const { status, headers, bytes } = await labelExport(desk, claim)
+    assert.equal(status, 200)
+    assert.match(headers['content-type'] ?? '', /^text\/csv/)
+    assert.match(headers['content-disposition'] ?? '', /^attachment; filename="labelmasterlist_latest.csv"$/)
+    assert.deepEqual(Buffer.from(bytes).toString().split('\r\n'), [
+      'labelname,labelslug,shortdescription,notes,lastupdatedtimestamp',
+      '"Entity, 0",entity-0,A place.,,1790000000',
+      '"Entity, 1",entity-1,A place.,,1790000001',
+      '',
+    ])
+  })
+
+  test('200: the JSON behind a link is the array of the inline answer', async () => {
+    await using desk = await deskWith({ 1: 2 })
+    const claim = claimOf(bodyOf(await ask(desk, { chainid: '1', format: 'json' })).result)
+    const { bytes } = await labelExport(desk, claim)
+    assert.deepEqual(JSON.parse(Buffer.from(bytes).toString()), bodyOf(await ask(desk, { chainid: '1' })).result)
+  })
+
+  test('200: a link outlives a restart, because the secret is kept', async () => {
+    await using desk = await deskWith({ 1: 1 })
+    const claim = claimOf(bodyOf(await ask(desk, { chainid: '1', format: 'json' })).result)
+    // Another view of the same store has nothing in memory yet.
+    const restarted = Object.create(desk.state)
+    for (const name of ['get', 'all', 'each', 'write'] as const) restarted[name] = desk.state[name].bind(desk.state)
+    const again = { ...desk, state: restarted, random: { ...desk.random, bytes: () => new Uint8Array(32) } }
+    assert.equal((await labelExport(again, claim)).status, 200)
+  })
+})
+
+describe('304', () => {
+  test('304: a caller who has the list gets no bytes, until it changes', async () => {
+    await using desk = await deskWith({ 1: 2 })
+    const first = await ask(desk, { chainid: '1' })
+    assert.ok(first.is === 'bytes')
+    const etag = first.headers?.etag ?? ''
+    assert.deepEqual(await ask(desk, { chainid: '1' }, { 'if-none-match': etag }), {
+      is: 'unchanged',
+      headers: { etag },
+    })
+    const claim = claimOf(bodyOf(await ask(desk, { chainid: '1', format: 'json' })).result)
+    assert.equal((await labelExport(desk, { ...claim, ifNoneMatch: etag })).status, 304)
+    const more = { chain: '1', slug: 'new', name: 'New', description: '', notes: '', updatedUnix: 1 }
+    await desk.state.write((tx) => putLabels(tx, [more]))
+    assert.equal((await ask(desk, { chainid: '1' }, { 'if-none-match': etag })).is, 'bytes')
+  })
+})
+
+describe('403', () => {
+  test('403: a link is over after labels.linkSeconds', async () => {
+    await using desk = await deskWith({ 1: 1 })
+    const claim = claimOf(bodyOf(await ask(desk, { chainid: '1', format: 'json' })).result)
+    desk.clock.move(299_999)
+    assert.equal((await labelExport(desk, claim)).status, 200)
+    desk.clock.move(1)
+    await assert.rejects(labelExport(desk, claim), { code: 'explorer.link', status: 403 })
+  })
+
+  test('403: a changed or missing part is refused', async () => {
+    await using desk = await deskWith({ 1: 1, 137: 1 })
+    const claim = claimOf(bodyOf(await ask(desk, { chainid: '1', format: 'json' })).result)
+    const changes = [
+      { chain: '137' },
+      { format: 'csv' },
+      { format: 'exe' },
+      { expires: '99999999999' },
+      { expires: undefined },
+      { signature: undefined },
+      { signature: '' },
+    ]
+    for (const change of changes) {
+      await assert.rejects(
+        labelExport(desk, { ...claim, ...change }),
+        { code: 'explorer.link' },
+        JSON.stringify(change),
+      )
+    }
+  })
+})

@@ -1,0 +1,85 @@
+// Label lists as finished bytes, kept ready: a list of 100 000 is written once per change, not once per call.
+//
+// 1. A list is kept under the revision read before its rows. Rows newer than that revision only mean that the list is
+//    written once more than needed; rows older than it are impossible.
+// 2. Callers who meet while a list is being written wait for the same one.
+// 3. At most `keptMax` lists are kept; the one asked for longest ago goes first.
+import type { LabelRecord } from '#api/wire/explorer.ts'
+import { etagOf } from '#core/etag.ts'
+import type { State } from '#store/state.ts'
+import { csvHeader, csvLine } from './csv.ts'
+import { listHead, listLabels } from './labels.ts'
+import type { ExportForm } from './link.ts'
+
+export interface FinishedList {
+  /** The download: the array of records, or the CSV. */
+  readonly file: Uint8Array
+  readonly etag: string
+  /** Group A's envelope around the array; the file is a view into it. Only of the JSON form. */
+  readonly envelope?: Uint8Array
+}
+
+interface Kept {
+  readonly revision: number
+  readonly list: Promise<FinishedList>
+}
+
+const keptMax = 16
+const linesPerChunk = 1000
+const envelopeStart = '{"status":"1","message":"OK","result":'
+
+const shelves = new WeakMap<State, Map<string, Kept>>()
+
+/** The chain's list in this form; undefined when the chain has no label. */
+export async function finishedList(state: State, chain: string, form: ExportForm): Promise<FinishedList | undefined> {
+  const head = await listHead(state, chain)
+  if (!head || head.entries === 0) return undefined
+  const shelf = shelves.get(state) ?? new Map<string, Kept>()
+  shelves.set(state, shelf)
+  const name = `${chain}.${form}`
+  const found = shelf.get(name)
+  const kept = found?.revision === head.revision ? found : { revision: head.revision, list: write(state, chain, form) }
+  shelf.delete(name)
+  shelf.set(name, kept)
+  const [oldest] = shelf.keys()
+  if (shelf.size > keptMax && oldest !== undefined) shelf.delete(oldest)
+  try {
+    return await kept.list
+  } catch (error) {
+    if (shelf.get(name) === kept) shelf.delete(name)
+    throw error
+  }
+}
+
+async function write(state: State, chain: string, form: ExportForm): Promise<FinishedList> {
+  if (form === 'csv') {
+    const file = await joined(listLabels(state, chain), csvHeader, csvLine, '', '')
+    return { file, etag: etagOf(file) }
+  }
+  const envelope = await joined(listLabels(state, chain), `${envelopeStart}[`, JSON.stringify, ',', ']}')
+  const file = envelope.subarray(envelopeStart.length, -1)
+  return { file, etag: etagOf(file), envelope }
+}
+
+/** Becomes bytes chunk by chunk, so that the whole never exists as text as well. */
+async function joined(
+  records: AsyncIterable<LabelRecord>,
+  start: string,
+  line: (record: LabelRecord) => string,
+  between: string,
+  end: string,
+): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = []
+  let text = start
+  let count = 0
+  for await (const record of records) {
+    text += (count > 0 ? between : '') + line(record)
+    count += 1
+    if (count % linesPerChunk === 0) {
+      chunks.push(Buffer.from(text))
+      text = ''
+    }
+  }
+  chunks.push(Buffer.from(text + end))
+  return Buffer.concat(chunks)
+}

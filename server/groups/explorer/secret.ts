@@ -1,0 +1,25 @@
+// The secret behind download links: made once, kept in the store, so that links outlive a restart and hold in every
+// process that shares the store.
+import type { Desk } from '#serve/answer.ts'
+import type { State, StateWriter } from '#store/state.ts'
+
+const name = 'label-links'
+const read = 'select secret from explorer_secrets where name = ?'
+
+const known = new WeakMap<State, Uint8Array>()
+
+export async function linkSecret({ state, random }: Desk): Promise<Uint8Array> {
+  const kept = known.get(state)
+  if (kept) return kept
+  const stored = await state.get<{ secret: Uint8Array }>(read, name)
+  const secret = stored?.secret ?? (await state.write((tx) => firstSecret(tx, random.bytes(32))))
+  known.set(state, secret)
+  return secret
+}
+
+/** Whoever comes second gets the first one's. */
+async function firstSecret(tx: StateWriter, fresh: Uint8Array): Promise<Uint8Array> {
+  await tx.run('insert into explorer_secrets (name, secret) values (?, ?) on conflict (name) do nothing', name, fresh)
+  const stored = await tx.get<{ secret: Uint8Array }>(read, name)
+  return stored?.secret ?? fresh
+}

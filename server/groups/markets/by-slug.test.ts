@@ -1,0 +1,159 @@
+// 4.8.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { type FaultCode, faults } from '#api/faults.ts'
+import { MarketsFailure } from '#api/wire/markets.ts'
+import { checker } from '#core/check.ts'
+import { httpDate } from '#core/etag.ts'
+import { Fault, invalid } from '#core/fault.ts'
+import { openDesk, type TestDesk, testNowMs, testVisit } from '#test/desk.ts'
+import { bySlug } from './by-slug.ts'
+import { putMarkets } from './records.ts'
+import type { MarketRecord } from './refine.ts'
+
+const market = (id: string, fields: object, links = {}): MarketRecord => ({
+  kind: 'market',
+  id,
+  fields: { ...fields },
+  links,
+})
+
+const put = (desk: TestDesk, ...records: MarketRecord[]) =>
+  desk.state.write((tx) => putMarkets(tx, records, desk.clock.now()))
+
+async function deskWithBridge(overrides: object = {}): Promise<TestDesk> {
+  const desk = await openDesk(overrides)
+  await put(desk, market('501', { slug: 'bridge', question: 'Open?', pastSlugs: '["the-bridge"]' }, { tags: ['7'] }), {
+    kind: 'tag',
+    id: '7',
+    fields: { label: 'Ports' },
+  })
+  return desk
+}
+
+async function ask(desk: TestDesk, slug: string, include_tag = true, headers: Record<string, string> = {}) {
+  const outcome = await bySlug.reply({ slug, include_tag }, desk, testVisit({ headers }))
+  const body = outcome.is === 'bytes' ? JSON.parse(Buffer.from(outcome.bytes).toString()) : undefined
+  const sent: Record<string, string> =
+    outcome.is === 'bytes' || outcome.is === 'unchanged' ? (outcome.headers ?? {}) : {}
+  return { is: outcome.is, body, headers: sent }
+}
+
+describe('200', () => {
+  test('200: the market, with what a cache needs to know', async () => {
+    await using desk = await deskWithBridge()
+    const { body, headers } = await ask(desk, 'bridge')
+    assert.deepEqual(body.tags, [{ id: '7', label: 'Ports' }])
+    assert.deepEqual(Object.keys(headers), ['etag', 'last-modified', 'cache-control'])
+    assert.equal(headers['last-modified'], httpDate(testNowMs))
+    assert.equal(headers['cache-control'], 'public, max-age=5')
+    assert.match(headers.etag ?? '', /^"[\w-]+"$/)
+  })
+
+  test('200: include_tag=false leaves the tags out, under a tag of its own', async () => {
+    await using desk = await deskWithBridge()
+    const bare = await ask(desk, 'bridge', false)
+    assert.deepEqual(bare.body, { id: '501', question: 'Open?', slug: 'bridge', pastSlugs: '["the-bridge"]' })
+    assert.notEqual(bare.headers.etag, (await ask(desk, 'bridge')).headers.etag)
+  })
+
+  test('200: a past slug answers the market and names its present path, decision 0042', async () => {
+    await using desk = await deskWithBridge()
+    const past = await ask(desk, 'the-bridge')
+    assert.equal(past.body.slug, 'bridge')
+    assert.equal(past.headers['content-location'], '/markets/slug/bridge')
+    const bare = await ask(desk, 'the-bridge', false)
+    assert.equal(bare.headers['content-location'], '/markets/slug/bridge?include_tag=false')
+  })
+
+  test('200: a present slug beats a past one, and of two past ones the market that changed last', async () => {
+    await using desk = await deskWithBridge()
+    desk.clock.move(1000)
+    await put(desk, market('502', { slug: 'tunnel', pastSlugs: 'bridge,the-bridge' }))
+    assert.equal((await ask(desk, 'bridge')).body.id, '501')
+    assert.equal((await ask(desk, 'the-bridge')).body.id, '502')
+  })
+
+  test('200: a change is seen by the next call, a commit elsewhere is none', async () => {
+    await using desk = await deskWithBridge()
+    const before = await ask(desk, 'bridge')
+    await desk.state.write((tx) => tx.run("insert into label_lists (chain, revision, entries) values ('1', 1, 0)"))
+    assert.equal((await ask(desk, 'bridge')).headers.etag, before.headers.etag)
+    desk.clock.move(5000)
+    await put(desk, { kind: 'tag', id: '7', fields: { label: 'Harbours' } })
+    const after = await ask(desk, 'bridge')
+    assert.equal(after.body.tags[0].label, 'Harbours')
+    assert.equal(after.headers['last-modified'], httpDate(testNowMs + 5000))
+  })
+
+  test('200: answers stay right when none or few can be kept', async () => {
+    await using desk = await deskWithBridge({ markets: { cacheMegabytes: 0 } })
+    for (const slug of ['bridge', 'the-bridge', 'bridge']) assert.equal((await ask(desk, slug)).body.id, '501')
+  })
+
+  test('200: a renamed market leaves its old name when that is no longer among its past ones', async () => {
+    await using desk = await deskWithBridge()
+    await ask(desk, 'the-bridge')
+    await put(desk, market('501', { slug: 'new-bridge', pastSlugs: 'bridge' }))
+    assert.equal((await ask(desk, 'bridge')).body.slug, 'new-bridge')
+    assert.equal((await ask(desk, 'the-bridge')).is, 'nothing')
+  })
+})
+
+describe('304', () => {
+  test('304: by tag or by date, with the headers of the 200', async () => {
+    await using desk = await deskWithBridge()
+    const { headers } = await ask(desk, 'bridge')
+    for (const condition of [
+      { 'if-none-match': headers.etag ?? '' },
+      { 'if-none-match': `"other", W/${headers.etag}` },
+      { 'if-none-match': '*' },
+      { 'if-modified-since': headers['last-modified'] ?? '' },
+    ]) {
+      assert.deepEqual(await ask(desk, 'bridge', true, condition), { is: 'unchanged', body: undefined, headers })
+    }
+    assert.equal((await ask(desk, 'bridge', false, { 'if-none-match': headers.etag ?? '' })).is, 'bytes')
+  })
+})
+
+describe('404', () => {
+  test('404: an unknown slug, and one in another letter case', async () => {
+    await using desk = await deskWithBridge()
+    assert.equal((await ask(desk, 'nowhere')).is, 'nothing')
+    assert.equal((await ask(desk, 'Bridge')).is, 'nothing')
+    const body = { type: 'not found error', error: 'slug not found' }
+    assert.deepEqual(bySlug.shape.nothing(), { status: 404, body })
+    assert.deepEqual(bySlug.shape.fault(new Fault('record.unknown')), { status: 404, body })
+  })
+})
+
+describe('422, 429, 500', () => {
+  const { shape } = bySlug
+
+  test('422: a malformed slug, and any other input', () => {
+    assert.deepEqual(shape.fault(invalid(['path', 'slug'], 'must match …')), {
+      status: 422,
+      body: { type: 'validation error', error: 'slug is invalid' },
+    })
+    assert.deepEqual(shape.fault(invalid(['query', 'include_tag'], 'must be boolean')).body, {
+      type: 'validation error',
+      error: 'include_tag is invalid',
+    })
+  })
+
+  test('500: our own mistake says nothing of it', () =>
+    assert.deepEqual(shape.fault(new Fault('server.internal', { detail: 'secret' })), {
+      status: 500,
+      body: { type: 'internal error', error: 'cannot get the information' },
+    }))
+
+  test('every fault has the form the contract gives failures, and its own status, decision 0045', () => {
+    const check = checker(MarketsFailure)
+    for (const code of Object.keys(faults) as FaultCode[]) {
+      const { status, body } = shape.fault(new Fault(code))
+      assert.deepEqual(check(body), [], code)
+      assert.equal(status, code === 'input.invalid' ? 422 : faults[code].status, code)
+    }
+    assert.equal(shape.fault(new Fault('limit.second')).status, 429)
+  })
+})

@@ -1,0 +1,47 @@
+// Spec 4.8. The answer was written when its records came in; here it is found and handed over. Only a question about the
+// past (`asOf`, decision 0047) has to be put together.
+import { contract } from '#api/contract.ts'
+import { isUnchanged } from '#core/etag.ts'
+import { answer, type Desk, type Outcome, type Visit } from '#serve/answer.ts'
+import { withoutTags } from './documents.ts'
+import { marketAsOf } from './past.ts'
+import { readyMarket } from './ready.ts'
+import { shape } from './shape.ts'
+
+/** A past answer stays what it is; how long it is kept here is the operator's choice, so not for ever. */
+const pastAgeSeconds = 3600
+
+export const bySlug = answer(contract['markets.bySlug'], shape, async ({ slug, include_tag, asOf }, desk, visit) => {
+  if (asOf !== undefined) return inThePast(desk, visit, slug, include_tag, Date.parse(asOf))
+  const ready = await readyMarket(desk, slug, include_tag, takesGzip(desk, visit.headers['accept-encoding']))
+  if (!ready) return { is: 'nothing' }
+  const { bytes, etag, modifiedMs, headers } = ready
+  if (isUnchanged(visit.headers, etag, modifiedMs)) return { is: 'unchanged', headers }
+  return { is: 'bytes', bytes, headers }
+})
+
+async function inThePast(
+  desk: Desk,
+  visit: Visit,
+  slug: string,
+  tags: boolean,
+  asOfMs: number,
+): Promise<Outcome<never>> {
+  const nowMs = desk.clock.now()
+  const past = await marketAsOf(desk.state, slug, asOfMs)
+  if (!past) return { is: 'nothing' }
+  const etag = tags || past.tagsAt < 0 ? past.etag : `${past.etag.slice(0, -1)}-t"`
+  const maxAge = asOfMs < nowMs ? pastAgeSeconds : desk.settings.markets.maxAgeSeconds
+  const headers = { etag, 'cache-control': `public, max-age=${maxAge}` }
+  if (isUnchanged(visit.headers, etag)) return { is: 'unchanged', headers }
+  const bytes = tags ? past.body : withoutTags(past.body, past.tagsAt)
+  return { is: 'bytes', bytes, headers, confidence: { asOf: new Date(Math.min(asOfMs, nowMs)).toISOString() } }
+}
+
+/** `gzip` or `*` with a weight that is not zero. Where fields are renamed on the way out, the bytes must stay text. */
+function takesGzip(desk: Desk, header: string | undefined): boolean {
+  if (header === undefined || !gzipWord.test(header)) return false
+  for (const _ in desk.settings.aliases.responseFields) return false
+  return true
+}
+const gzipWord = /(?:^|[\s,])(?:gzip|x-gzip|\*)\s*(?:;\s*q=(?:1|0?\.\d*[1-9])\d*\.?0*\s*)?(?:,|$)/i

@@ -1,0 +1,147 @@
+// The ten kinds of records behind a market's answer, and how they show each other. Derived from the contract, so a field
+// added there is stored and served from then on.
+//
+// 1. A record holds its own values; other records stand in it as links, by id.
+// 2. One relation is stored from one side only: a market names its events, an event its series. Seen from the other
+//    side they are references, cut to three fields (decision 0041), and so there are no cycles.
+import { type TObject, type TSchema, Type } from '#api/kit.ts'
+import {
+  Category,
+  Chat,
+  Collection,
+  Event,
+  EventCreator,
+  ImageOptimization,
+  Market,
+  Series,
+  Tag,
+  Template,
+} from '#api/wire/markets.ts'
+import { checker } from '#core/check.ts'
+import type { Problem } from '#core/fault.ts'
+
+export const kindNames = [
+  'market',
+  'event',
+  'series',
+  'collection',
+  'category',
+  'tag',
+  'chat',
+  'creator',
+  'template',
+  'image',
+] as const
+export type KindName = (typeof kindNames)[number]
+
+/** A field that holds other records; `one`: a single one instead of a list. */
+interface Link {
+  readonly to: KindName
+  readonly one?: true
+}
+
+/** A field that shows, cut short, the records of another kind that link to this one. */
+export interface Reference {
+  readonly from: KindName
+  readonly to: KindName
+  /** What the title of the other record is called there. */
+  readonly title: 'question' | 'title'
+}
+
+interface Kind {
+  readonly schema: TObject
+  readonly links: Readonly<Record<string, Link>>
+  readonly references: Readonly<Record<string, Reference>>
+  /** The link whose targets show a reference back to this record. */
+  readonly shownThrough?: string
+}
+
+const image: Link = { to: 'image', one: true }
+const plain = (schema: TObject): Kind => ({ schema, links: {}, references: {} })
+
+export const kinds: Readonly<Record<KindName, Kind>> = {
+  market: {
+    schema: Market,
+    links: {
+      imageOptimized: image,
+      iconOptimized: image,
+      events: { to: 'event' },
+      categories: { to: 'category' },
+      tags: { to: 'tag' },
+    },
+    references: {},
+    shownThrough: 'events',
+  },
+  event: {
+    schema: Event,
+    links: {
+      imageOptimized: image,
+      iconOptimized: image,
+      featuredImageOptimized: image,
+      series: { to: 'series' },
+      categories: { to: 'category' },
+      collections: { to: 'collection' },
+      tags: { to: 'tag' },
+      chats: { to: 'chat' },
+      eventCreators: { to: 'creator' },
+      templates: { to: 'template' },
+    },
+    references: { markets: { from: 'market', to: 'event', title: 'question' } },
+    shownThrough: 'series',
+  },
+  series: {
+    schema: Series,
+    links: {
+      collections: { to: 'collection' },
+      categories: { to: 'category' },
+      tags: { to: 'tag' },
+      chats: { to: 'chat' },
+    },
+    references: { events: { from: 'event', to: 'series', title: 'title' } },
+  },
+  collection: {
+    schema: Collection,
+    links: { imageOptimized: image, iconOptimized: image, headerImageOptimized: image },
+    references: {},
+  },
+  category: plain(Category),
+  tag: plain(Tag),
+  chat: plain(Chat),
+  creator: plain(EventCreator),
+  template: plain(Template),
+  image: plain(ImageOptimization),
+}
+
+/** The fields of a kind that hold its own values, in the order of the contract. */
+export const ownFields: Readonly<Record<KindName, ReadonlySet<string>>> = byKind((name) => {
+  const { schema, links, references } = kinds[name]
+  return new Set(Object.keys(schema.properties).filter((field) => !(field in links) && !(field in references)))
+})
+
+/** What is wrong with a record's own values. Integers beyond 2^53 count as numbers. */
+export const checks: Readonly<Record<KindName, (fields: Readonly<Record<string, unknown>>) => readonly Problem[]>> =
+  byKind((name) => {
+    const properties = kinds[name].schema.properties as Record<string, TSchema>
+    const own = Object.entries(properties).filter(([field]) => ownFields[name].has(field))
+    let check: ReturnType<typeof checker> | undefined
+    return (fields) => {
+      check ??= checker(Type.Object(Object.fromEntries(own)))
+      return check(Object.values(fields).some((value) => typeof value === 'bigint') ? withNumbers(fields) : fields)
+    }
+  })
+
+const withNumbers = (fields: Readonly<Record<string, unknown>>): object =>
+  Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, typeof value === 'bigint' ? 0 : value]))
+
+const members: Readonly<Record<KindName, ReadonlyMap<string, ReadonlySet<string>>>> = byKind((name) => {
+  const properties = Object.entries(kinds[name].schema.properties as Record<string, { properties?: object }>)
+  const objects = properties.filter(([field, { properties: inner }]) => inner && ownFields[name].has(field))
+  return new Map(objects.map(([field, { properties: inner = {} }]) => [field, new Set(Object.keys(inner))]))
+})
+
+/** The members of a value that is itself an object; undefined for every other field. */
+export const membersOf = (kind: KindName, field: string): ReadonlySet<string> | undefined => members[kind].get(field)
+
+function byKind<T>(make: (name: KindName) => T): Record<KindName, T> {
+  return Object.fromEntries(kindNames.map((name) => [name, make(name)])) as Record<KindName, T>
+}

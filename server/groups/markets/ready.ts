@@ -1,0 +1,157 @@
+// A market's answer, ready to be sent: one lookup by slug, past slugs included. The answers asked for last are kept in
+// memory, headers and all.
+//
+// 1. What is kept is never older than the store: it is dropped when the markets' revision has moved, which is looked up
+//    whenever the store's version has. A commit that touches no market costs one small read, not the cache.
+// 2. An answer read while the store moved on is sent, but not kept.
+// 3. At most `markets.cacheMegabytes` are kept; the answer asked for longest ago goes first.
+import { httpDate } from '#core/etag.ts'
+import type { Desk } from '#serve/answer.ts'
+import type { State } from '#store/state.ts'
+import { withoutTags } from './documents.ts'
+import { pack } from './rebuild.ts'
+
+export interface Ready {
+  readonly bytes: Uint8Array
+  readonly etag: string
+  readonly modifiedMs: number
+  readonly headers: Record<string, string>
+}
+
+/** The answer in its four forms; the rarely asked ones are made when they are asked for. */
+interface Forms {
+  readonly form: (tags: boolean, packed: boolean) => Ready
+  readonly byteCount: number
+}
+
+interface Row {
+  readonly slug: string
+  readonly body: Uint8Array
+  readonly packed: Uint8Array | null
+  readonly vanished_ms: number | null
+  readonly tags_at: number
+  readonly etag: string
+  readonly modified_ms: number
+}
+
+/** A present slug beats a past one; among several past ones the market that changed last (decision 0042). */
+const bySlug = `
+  select d.slug, d.body, d.packed, d.tags_at, d.etag, d.modified_ms, d.vanished_ms
+  from market_slugs s join market_documents d on d.market_id = s.market_id
+  where s.slug = ? order by s.past, s.seq desc, s.market_id limit 1`
+
+const shelves = new WeakMap<State, Shelf>()
+
+export async function readyMarket(
+  desk: Desk,
+  slug: string,
+  tags: boolean,
+  packed = false,
+): Promise<Ready | undefined> {
+  const { state } = desk
+  const shelf = shelfOf(desk)
+  const version = state.version()
+  if (version !== shelf.version) await shelf.renew(state, version)
+  let forms = shelf.find(slug)
+  if (!forms) {
+    const row = await state.get<Row>(bySlug, slug)
+    if (!row) return undefined
+    forms = formsOf(row, slug, desk.settings.markets.maxAgeSeconds)
+    if (shelf.version === version && state.version() === version) shelf.keep(slug, forms)
+  }
+  return forms.form(tags, packed)
+}
+
+function shelfOf({ state, settings }: Desk): Shelf {
+  const known = shelves.get(state)
+  if (known) return known
+  const shelf = new Shelf(settings.markets.cacheMegabytes * 2 ** 20)
+  shelves.set(state, shelf)
+  return shelf
+}
+
+class Shelf {
+  version = Number.NaN
+  #revision = Number.NaN
+  #byteCount = 0
+  readonly #byteCountMax: number
+  readonly #kept = new Map<string, Forms>()
+
+  constructor(byteCountMax: number) {
+    this.#byteCountMax = byteCountMax
+  }
+
+  /** `version` was read before the revision: a commit in between is seen by the next call. */
+  async renew(state: State, version: number): Promise<void> {
+    const row = await state.get<{ revision: number }>('select revision from market_revision')
+    const revision = row?.revision ?? Number.NaN
+    if (revision !== this.#revision) {
+      this.#kept.clear()
+      this.#byteCount = 0
+    }
+    this.#revision = revision
+    this.version = version
+  }
+
+  find(slug: string): Forms | undefined {
+    const forms = this.#kept.get(slug)
+    if (!forms) return undefined
+    this.#kept.delete(slug)
+    this.#kept.set(slug, forms)
+    return forms
+  }
+
+  keep(slug: string, forms: Forms): void {
+    if (this.#kept.has(slug)) return
+    this.#kept.set(slug, forms)
+    this.#byteCount += forms.byteCount
+    for (const [oldest, { byteCount }] of this.#kept) {
+      if (this.#byteCount <= this.#byteCountMax) break
+      this.#kept.delete(oldest)
+      this.#byteCount -= byteCount
+    }
+  }
+}
+
+function formsOf(row: Row, askedSlug: string, maxAgeSeconds: number): Forms {
+  const { body, tags_at: tagsAt, etag } = row
+  // Other bytes need another tag; these bytes follow from those, so their tags may too.
+  const ready = (bytes: Uint8Array, mark: string, query: string): Ready => {
+    const tag = mark === '' ? etag : `${etag.slice(0, -1)}-${mark}"`
+    const moved = row.slug !== askedSlug && { 'content-location': `/markets/slug/${encodeURIComponent(row.slug)}${query}` }
+    const headers = {
+      etag: tag,
+      'last-modified': httpDate(row.modified_ms),
+      'cache-control': `public, max-age=${maxAgeSeconds}`,
+      vary: 'accept-encoding',
+      ...(mark.includes('g') && { 'content-encoding': 'gzip' }),
+      ...moved,
+      // No feed shows it any more: what is known of it is as of then (decision 0048).
+      ...(row.vanished_ms !== null && { 'x-tetrad-as-of': new Date(row.vanished_ms).toISOString() }),
+    }
+    return { bytes, etag: tag, modifiedMs: row.modified_ms, headers }
+  }
+  const plain = ready(body, '', '')
+  const packed = row.packed ? ready(row.packed, 'g', '') : plain
+  const bareQuery = '?include_tag=false'
+  const bareBody = lazy(() => withoutTags(body, tagsAt))
+  const bare = lazy(() => ready(bareBody(), tagsAt < 0 ? '' : 't', bareQuery))
+  const barePacked = lazy(() => {
+    if (tagsAt < 0) return row.packed ? ready(row.packed, 'g', bareQuery) : bare()
+    const bytes = pack(bareBody())
+    return bytes ? ready(bytes, 'tg', bareQuery) : bare()
+  })
+  return {
+    form: (tags, wantPacked) => (tags ? (wantPacked ? packed : plain) : wantPacked ? barePacked() : bare()),
+    // Counted as if all four were there: they may be.
+    byteCount: 2 * (body.byteLength + (row.packed?.byteLength ?? 0)),
+  }
+}
+
+function lazy<T>(make: () => T): () => T {
+  let made: T | undefined
+  return () => {
+    made ??= make()
+    return made
+  }
+}

@@ -1,0 +1,207 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { openDesk, type TestDesk } from '#test/desk.ts'
+import type { KindName } from './kinds.ts'
+import { readyMarket } from './ready.ts'
+import { putMarkets } from './records.ts'
+import type { MarketRecord } from './refine.ts'
+
+const record = (kind: KindName, id: string, fields: object, links: Record<string, string[]> = {}): MarketRecord => ({
+  kind,
+  id,
+  fields: { ...fields },
+  links,
+})
+
+/** Two markets of one event, another event of the same series, a tag everywhere. */
+const world: readonly MarketRecord[] = [
+  record('market', '1', { slug: 'm-1', question: 'One?', active: true }, { events: ['10'], tags: ['7'] }),
+  record('market', '2', { slug: 'm-2', question: 'Two?' }, { events: ['10'], tags: [] }),
+  record('market', '3', { slug: 'm-3', question: 'Three?' }, { events: ['11'] }),
+  record('event', '10', { slug: 'e-10', title: 'Ten' }, { series: ['20'], tags: ['7'], collections: ['30'] }),
+  record('event', '11', { slug: 'e-11', title: 'Eleven' }, { series: ['20'] }),
+  record('series', '20', { slug: 's-20', title: 'Twenty' }, { tags: ['8'] }),
+  record('collection', '30', { slug: 'c-30', tags: 'a,b' }, { iconOptimized: ['40'] }),
+  record('image', '40', { imageUrlSource: 'https://img.example/40.png', relID: 30 }),
+  record('tag', '7', { label: 'Seven' }),
+  record('tag', '8', { label: 'Eight' }),
+]
+
+const put = (desk: TestDesk, records: readonly MarketRecord[]) =>
+  desk.state.write((tx) => putMarkets(tx, records, desk.clock.now()))
+
+async function shown(desk: TestDesk, slug: string, tags = true) {
+  const ready = await readyMarket(desk, slug, tags)
+  return ready && JSON.parse(Buffer.from(ready.bytes).toString())
+}
+
+async function tagsOf(desk: TestDesk): Promise<Record<string, string>> {
+  const rows = await desk.state.all<{ market_id: string; etag: string }>('select market_id, etag from market_documents')
+  return Object.fromEntries(rows.map(({ market_id, etag }) => [market_id, etag]))
+}
+
+/** The markets whose documents a change wrote anew. */
+async function writtenBy(desk: TestDesk, ...changes: MarketRecord[]): Promise<string[]> {
+  const before = await tagsOf(desk)
+  await put(desk, changes)
+  const after = await tagsOf(desk)
+  return Object.keys(after).filter((id) => after[id] !== before[id])
+}
+
+test('a document shows its records in full and what would be a cycle by reference, decision 0041', async () => {
+  await using desk = await openDesk()
+  await put(desk, world)
+  assert.deepEqual(await shown(desk, 'm-1'), {
+    id: '1',
+    question: 'One?',
+    slug: 'm-1',
+    active: true,
+    events: [
+      {
+        id: '10',
+        slug: 'e-10',
+        title: 'Ten',
+        markets: [
+          { id: '1', slug: 'm-1', question: 'One?' },
+          { id: '2', slug: 'm-2', question: 'Two?' },
+        ],
+        series: [
+          {
+            id: '20',
+            slug: 's-20',
+            title: 'Twenty',
+            events: [
+              { id: '10', slug: 'e-10', title: 'Ten' },
+              { id: '11', slug: 'e-11', title: 'Eleven' },
+            ],
+            tags: [{ id: '8', label: 'Eight' }],
+          },
+        ],
+        collections: [
+          {
+            id: '30',
+            slug: 'c-30',
+            tags: 'a,b',
+            iconOptimized: { id: '40', imageUrlSource: 'https://img.example/40.png', relID: 30 },
+          },
+        ],
+        tags: [{ id: '7', label: 'Seven' }],
+      },
+    ],
+    tags: [{ id: '7', label: 'Seven' }],
+  })
+})
+
+test('without tags only the own tags go, and nothing else changes, decision 0043', async () => {
+  await using desk = await openDesk()
+  await put(desk, world)
+  const { tags, ...rest } = await shown(desk, 'm-1')
+  assert.ok(tags)
+  assert.deepEqual(await shown(desk, 'm-1', false), rest)
+  assert.deepEqual(await shown(desk, 'm-2', false), await shown(desk, 'm-2'))
+})
+
+test('JSON in a text passes byte for byte', async () => {
+  await using desk = await openDesk()
+  const outcomes = ' [ "Yes" ,"N\\u006f", "ü\u2028😀" ]'
+  await put(desk, [record('market', '1', { slug: 'm', outcomes })])
+  assert.equal((await shown(desk, 'm')).outcomes, outcomes)
+})
+
+test('invariant 1: the same again changes nothing, not even the time', async () => {
+  await using desk = await openDesk()
+  const first = await put(desk, world)
+  assert.deepEqual([first.changed, first.written, first.rejects.length], [10, 3, 0])
+  desk.clock.move(60_000)
+  const again = await put(desk, [...world].reverse())
+  assert.deepEqual([again.changed, again.written], [0, 0])
+  const times = await desk.state.all('select distinct modified_ms from market_documents')
+  assert.deepEqual(times, [{ modified_ms: desk.clock.now() - 60_000 }])
+})
+
+test('invariant 1: a link left out stays as it was, an empty one goes', async () => {
+  await using desk = await openDesk()
+  await put(desk, world)
+  await put(desk, [{ kind: 'market', id: '1', fields: { slug: 'm-1' } }])
+  assert.equal((await shown(desk, 'm-1')).tags.length, 1)
+  await put(desk, [{ kind: 'market', id: '1', fields: { slug: 'm-1' }, links: { tags: [] } }])
+  assert.equal((await shown(desk, 'm-1')).tags, undefined)
+})
+
+const reach: readonly [name: string, change: MarketRecord, markets: string[]][] = [
+  ["a market's price: itself", record('market', '1', { slug: 'm-1', question: 'One?', active: false }), ['1']],
+  ["a market's question: its event's markets", record('market', '1', { slug: 'm-1', question: 'Uno?' }), ['1', '2']],
+  ["an event's volume: its markets", record('event', '10', { slug: 'e-10', title: 'Ten', volume: 5 }), ['1', '2']],
+  ["an event's title: its series' markets", record('event', '10', { slug: 'e-10', title: 'X' }), ['1', '2', '3']],
+  ['a series: its events’ markets', record('series', '20', { slug: 's-20', title: 'Y' }), ['1', '2', '3']],
+  ['a tag: wherever it is shown', record('tag', '7', { label: 'VII' }), ['1', '2']],
+  ['an image deep down', record('image', '40', { relID: 31 }), ['1', '2']],
+  ['a tag nobody shows', record('tag', '9', { label: 'Nine' }), []],
+  ['a new market of an event', record('market', '4', { slug: 'm-4' }, { events: ['11'] }), ['3', '4']],
+  [
+    'a market that leaves its event',
+    record('market', '2', { slug: 'm-2', question: 'Two?' }, { events: ['11'] }),
+    ['1', '2', '3'],
+  ],
+  ['only what is put aside', record('tag', '7', { label: 'Seven', odd: 1 }), []],
+]
+for (const [name, change, markets] of reach) {
+  test(`invariant 3: a change writes what shows it: ${name}`, async () => {
+    await using desk = await openDesk()
+    await put(desk, world)
+    assert.deepEqual((await writtenBy(desk, change)).sort(), markets)
+  })
+}
+
+test('invariant 2: in any order and any batches the documents end up the same', async () => {
+  await using expected = await openDesk()
+  await put(expected, world)
+  const truth = await tagsOf(expected)
+  const orders = fc.shuffledSubarray([...world], { minLength: world.length })
+  await using desk = await openDesk()
+  await fc.assert(
+    fc.asyncProperty(orders, fc.integer({ min: 1, max: 5 }), async (order, batch) => {
+      for (const table of ['records', 'links', 'documents', 'slugs']) {
+        await desk.state.write((tx) => tx.run(`delete from market_${table}`))
+      }
+      for (let at = 0; at < order.length; at += batch) await put(desk, order.slice(at, at + batch))
+      assert.deepEqual(await tagsOf(desk), truth)
+    }),
+    { numRuns: 40 },
+  )
+})
+
+test('a record that does not fit the contract is refused by name, and the others go in', async () => {
+  await using desk = await openDesk()
+  const report = await put(desk, [
+    record('market', '1', { slug: 'm', active: 'yes' }),
+    record('market', '2', { slug: 'n' }),
+  ])
+  assert.deepEqual(
+    report.rejects.map(({ kind, id, problems }) => [kind, id, problems[0]?.at[0]]),
+    [['market', '1', 'active']],
+  )
+  assert.equal(await shown(desk, 'm'), undefined)
+  assert.deepEqual(await shown(desk, 'n'), { id: '2', slug: 'n' })
+})
+
+test('what the contract does not know is kept, and not served, decision 0044', async () => {
+  await using desk = await openDesk()
+  await put(desk, [record('market', '1', { slug: 'm', novel: [1, 2] })])
+  assert.deepEqual(await shown(desk, 'm'), { id: '1', slug: 'm' })
+  assert.deepEqual(await desk.state.get('select aside from market_records'), { aside: '{"novel":[1,2]}' })
+})
+
+test('a transaction that fails leaves no half update', async () => {
+  await using desk = await openDesk()
+  await put(desk, world)
+  const before = await tagsOf(desk)
+  const broken = desk.state.write(async (tx) => {
+    await putMarkets(tx, [record('tag', '7', { label: 'Half' })], desk.clock.now())
+    throw new Error('power cut')
+  })
+  await assert.rejects(broken, /power cut/)
+  assert.deepEqual(await tagsOf(desk), before)
+  assert.equal((await shown(desk, 'm-1')).tags[0].label, 'Seven')
+})

@@ -1,0 +1,208 @@
+// Market records in, documents out, in one transaction. Importers, feeds and the demo world all come through here.
+//
+// 1. A record is stored once; stating it again replaces its values and the links it names, except that a record seen
+//    inside another only adds (decision 0046). The same again changes nothing.
+// 2. When the transaction commits, the document of every market that shows a changed record has been written anew: a
+//    reader never sees a half update.
+// 3. Only what shows a change is written: upwards along the links; and where a record's reference changed, from those
+//    that show the reference. References do not travel further, because nothing refers to a reference.
+// 4. A statement older than what is stored, by the source's own `updatedAt`, changes nothing (decision 0046).
+import { parseJson, stringifyJson } from '#api/json.ts'
+import type { Problem } from '#core/fault.ts'
+import type { StateWriter } from '#store/state.ts'
+import type { Stored } from './documents.ts'
+import { DriftCount } from './drift.ts'
+import { type KindName, kinds, ownFields } from './kinds.ts'
+import { storedOf } from './library.ts'
+import { marketsShowing, Touched, writeDocuments } from './rebuild.ts'
+import { type MarketRecord, pastSlugsOf, type Refined, refine } from './refine.ts'
+import { diffOf, VersionLog } from './versions.ts'
+
+export interface Reject {
+  readonly kind: KindName
+  readonly id: string
+  readonly problems: readonly Problem[]
+}
+
+export interface PutReport {
+  /** Records that were new or different. */
+  readonly changed: number
+  /** Documents whose bytes are new or different. */
+  readonly written: number
+  /** Records older than what is known. */
+  readonly stale: number
+  /** Records that do not fit the contract; the others went in. */
+  readonly rejects: readonly Reject[]
+}
+
+interface Row {
+  readonly slug: string | null
+  readonly title: string | null
+  readonly fields: string
+  readonly links: string
+  readonly aside: string | null
+}
+
+type Links = Stored['links']
+
+/** What one transaction keeps track of. */
+interface Turn {
+  readonly tx: StateWriter
+  readonly log: VersionLog
+  readonly touched: Touched
+  readonly drift: DriftCount
+}
+
+/** `source` is whose drift it is, where fields unknown to the contract are met. */
+export async function putMarkets(
+  tx: StateWriter,
+  records: Iterable<MarketRecord>,
+  nowMs: number,
+  source = 'import',
+): Promise<PutReport> {
+  const log = await VersionLog.open(tx, nowMs)
+  const turn: Turn = { tx, log, touched: new Touched(), drift: new DriftCount() }
+  const rejects: Reject[] = []
+  let changed = 0
+  let stale = 0
+  for (const record of records) {
+    const refined = refine(record)
+    if (refined.problems.length > 0) {
+      rejects.push({ kind: record.kind, id: record.id, problems: refined.problems })
+      continue
+    }
+    const outcome = await putRecord(turn, record, refined)
+    if (outcome === 'changed') changed += 1
+    if (outcome === 'stale') stale += 1
+  }
+  await turn.drift.store(tx, source, nowMs)
+  const written = await writeDocuments(tx, await marketsShowing(tx, turn.touched), log.atMs)
+  await log.close(written > 0)
+  return { changed, written, stale, rejects }
+}
+
+async function putRecord(turn: Turn, record: MarketRecord, refined: Refined): Promise<'same' | 'stale' | 'changed'> {
+  const { kind, id } = record
+  const { tx, log, touched } = turn
+  const row = await tx.get<Row>(
+    'select slug, title, fields, links, aside from market_records where kind = ? and id = ?',
+    kind,
+    id,
+  )
+  const old = row && storedOf(row)
+  if (old && isOlder(refined.fields.updatedAt, old.fields.updatedAt)) return 'stale'
+  const next = mergedWith(old, record, refined)
+  const aside = asideOf(row?.aside, record, refined)
+  const put: Row = {
+    slug: textOf(next.fields.slug),
+    title: textOf(next.fields.question ?? next.fields.title),
+    fields: stringifyJson(next.fields),
+    links: JSON.stringify(next.links),
+    aside,
+  }
+  const shown = !row || row.fields !== put.fields || row.links !== put.links
+  if (!shown && row.aside === aside) return 'same'
+  if (refined.aside) turn.drift.add(kind, refined.aside)
+  await tx.run(putRow, kind, id, put.slug, put.title, put.fields, put.links, put.aside)
+  if (!shown) return 'changed'
+  touched.add(kind, id)
+  await (old ? log.append(kind, id, 'changed', diffOf(old, next)) : log.append(kind, id, 'created'))
+  if (row?.links !== put.links) await putLinks(tx, kind, id, old?.links ?? {}, next.links)
+  if (kind === 'market') await putSlugs(tx, id, put.slug, pastSlugsOf(next.fields.pastSlugs), log.seq)
+  touchReferences(turn, kind, old, next, row, put)
+  return 'changed'
+}
+
+/** What is stored from now on, names in the order of the contract. */
+function mergedWith(old: Stored | undefined, { kind, partial }: MarketRecord, refined: Refined): Stored {
+  const links = inOrder(kind, { ...old?.links, ...refined.links })
+  if (!old || !partial) return { fields: refined.fields, links }
+  const emptied = new Set(refined.emptied)
+  const fields: Record<string, unknown> = {}
+  for (const name of ownFields[kind]) {
+    const value = refined.fields[name] ?? (emptied.has(name) ? undefined : old.fields[name])
+    if (value !== undefined) fields[name] = value
+  }
+  return { fields, links }
+}
+
+function asideOf(old: string | null | undefined, { partial }: MarketRecord, { aside }: Refined): string | null {
+  if (!partial || !old) return aside ? stringifyJson(aside) : null
+  return aside ? stringifyJson({ ...(parseJson(old) as object), ...aside }) : old
+}
+
+/** Where the slug, the title or the place of a record changed, those that show its reference are written anew. */
+function touchReferences({ touched }: Turn, kind: KindName, old: Stored | undefined, next: Stored, was?: Row, is?: Row) {
+  const through = kinds[kind].shownThrough
+  if (through === undefined) return
+  const before = old?.links[through] ?? []
+  const now = next.links[through] ?? []
+  if (was && was.slug === is?.slug && was.title === is.title && before.join() === now.join()) return
+  const to = kinds[kind].links[through]?.to
+  if (to) for (const target of [...before, ...now]) touched.add(to, target)
+}
+
+function isOlder(stated: unknown, stored: unknown): boolean {
+  if (typeof stated !== 'string' || typeof stored !== 'string' || stated === stored) return false
+  return Date.parse(stated) < Date.parse(stored)
+}
+
+const putRow = `
+  insert into market_records (kind, id, slug, title, fields, links, aside) values (?, ?, ?, ?, ?, ?, ?)
+  on conflict (kind, id) do update set slug = excluded.slug, title = excluded.title, fields = excluded.fields,
+    links = excluded.links, aside = excluded.aside`
+
+const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null)
+
+const inOrder = (kind: KindName, links: Links): Links =>
+  Object.fromEntries(
+    Object.keys(kinds[kind].links).flatMap((name) => {
+      const ids = links[name]
+      return ids && ids.length > 0 ? [[name, ids]] : []
+    }),
+  )
+
+async function putLinks(tx: StateWriter, kind: KindName, id: string, before: Links, now: Links): Promise<void> {
+  await tx.run('delete from market_links where from_kind = ? and from_id = ?', kind, id)
+  for (const [name, ids] of Object.entries(now)) {
+    const to = kinds[kind].links[name]?.to
+    if (to) for (const target of ids) await tx.run(insertLink, to, target, kind, id)
+  }
+  const through = kinds[kind].shownThrough ?? ''
+  const to = kinds[kind].links[through]?.to
+  if (!to) return
+  for (const target of before[through] ?? []) {
+    if (!now[through]?.includes(target)) await tx.run(insertFormerLink, to, target, kind, id)
+  }
+}
+
+const insertLink = `
+  insert into market_links (to_kind, to_id, from_kind, from_id) values (?, ?, ?, ?)
+  on conflict (to_kind, to_id, from_kind, from_id) do nothing`
+const insertFormerLink = insertLink.replace('market_links', 'market_former_links')
+
+async function putSlugs(tx: StateWriter, id: string, slug: string | null, past: readonly string[], seq: number) {
+  const now = new Map<string, number>()
+  if (slug !== null) now.set(slug, 0)
+  for (const one of past) if (one !== slug) now.set(one, 1)
+  const rows = await tx.all<{ slug: string; past: number }>(
+    'select slug, past from market_slugs where market_id = ?',
+    id,
+  )
+  if (rows.length === now.size && rows.every((row) => now.get(row.slug) === row.past)) {
+    await tx.run('update market_slugs set seq = ? where market_id = ?', seq, id)
+    return
+  }
+  for (const { slug: gone } of rows.filter((row) => !now.has(row.slug))) {
+    await tx.run(
+      `insert into market_former_slugs (slug, market_id) values (?, ?)
+       on conflict (slug, market_id) do nothing`,
+      gone,
+      id,
+    )
+  }
+  await tx.run('delete from market_slugs where market_id = ?', id)
+  for (const [one, isPast] of now) {
+    await tx.run('insert into market_slugs (slug, market_id, past, seq) values (?, ?, ?, ?)', one, id, isPast, seq)
+  }
+}

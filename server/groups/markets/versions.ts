@@ -1,0 +1,151 @@
+// The log of what changed when: one entry per change of one record, holding only the fields that changed.
+//
+// 1. An entry is written in the transaction that makes the change, so the log and the records never disagree.
+// 2. Numbers and times of entries only rise, whatever the clock does: "as of a time" is "up to a number".
+// 3. A change is stored once, at its record; a document is never stored twice (decision 0047).
+// 4. Entries are dropped oldest first, and the time from which on all are there is remembered with them.
+import { parseJson, stringifyJson } from '#api/json.ts'
+import type { StateReader, StateWriter } from '#store/state.ts'
+import type { Stored } from './documents.ts'
+import { type KindName, kinds } from './kinds.ts'
+
+export type What = 'created' | 'changed' | 'vanished' | 'returned'
+
+/** Field → value before and after; null where there was or is none. Links are lists of ids. */
+export type Diff = Readonly<Record<string, readonly [before: unknown, after: unknown]>>
+
+export interface Version {
+  readonly seq: number
+  readonly atMs: number
+  readonly kind: KindName
+  readonly id: string
+  readonly what: What
+  readonly diff: Diff
+}
+
+/** Where the log stands. */
+export interface LogHead {
+  readonly seq: number
+  readonly atMs: number
+  /** Entries before this time have been dropped. */
+  readonly horizonMs: number | undefined
+}
+
+export async function logHead(reader: StateReader): Promise<LogHead> {
+  const row = await reader.get<{ seq: number; at_ms: number; horizon_ms: number | null }>(
+    'select seq, at_ms, horizon_ms from market_revision',
+  )
+  return { seq: row?.seq ?? 0, atMs: row?.at_ms ?? 0, horizonMs: row?.horizon_ms ?? undefined }
+}
+
+/** The log, open for one transaction. */
+export class VersionLog {
+  readonly atMs: number
+  readonly #tx: StateWriter
+  #seq: number
+  #count = 0
+
+  static async open(tx: StateWriter, nowMs: number): Promise<VersionLog> {
+    const { seq, atMs } = await logHead(tx)
+    return new VersionLog(tx, seq, Math.max(nowMs, atMs))
+  }
+
+  private constructor(tx: StateWriter, seq: number, atMs: number) {
+    this.#tx = tx
+    this.#seq = seq
+    this.atMs = atMs
+  }
+
+  /** The number of the last entry. */
+  get seq(): number {
+    return this.#seq
+  }
+
+  async append(kind: KindName, id: string, what: What, diff: Diff = {}): Promise<void> {
+    this.#seq += 1
+    this.#count += 1
+    await this.#tx.run(
+      'insert into market_versions (seq, at_ms, kind, id, what, diff) values (?, ?, ?, ?, ?, ?)',
+      this.#seq,
+      this.atMs,
+      kind,
+      id,
+      what,
+      stringifyJson(diff),
+    )
+  }
+
+  /** `shown`: documents changed too, so what is kept in memory is out of date. */
+  async close(shown: boolean): Promise<void> {
+    if (this.#count === 0 && !shown) return
+    await this.#tx.run(
+      'update market_revision set seq = ?, at_ms = ?, revision = revision + ?',
+      this.#seq,
+      this.atMs,
+      shown ? 1 : 0,
+    )
+  }
+}
+
+/** Two records, field by field. */
+export function diffOf(before: Stored, after: Stored): Diff {
+  const diff: Record<string, readonly [unknown, unknown]> = {}
+  const compare = (one: Readonly<Record<string, unknown>>, other: Readonly<Record<string, unknown>>) => {
+    for (const name of new Set([...Object.keys(one), ...Object.keys(other)])) {
+      const [was, is] = [one[name] ?? null, other[name] ?? null]
+      if (was !== is && stringifyJson(was) !== stringifyJson(is)) diff[name] = [was, is]
+    }
+  }
+  compare(before.fields, after.fields)
+  compare(before.links, after.links)
+  return diff
+}
+
+/** The record before a change. */
+export function undo(kind: KindName, after: Stored, diff: Diff): Stored {
+  const fields: Record<string, unknown> = { ...after.fields }
+  const links: Record<string, readonly string[]> = { ...after.links }
+  for (const [name, [before]] of Object.entries(diff)) {
+    const part: Record<string, unknown> = name in kinds[kind].links ? links : fields
+    if (before === null) delete part[name]
+    else part[name] = before
+  }
+  return { fields, links }
+}
+
+export interface VersionRow {
+  readonly seq: number
+  readonly at_ms: number
+  readonly kind: KindName
+  readonly id: string
+  readonly what: What
+  readonly diff: string
+}
+
+export const versionOf = ({ seq, at_ms, kind, id, what, diff }: VersionRow): Version => ({
+  seq,
+  atMs: at_ms,
+  kind,
+  id,
+  what,
+  diff: parseJson(diff) as Diff,
+})
+
+const dropBatch = 5000
+
+/** Drops entries before a time, some at once; resolves to how many, and is to be called again until none are left. */
+export async function dropBefore(tx: StateWriter, cutoffMs: number): Promise<number> {
+  const dropped = await tx.run(
+    'delete from market_versions where seq in (select seq from market_versions where at_ms < ? order by at_ms limit ?)',
+    cutoffMs,
+    dropBatch,
+  )
+  if (dropped > 0) {
+    await tx.run(
+      'update market_revision set horizon_ms = ? where horizon_ms is null or horizon_ms < ?',
+      cutoffMs,
+      cutoffMs,
+    )
+  }
+  return dropped
+}

@@ -1,0 +1,133 @@
+// The prediction markets of the demo world: about forty markets of twelve events, and all that stands around them. Every
+// field of every record has a value somewhere; the sample market is among the richest.
+import type { KindName } from '#groups/markets/kinds.ts'
+import { putMarkets } from '#groups/markets/records.ts'
+import type { MarketRecord } from '#groups/markets/refine.ts'
+import type { Desk } from '#serve/answer.ts'
+import { type Chance, chance } from './chance.ts'
+import { eventFields, seriesFields } from './markets/event.ts'
+import { marketFields } from './markets/market.ts'
+import {
+  categories,
+  type EventPlan,
+  eventPlans,
+  samplePastSlug,
+  sampleQuestion,
+  seriesTitles,
+  slugOf,
+  tagLabels,
+} from './markets/plan.ts'
+import {
+  categoryFields,
+  chatFields,
+  collectionFields,
+  creatorFields,
+  imageFields,
+  tagFields,
+  templateFields,
+} from './markets/related.ts'
+
+const collectionTitles = ['Around the harbour', 'This winter'] as const
+const creatorNames = ['Ida Marlow', 'Tomas Reef', 'The Gazette'] as const
+
+/** Writes the world and names the sample market, by its slug and by one it had before. */
+export async function loadMarkets(desk: Desk, seed: string): Promise<{ slug: string; pastSlug: string }> {
+  const records = marketWorld(seed)
+  const { rejects } = await desk.state.write((tx) => putMarkets(tx, records, desk.clock.now()))
+  if (rejects.length > 0) throw new Error(`the demo world does not fit the contract: ${JSON.stringify(rejects[0])}`)
+  return { slug: slugOf(sampleQuestion), pastSlug: samplePastSlug }
+}
+
+export function marketWorld(seed: string): MarketRecord[] {
+  const world = new World(chance(seed).fork('markets'))
+  for (const [at, label] of categories.entries()) world.add('category', 1 + at, (draws) => categoryFields(label, draws))
+  for (const [at, label] of tagLabels.entries()) world.add('tag', 1 + at, (draws) => tagFields(label, draws))
+  for (const [at, name] of creatorNames.entries()) world.add('creator', 1 + at, () => creatorFields(name))
+  for (const [at, title] of collectionTitles.entries()) addCollection(world, title, 1 + at)
+  for (const [at, title] of seriesTitles.entries()) addSeries(world, title, 1 + at)
+  let id = 501
+  for (const [event, plan] of eventPlans.entries()) {
+    const eventId = 101 + event
+    addEvent(world, plan, eventId)
+    for (const [at, question] of plan.questions.entries()) addMarket(world, plan, { id: id++, eventId, at, question })
+  }
+  return world.records
+}
+
+/** Each record draws from a stream of its own name, so adding one never changes another. */
+class World {
+  readonly records: MarketRecord[] = []
+  readonly #draws: Chance
+
+  constructor(draws: Chance) {
+    this.#draws = draws
+  }
+
+  add(kind: KindName, id: number, fields: (draws: Chance) => object, links: Record<string, string[]> = {}): void {
+    this.records.push({ kind, id: String(id), fields: { ...fields(this.#draws.fork(`${kind}/${id}`)) }, links })
+  }
+
+  /** An image of its own for a field of another record; ids never meet because each kind has its own range. */
+  image(id: number, relname: string, relID: number, field: string): string[] {
+    this.add('image', id, (draws) => imageFields(relname, relID, field, draws))
+    return [String(id)]
+  }
+}
+
+function addCollection(world: World, title: string, id: number): void {
+  const fields = (draws: Chance) => collectionFields(title, tagLabels.slice(0, 3), draws)
+  world.add('collection', id, fields, {
+    imageOptimized: world.image(1000 + id * 10, 'collections', id, 'image'),
+    iconOptimized: world.image(1001 + id * 10, 'collections', id, 'icon'),
+    headerImageOptimized: world.image(1002 + id * 10, 'collections', id, 'headerImage'),
+  })
+}
+
+function addSeries(world: World, title: string, id: number): void {
+  world.add('chat', 50 + id, (draws) => chatFields(title, 50 + id, draws))
+  world.add('series', id, (draws) => seriesFields(title, draws), {
+    collections: [String(1 + (id % collectionTitles.length))],
+    categories: [String(1 + (id % categories.length))],
+    tags: [String(1 + (id % tagLabels.length))],
+    chats: [String(50 + id)],
+  })
+}
+
+function addEvent(world: World, plan: EventPlan, id: number): void {
+  world.add('chat', id, (draws) => chatFields(plan.title, id, draws))
+  world.add('template', id, () => templateFields(plan))
+  world.add('event', id, (draws) => eventFields(plan, id, draws), {
+    imageOptimized: world.image(id * 100, 'events', id, 'image'),
+    iconOptimized: world.image(id * 100 + 1, 'events', id, 'icon'),
+    featuredImageOptimized: world.image(id * 100 + 2, 'events', id, 'featuredImage'),
+    series: [numberOf(seriesTitles, plan.series)],
+    categories: [numberOf(categories, plan.category)],
+    collections: [String(1 + (id % collectionTitles.length))],
+    tags: plan.tags.map((label) => numberOf(tagLabels, label)),
+    chats: [String(id)],
+    eventCreators: [String(1 + (id % creatorNames.length))],
+    templates: [String(id)],
+  })
+}
+
+function addMarket(
+  world: World,
+  plan: EventPlan,
+  place: { id: number; eventId: number; at: number; question: string },
+): void {
+  const { id, eventId } = place
+  world.add('market', id, (draws) => marketFields(plan, place, draws), {
+    imageOptimized: world.image(id * 100, 'markets', id, 'image'),
+    iconOptimized: world.image(id * 100 + 1, 'markets', id, 'icon'),
+    events: [String(eventId)],
+    categories: [numberOf(categories, plan.category)],
+    tags: plan.tags.map((label) => numberOf(tagLabels, label)),
+  })
+}
+
+/** Categories, tags and series are numbered from 1 in the order of the plan. */
+function numberOf(list: readonly string[], label: string): string {
+  const at = list.indexOf(label)
+  if (at < 0) throw new Error(`the plan names ${label}, which does not exist`)
+  return String(at + 1)
+}
