@@ -1,0 +1,89 @@
+// Time as a consensus chain counts it: slots, epochs, chain hours and chain days, and how they lie on the UTC calendar.
+// Everything follows from five settings of the network; nothing here asks what time it is.
+//
+// 1. An epoch belongs to exactly one chain hour, one chain day and one UTC day: the UTC day in which it starts.
+// 2. Both kinds of days are numbered from genesis; UTC day 0 is the date of genesis (decision 0034).
+// 3. Later epochs never have a smaller hour or day number.
+import type { DateNumber } from './calendar.ts'
+import type { Range } from './ranges.ts'
+
+declare const kind: unique symbol
+type Kind<K extends string> = number & { readonly [kind]: K }
+export type Slot = Kind<'slot'>
+export type Epoch = Kind<'epoch'>
+export type ChainHour = Kind<'chain hour'>
+export type ChainDay = Kind<'chain day'>
+export type UtcDay = Kind<'UTC day'>
+
+export interface ChainTime {
+  readonly genesisUnix: number
+  readonly slotSeconds: number
+  readonly slotsPerEpoch: number
+  readonly epochsPerHour: number
+  readonly epochsPerDay: number
+}
+
+/** Half-open, of epochs. */
+export interface Epochs extends Range {
+  readonly from: Epoch
+  readonly until: Epoch
+}
+
+const daySeconds = 86_400
+
+const epochSeconds = (time: ChainTime): number => time.slotSeconds * time.slotsPerEpoch
+
+export const hourOf = (time: ChainTime, epoch: Epoch): ChainHour => Math.floor(epoch / time.epochsPerHour) as ChainHour
+
+export const epochsOfHour = (time: ChainTime, hour: ChainHour): Epochs => ({
+  from: (hour * time.epochsPerHour) as Epoch,
+  until: ((hour + 1) * time.epochsPerHour) as Epoch,
+})
+
+export const firstSlotOf = (time: ChainTime, epoch: Epoch): Slot => (epoch * time.slotsPerEpoch) as Slot
+
+export const epochStartMs = (time: ChainTime, epoch: Epoch): number =>
+  (time.genesisUnix + epoch * epochSeconds(time)) * 1000
+
+/** The parts of `epochs` that both ranges hold; empty ranges have `from` ≥ `until`. */
+export const overlap = (a: Epochs, b: Epochs): Epochs => ({
+  from: Math.max(a.from, b.from) as Epoch,
+  until: Math.min(a.until, b.until) as Epoch,
+})
+
+/** One way of counting days. Everything that groups days is written against this, for chain days and UTC days alike. */
+export interface DayLine<Day extends number = number> {
+  dayOf(epoch: Epoch): Day
+  /** May be empty where epochs are longer than days. */
+  epochsOf(day: Day): Epochs
+  /** UTC date on which the day starts; it decides week, month, quarter and year. */
+  dateOf(day: Day): DateNumber
+  /** The first day that starts on this date or later. */
+  firstFrom(date: DateNumber): Day
+  /** The day that holds the moment; negative before genesis. */
+  dayAt(atMs: number): Day
+}
+
+export function chainDays(time: ChainTime): DayLine<ChainDay> {
+  const lengthSeconds = epochSeconds(time) * time.epochsPerDay
+  return {
+    dayOf: (epoch) => Math.floor(epoch / time.epochsPerDay) as ChainDay,
+    epochsOf: (day) => ({ from: (day * time.epochsPerDay) as Epoch, until: ((day + 1) * time.epochsPerDay) as Epoch }),
+    dateOf: (day) => Math.floor((time.genesisUnix + day * lengthSeconds) / daySeconds) as DateNumber,
+    firstFrom: (date) => Math.max(0, Math.ceil((date * daySeconds - time.genesisUnix) / lengthSeconds)) as ChainDay,
+    dayAt: (atMs) => Math.floor((atMs / 1000 - time.genesisUnix) / lengthSeconds) as ChainDay,
+  }
+}
+
+export function utcDays(time: ChainTime): DayLine<UtcDay> {
+  const genesisDate = Math.floor(time.genesisUnix / daySeconds)
+  const firstEpochFrom = (date: number): Epoch =>
+    Math.max(0, Math.ceil((date * daySeconds - time.genesisUnix) / epochSeconds(time))) as Epoch
+  return {
+    dayOf: (epoch) => (Math.floor(epochStartMs(time, epoch) / 1000 / daySeconds) - genesisDate) as UtcDay,
+    epochsOf: (day) => ({ from: firstEpochFrom(genesisDate + day), until: firstEpochFrom(genesisDate + day + 1) }),
+    dateOf: (day) => (genesisDate + day) as DateNumber,
+    firstFrom: (date) => Math.max(0, date - genesisDate) as UtcDay,
+    dayAt: (atMs) => (Math.floor(atMs / 1000 / daySeconds) - genesisDate) as UtcDay,
+  }
+}

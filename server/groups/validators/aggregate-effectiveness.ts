@@ -1,0 +1,171 @@
+// Spec 4.5: many validators, folded over windows of time and, unless asked otherwise, one record per validator. Newest
+// window first; a page that is not the last names the next one.
+import { contract } from '#api/contract.ts'
+import type { Parsed } from '#api/kit.ts'
+import { type AggregateField, type AggregateRecord, aggregateFields } from '#api/wire/validators.ts'
+import {
+  type ChainDay,
+  type ChainTime,
+  chainDays,
+  type Epoch,
+  type Epochs,
+  epochStartMs,
+  hourOf,
+  overlap,
+} from '#core/chain-time.ts'
+import type { Range } from '#core/ranges.ts'
+import { answer, type Desk } from '#serve/answer.ts'
+import type { Cell, Facts } from '#store/facts.ts'
+import { coveredEpochs } from './duties.ts'
+import { countRecords, type Fold, firstKeys, foldRecords, type KeyRow, newestFirst } from './fold.ts'
+import { pathTo } from './links.ts'
+import { aggregateSql, type PlaceField } from './method.ts'
+import { indicesOf } from './registry.ts'
+import { shape } from './shape.ts'
+import { type Asked, askedEpochs, chainTimeOf, confidenceOf, refuse, servedEpochs } from './span.ts'
+import { type Windows, windowsOver } from './windows.ts'
+
+const endpoint = contract['validators.aggregateEffectiveness']
+type Query = Parsed<typeof endpoint>
+
+export const aggregateEffectiveness = answer(endpoint, shape, async (query, { state, facts, settings }) => {
+  const granularity = query.granularity ?? 'day'
+  const time = chainTimeOf(settings, query.network)
+  refuseUnlessOneList(query)
+  const asked = askedEpochs(time, { ...query, granularity })
+  const who = await namedBy(state, query)
+  const covered = await coveredEpochs(facts, query.network)
+  const served = servedEpochs(covered, asked)
+  const page = served && who.length > 0 ? await readPage(facts, planOf(query, time, asked, served, who)) : nothing
+  return {
+    is: 'body',
+    body: { ...page, page: { filterType: query.filterType, granularity, size: query.size } },
+    confidence: confidenceOf(covered, asked),
+  }
+})
+
+function refuseUnlessOneList({ pubkeys, indices }: Query): void {
+  if ((pubkeys === undefined) !== (indices === undefined)) return
+  const says = pubkeys ? 'send either pubkeys or indices, not both' : 'name 1 to 10000 validators by pubkeys or indices'
+  throw refuse(['pubkeys', 'indices'].map((name) => ({ at: ['query', name], says })))
+}
+
+/** Each once. Those that nobody knows are left out: they have no duties (decision 0033). */
+async function namedBy(state: Desk['state'], { network, pubkeys, indices }: Query): Promise<number[]> {
+  return pubkeys ? indicesOf(state, network, pubkeys) : [...new Set(indices)]
+}
+
+interface Plan {
+  readonly query: Query
+  readonly time: ChainTime
+  readonly asked: Asked
+  readonly served: Epochs
+  readonly windows: Windows
+  readonly fold: Fold
+}
+
+function planOf(query: Query, time: ChainTime, asked: Asked, served: Epochs, who: readonly number[]): Plan {
+  const line = chainDays(time)
+  const newest = line.dayOf((served.until - 1) as Epoch)
+  const days = { from: line.dayOf(served.from), until: newest + 1 }
+  const windows = windowsOver(line, query.granularity ?? 'day', days)
+  const byValidator = query.groupBy === 'validator'
+  const fold: Fold = {
+    network: query.network,
+    who,
+    grain: 'day',
+    days,
+    windows,
+    byValidator,
+    ...(query.filterType === 'hour' && { hours: hoursOf(time, asked, served) }),
+    ...(byValidator && query.after !== undefined && { after: { key: windows.keyOf(newest), validator: query.after } }),
+  }
+  return { query, time, asked, served, windows, fold }
+}
+
+/** Hours cut into the first and the last day; the days between come whole. */
+const hoursOf = (time: ChainTime, asked: Range, served: Epochs): NonNullable<Fold['hours']> => ({
+  bounds: { from: hourOf(time, served.from), until: hourOf(time, (served.until - 1) as Epoch) + 1 },
+  whole: {
+    from: Math.ceil(asked.from / time.epochsPerDay),
+    until: Math.floor(Math.min(asked.until, Number.MAX_SAFE_INTEGER) / time.epochsPerDay),
+  },
+})
+
+interface PageRead {
+  readonly data: AggregateRecord[]
+  readonly next: string | null
+  readonly total: number
+}
+const nothing: PageRead = { data: [], next: null, total: 0 }
+
+/** Finds out cheaply which records the page holds, then reads the measures of those alone. */
+async function readPage(facts: Facts, plan: Plan): Promise<PageRead> {
+  const { size, include } = plan.query
+  const total = await countRecords(facts, plan.fold)
+  if (size === 0 || total === 0) return { ...nothing, total }
+  const keys = await firstKeys(facts, plan.fold, size + 1)
+  const shown = keys.slice(0, size)
+  const [newest, oldest] = [shown[0], shown.at(-1)]
+  if (!newest || !oldest) return { ...nothing, total }
+  const narrow: Fold = {
+    ...plan.fold,
+    days: { from: plan.windows.daysOf(oldest.key).from, until: plan.windows.daysOf(newest.key).until },
+    ...(plan.fold.byValidator && { who: [...new Set(shown.map(({ validator }) => validator))] }),
+  }
+  const fields = include ?? aggregateFields
+  const rows = await foldRecords(facts, narrow, sqlOf(fields), newestFirst(size))
+  return {
+    data: rows.map((row) => toRecord(plan, fields, row)),
+    next: nextPath(plan, oldest, keys[size]),
+    total,
+  }
+}
+
+interface Place extends Record<PlaceField, number | null> {
+  readonly startDay: ChainDay
+  readonly endDay: ChainDay
+  readonly startEpoch: Epoch
+  readonly endEpoch: Epoch
+}
+
+const isMeasured = (field: AggregateField): field is Exclude<AggregateField, PlaceField> => field in aggregateSql
+
+const sqlOf = (fields: readonly AggregateField[]): Record<string, string> =>
+  Object.fromEntries(fields.filter(isMeasured).map((field) => [field, aggregateSql[field]]))
+
+/** The named fields, and always the validator a record is about (decision 0031). */
+function toRecord(plan: Plan, fields: readonly AggregateField[], row: KeyRow & Record<string, Cell>): AggregateRecord {
+  const place = placeOf(plan, row.key)
+  const values = fields.map((field) => [field, isMeasured(field) ? row[field] : place[field]])
+  return { ...(plan.fold.byValidator && { validatorIndex: row.validator }), ...Object.fromEntries(values) }
+}
+
+/** Where a window lies, cut to what was asked for and is there; both ends included, as on the wire (decision 0032). */
+function placeOf({ query, time, served, windows }: Plan, key: number): Place {
+  const days = windows.daysOf(key)
+  const line = chainDays(time)
+  const [first, last] = [days.from as ChainDay, (days.until - 1) as ChainDay]
+  const epochs = overlap({ from: line.epochsOf(first).from, until: line.epochsOf(last).until }, served)
+  return {
+    day: (query.granularity ?? 'day') === 'day' ? first : null,
+    startDay: first,
+    endDay: last,
+    startEpoch: epochs.from,
+    endEpoch: (epochs.until - 1) as Epoch,
+  }
+}
+
+/** `following` is the first record of the next page: where its window begins, going back, is where that page starts. */
+function nextPath(plan: Plan, last: KeyRow, following: KeyRow | undefined): string | null {
+  if (!following) return null
+  const { query, time, asked } = plan
+  const { endDay, endEpoch } = placeOf(plan, following.key)
+  const from = {
+    day: () => endDay,
+    hour: () => hourOf(time, endEpoch),
+    datetime: () => new Date(epochStartMs(time, chainDays(time).epochsOf(endDay).from)).toISOString(),
+  }[query.filterType]()
+  const after = following.key === last.key ? last.validator : undefined
+  return pathTo(endpoint, { ...query, from, to: asked.older, after }, ['size'])
+}

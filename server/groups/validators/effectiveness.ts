@@ -1,0 +1,187 @@
+// Spec 4.6: one validator over time, oldest first, by chain days or UTC days.
+import { contract } from '#api/contract.ts'
+import type { Parsed } from '#api/kit.ts'
+import { type EffectivenessRecord, effectivenessNumbers } from '#api/wire/validators.ts'
+import { dateAt, formatDate, parseDate } from '#core/calendar.ts'
+import {
+  type ChainHour,
+  type ChainTime,
+  chainDays,
+  type DayLine,
+  type Epoch,
+  type Epochs,
+  epochStartMs,
+  epochsOfHour,
+  firstSlotOf,
+  overlap,
+  utcDays,
+} from '#core/chain-time.ts'
+import type { Problem } from '#core/fault.ts'
+import type { Range } from '#core/ranges.ts'
+import { answer } from '#serve/answer.ts'
+import type { Cell, Facts } from '#store/facts.ts'
+import { coveredEpochs } from './duties.ts'
+import { countRecords, type Fold, foldRecords } from './fold.ts'
+import { pathTo } from './links.ts'
+import { figures } from './method.ts'
+import { findIndex } from './registry.ts'
+import { shape } from './shape.ts'
+import { chainTimeOf, confidenceOf, refuse, servedEpochs } from './span.ts'
+import { type Windows, windowsOver } from './windows.ts'
+
+const endpoint = contract['validators.effectiveness']
+type Query = Parsed<typeof endpoint>
+
+export const effectiveness = answer(endpoint, shape, async (query, { state, facts, settings }, visit) => {
+  const time = chainTimeOf(settings, query.network)
+  const line: DayLine = query.utc ? utcDays(time) : chainDays(time)
+  const asked = askedEpochs(query, line)
+  const index = await findIndex(state, query.network, query.validator_index_or_pubkey)
+  if (index === undefined) return { is: 'nothing' }
+  const covered = await coveredEpochs(facts, query.network)
+  const served = servedEpochs(covered, asked)
+  const { total, results } = served ? await readPage(facts, planOf(query, time, line, served, index)) : nothing
+  return {
+    is: 'body',
+    body: { ...linksOf(query, total, visit.origin), pages: Math.ceil(total / query.limit), results },
+    confidence: confidenceOf(covered, asked),
+  }
+})
+
+/** Both kinds of bounds may be given; then both hold (decision 0037). */
+function askedEpochs(query: Query, line: DayLine): Range {
+  const fromDate = query.fromDate === undefined ? undefined : line.firstFrom(parseDate(query.fromDate))
+  const untilDate = query.toDate === undefined ? undefined : line.firstFrom((parseDate(query.toDate) + 1) as never)
+  refuseInverted(query, fromDate, untilDate)
+  const from = Math.max(query.fromDay ?? 0, fromDate ?? 0)
+  const until = Math.min((query.toDay ?? Number.POSITIVE_INFINITY) + 1, untilDate ?? Number.POSITIVE_INFINITY)
+  const fromEpoch = line.epochsOf(from).from
+  if (until === Number.POSITIVE_INFINITY) return { from: fromEpoch, until }
+  return { from: fromEpoch, until: Math.max(fromEpoch, line.epochsOf(until - 1).until) }
+}
+
+/** Dates are compared as dates and days as days; one of each, as days. */
+function refuseInverted(query: Query, fromDate: number | undefined, untilDate: number | undefined): void {
+  const { fromDay, toDay } = query
+  const pairs: readonly (readonly [string, string, boolean])[] = [
+    ['fromDay', 'toDay', fromDay !== undefined && toDay !== undefined && fromDay > toDay],
+    ['fromDate', 'toDate', query.fromDate !== undefined && query.toDate !== undefined && query.fromDate > query.toDate],
+    ['fromDay', 'toDate', fromDay !== undefined && untilDate !== undefined && fromDay >= untilDate],
+    ['fromDate', 'toDay', fromDate !== undefined && toDay !== undefined && fromDate > toDay],
+  ]
+  const problems: Problem[] = pairs
+    .filter(([, , isInverted]) => isInverted)
+    .map(([from, to]) => ({ at: ['query', from], says: `must not be after ${to}` }))
+  if (problems.length > 0) throw refuse(problems)
+}
+
+interface Plan {
+  readonly query: Query
+  readonly time: ChainTime
+  readonly line: DayLine
+  readonly served: Epochs
+  readonly index: number
+  readonly windows: Windows | undefined
+  readonly fold: Fold
+}
+
+/** Hours are numbered on their own; hour plus day grows from each piece of an hour to the next, also over midnight. */
+const hourlySql: Windows['sql'] = { key: 'hour + day', join: '', lists: {} }
+
+function planOf(query: Query, time: ChainTime, line: DayLine, served: Epochs, index: number): Plan {
+  const days = { from: line.dayOf(served.from), until: line.dayOf((served.until - 1) as Epoch) + 1 }
+  const windows = query.granularity === 'hour' ? undefined : windowsOver(line, query.granularity, days)
+  const grain = query.utc ? (windows ? 'utcDay' : 'utcHour') : windows ? 'day' : 'hour'
+  const fold: Fold = {
+    network: query.network,
+    who: [index],
+    grain,
+    days,
+    windows: windows ?? { sql: hourlySql },
+    byValidator: false,
+  }
+  return { query, time, line, served, index, windows, fold }
+}
+
+interface PageRead {
+  readonly total: number
+  readonly results: EffectivenessRecord[]
+}
+const nothing: PageRead = { total: 0, results: [] }
+
+const fieldsSql = { ...figures, sumInclusionDelay: 'sum(inclusion_delay)' } as const
+
+async function readPage(facts: Facts, plan: Plan): Promise<PageRead> {
+  const { limit, offset } = plan.query
+  const total = await countRecords(facts, plan.fold)
+  if (offset >= total) return { total, results: [] }
+  const places = { hourNumber: plan.windows ? 'null' : 'min(hour)', dayNumber: 'min(day)' }
+  const rows = await foldRecords(
+    facts,
+    plan.fold,
+    { ...fieldsSql, ...places },
+    { by: orderOf(plan.query), limit, offset },
+  )
+  return { total, results: rows.map((row) => toRecord(plan, row)) }
+}
+
+/** Figures as asked, records without one last, equal ones by time (decision 0037). Places in time grow with time. */
+function orderOf({ sortBy, sortOrder, granularity }: Query): string {
+  const figure = effectivenessNumbers.find((name) => name === sortBy)
+  if (figure) return `"${figure}" ${sortOrder} nulls last, record_key`
+  if (sortBy === 'validatorIndex' || !fits(granularity, sortBy ?? 'startDay')) return 'record_key'
+  // Hours share their day, and with UTC days the two pieces of an hour share its number.
+  if (sortBy === 'hour') return `"hourNumber" ${sortOrder}, record_key`
+  const isShared = granularity === 'hour' && /day$/i.test(sortBy ?? '')
+  return isShared ? `"dayNumber" ${sortOrder}, record_key` : `record_key ${sortOrder}`
+}
+
+/** Decision 0032: an hour has all fields, a day no hour, a longer window neither hour nor a day of its own. */
+const fits = (granularity: Query['granularity'], field: string): boolean =>
+  granularity === 'hour' || (field === 'hour' ? false : granularity === 'day' || (field !== 'day' && field !== 'date'))
+
+type Row = { readonly key: number } & Record<keyof typeof fieldsSql | 'hourNumber' | 'dayNumber', Cell>
+
+function toRecord(plan: Plan, row: Row): EffectivenessRecord {
+  const { query, time, line, index } = plan
+  const { days, epochs } = placeOf(plan, row)
+  const day = fits(query.granularity, 'day') ? days.from : null
+  return {
+    validatorIndex: index,
+    hour: row.hourNumber as number | null,
+    day,
+    startDay: days.from,
+    endDay: days.until - 1,
+    startEpoch: epochs.from,
+    endEpoch: epochs.until - 1,
+    startSlot: firstSlotOf(time, epochs.from),
+    endSlot: firstSlotOf(time, epochs.until) - 1,
+    startDate: formatDate(dateAt(epochStartMs(time, epochs.from))),
+    endDate: formatDate(dateAt(epochStartMs(time, (epochs.until - 1) as Epoch))),
+    date: day === null ? null : formatDate(line.dateOf(day)),
+    startTimestamp: new Date(epochStartMs(time, epochs.from)).toISOString(),
+    endTimestamp: new Date(epochStartMs(time, epochs.until)).toISOString(),
+    ...(Object.fromEntries(effectivenessNumbers.map((name) => [name, row[name]])) as Figures),
+  }
+}
+
+type Figures = Pick<EffectivenessRecord, (typeof effectivenessNumbers)[number]>
+
+/** Where a record lies, cut to what was asked for and is there. */
+function placeOf({ time, line, served, windows }: Plan, row: Row): { days: Range; epochs: Epochs } {
+  const day = row.dayNumber as number
+  const days = windows ? windows.daysOf(row.key) : { from: day, until: day + 1 }
+  const ofDays = { from: line.epochsOf(days.from).from, until: line.epochsOf(days.until - 1).until }
+  const epochs = windows ? ofDays : overlap(ofDays, epochsOfHour(time, row.hourNumber as ChainHour))
+  return { days, epochs: overlap(epochs, served) }
+}
+
+/** Absolute, as existing clients expect; a page beyond the end leads back to the last one. */
+function linksOf(query: Query, total: number, origin: string): { previous: string | null; next: string | null } {
+  const { limit, offset } = query
+  const at = (place: number) => `${origin}${pathTo(endpoint, { ...query, offset: place }, ['limit', 'offset'])}`
+  return {
+    previous: offset === 0 ? null : at(Math.max(0, Math.min(offset, total) - limit)),
+    next: offset + limit < total ? at(offset + limit) : null,
+  }
+}

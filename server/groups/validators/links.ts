@@ -1,0 +1,24 @@
+// Links to other pages of the same question. They are built from what was understood, not from the text of the request:
+// an unknown parameter is not carried along, a default needs no mention.
+import type { Endpoint } from '#api/kit.ts'
+import { placeOf } from '#api/routes.ts'
+
+/** Path and query of `endpoint` asked with these inputs. `always` are written even when they have their default. */
+export function pathTo(
+  endpoint: Endpoint,
+  input: Readonly<Record<string, unknown>>,
+  always: readonly string[],
+): string {
+  const path = endpoint.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(input[name])))
+  const query = Object.entries(endpoint.input.properties)
+    .filter(([name]) => placeOf(endpoint, name) === 'query' && input[name] !== undefined)
+    .filter(([name, schema]) => always.includes(name) || input[name] !== (schema as { default?: unknown }).default)
+    .map(
+      ([name]) =>
+        `${name}=${[input[name]]
+          .flat()
+          .map((value) => encodeURIComponent(String(value)))
+          .join()}`,
+    )
+  return query.length > 0 ? `${path}?${query.join('&')}` : path
+}

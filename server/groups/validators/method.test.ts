@@ -1,0 +1,64 @@
+import { strict as assert } from 'node:assert'
+import { readFile } from 'node:fs/promises'
+import { test } from 'node:test'
+import { aggregateFields, effectivenessNumbers } from '#api/wire/validators.ts'
+import { openDesk } from '#test/desk.ts'
+import { writeEpochs } from '#test/validators-world.ts'
+import { foldRecords, newestFirst } from './fold.ts'
+import { measures } from './measures.ts'
+import { aggregateSql, figures } from './method.ts'
+
+const page = await readFile(new URL('../../../docs/methodology.md', import.meta.url), 'utf8')
+
+/** Rows of the table whose head begins with these cells, as cells. */
+function table(...head: string[]): string[][] {
+  const start = page.indexOf(`| ${head.join(' | ')} |\n`)
+  assert(start >= 0, `the page has no table ${head.join(', ')}`)
+  const lines = page.slice(start).split('\n').slice(2)
+  const cells = lines.slice(
+    0,
+    lines.findIndex((line) => !line.startsWith('|')),
+  )
+  return cells.map((line) =>
+    line
+      .split('|')
+      .slice(1, -1)
+      .map((cell) => cell.trim()),
+  )
+}
+const namesIn = (cell = '') => [...cell.matchAll(/`(\w+)`/g)].map(([, name]) => name ?? '')
+
+test('the page explains every measure and every field, and no others', () => {
+  const explained = table('measure', 'meaning, per epoch', 'from').flatMap(([name]) => namesIn(name))
+  assert.deepEqual(explained.sort(), [...measures].sort())
+  const derived = table('field', 'formula').flatMap(([name]) => namesIn(name))
+  assert.deepEqual(derived.sort(), [...new Set([...aggregateFields, ...effectivenessNumbers])].sort())
+})
+
+test('the store gives the figures of the worked example', async () => {
+  const example = table('measure', 'A', 'B')
+  const rowOf = (column: number) =>
+    Object.fromEntries(example.map((cells) => [namesIn(cells[0])[0], Number(cells[column])]))
+  await using desk = await openDesk()
+  await writeEpochs(desk, 'mainnet', { from: 0, until: 225 }, [
+    { ...rowOf(1), epoch: 7, validator: 1 },
+    { ...rowOf(2), epoch: 7, validator: 2 },
+  ])
+  const expected = table('field', 'A', 'B', 'both')
+  assert.equal(expected.length, 16)
+  const allSql: Record<string, string> = { ...aggregateSql, ...figures }
+  const fields = Object.fromEntries(expected.map(([name]) => [namesIn(name)[0], allSql[namesIn(name)[0] ?? ''] ?? '']))
+  for (const [column, who] of [
+    [1, [1]],
+    [2, [2]],
+    [3, [1, 2]],
+  ] as const) {
+    const fold = { network: 'mainnet', who, grain: 'day', days: { from: 0, until: 1 }, byValidator: false } as const
+    const windows = { sql: { key: 'day', join: '', lists: {} } }
+    const [record] = await foldRecords(desk.facts, { ...fold, windows }, fields, newestFirst(1))
+    for (const cells of expected) {
+      const name = namesIn(cells[0])[0] ?? ''
+      assert.equal(String(record?.[name]), cells[column], `${name} of ${who}`)
+    }
+  }
+})

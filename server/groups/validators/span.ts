@@ -1,0 +1,92 @@
+// From the bounds that a caller names to the epochs that are asked for, and how much of them is there.
+import type { Network } from '#api/wire/validators.ts'
+import { calendarUnits } from '#core/calendar.ts'
+import { type ChainHour, type ChainTime, chainDays, type Epoch, epochsOfHour } from '#core/chain-time.ts'
+import { Fault, invalid, type Problem } from '#core/fault.ts'
+import { describeCoverage, type Range } from '#core/ranges.ts'
+import type { Settings } from '#core/settings.ts'
+import type { Confidence } from '#serve/answer.ts'
+import { type Granularity, wholeWindow } from './windows.ts'
+
+export const chainTimeOf = (settings: Settings, network: Network): ChainTime => settings.validators.networks[network]
+
+export interface Bounds {
+  readonly from?: string | undefined
+  readonly to?: string | undefined
+  readonly filterType: 'hour' | 'day' | 'datetime'
+  readonly granularity: Granularity
+}
+
+/** Epochs; without an upper bound `until` is infinite. */
+export interface Asked extends Range {
+  /** The bound that lies further back, as the caller wrote it. */
+  readonly older: string | undefined
+}
+
+/** Epochs between the bounds, whichever of them is the later one. */
+export function askedEpochs(time: ChainTime, { from, to, ...how }: Bounds): Asked {
+  const first = from === undefined ? undefined : epochsAt(time, 'from', from, how)
+  const last = to === undefined ? undefined : epochsAt(time, 'to', to, how)
+  if (!first) return { ...notBelowZero({ from: last?.from ?? 0, until: Number.POSITIVE_INFINITY }), older: to }
+  if (!last) return { ...notBelowZero({ from: 0, until: first.until }), older: undefined }
+  const span = { from: Math.min(first.from, last.from), until: Math.max(first.until, last.until) }
+  return { ...notBelowZero(span), older: first.from < last.from ? from : to }
+}
+
+const notBelowZero = ({ from, until }: Range): Range => ({ from: Math.max(0, from), until: Math.max(0, until) })
+
+/** What one bound stands for. A time stands for the whole window that holds it (decision 0033). */
+function epochsAt(time: ChainTime, name: 'from' | 'to', text: string, how: Omit<Bounds, 'from' | 'to'>): Range {
+  const line = chainDays(time)
+  if (how.filterType === 'hour') return epochsOfHour(time, wholeNumber(name, text, 'an hour number') as ChainHour)
+  if (how.filterType === 'day') return line.epochsOf(wholeNumber(name, text, 'a day number') as never)
+  const day = line.dayAt(parseTime(name, text))
+  const unit = calendarUnits.find((candidate) => candidate === how.granularity)
+  if (!unit || day < 0) return line.epochsOf(day)
+  const days = wholeWindow(line, unit, line.dateOf(day))
+  return { from: line.epochsOf(days.from as never).from, until: line.epochsOf((days.until - 1) as never).until }
+}
+
+function wholeNumber(name: string, text: string, what: string): number {
+  // Ten digits reach further than any chain will, and stay exact.
+  if (/^\d{1,10}$/.test(text)) return Number(text)
+  throw invalid(['query', name], `must be ${what}; for a date or time send filterType=datetime`, text)
+}
+
+/** ISO 8601; without a zone it is UTC. A plus that was not escaped in the URL arrives as a space. */
+const timeShape = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)(?:Z|([+ -])(\d\d):?(\d\d))?)?$/i
+
+export function parseTime(name: string, text: string): number {
+  const [, date, clock = '00:00', sign, hours = '0', minutes = '0'] = timeShape.exec(text) ?? []
+  const localMs = Date.parse(`${date}T${clock}Z`)
+  const isReal = !Number.isNaN(localMs) && new Date(`${date}T00:00:00Z`).toISOString().startsWith(date as string)
+  if (!isReal) throw invalid(['query', name], 'must be an ISO 8601 date or time', text)
+  return localMs - (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes)) * 60_000
+}
+
+/** What an answer rests on: the last finalized epoch that has been read, and which of the asked ones are there. */
+export function confidenceOf(covered: readonly Range[], asked: Range): Confidence {
+  const last = covered.at(-1)
+  if (!last) return { finality: 'finalized', coverage: 'none' }
+  // What is still to come is not a hole, unless it was asked for by name.
+  const until = Number.isFinite(asked.until) ? asked.until : Math.max(last.until, asked.from + 1)
+  return {
+    asOf: last.until - 1,
+    finality: 'finalized',
+    coverage: describeCoverage(covered, { from: asked.from, until }),
+  }
+}
+
+/** The asked epochs that can have rows; undefined when there are none. */
+export function servedEpochs(covered: readonly Range[], asked: Range): { from: Epoch; until: Epoch } | undefined {
+  const [first, last] = [covered[0], covered.at(-1)]
+  if (!first || !last) return undefined
+  const [from, until] = [Math.max(first.from, asked.from), Math.min(last.until, asked.until)]
+  return from < until ? { from: from as Epoch, until: until as Epoch } : undefined
+}
+
+export const refuse = (problems: readonly Problem[]): Fault =>
+  new Fault('input.invalid', {
+    problems,
+    detail: problems.map(({ at, says }) => `${at.join('.')}: ${says}`).join('; '),
+  })

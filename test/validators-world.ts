@@ -1,0 +1,101 @@
+// Duties for tests of group C: rows written as plain objects, questions asked with the contract's defaults filled in.
+import { strict as assert } from 'node:assert'
+import type { Endpoint, Input, Reply } from '#api/kit.ts'
+import type { Network } from '#api/wire/validators.ts'
+import type { Epoch } from '#core/chain-time.ts'
+import { complete } from '#core/check.ts'
+import { Fault } from '#core/fault.ts'
+import type { Range } from '#core/ranges.ts'
+import { writeDuties } from '#groups/validators/duties.ts'
+import { type Measure, measures } from '#groups/validators/measures.ts'
+import { putValidators } from '#groups/validators/registry.ts'
+import type { Answer, Confidence } from '#serve/answer.ts'
+import { type TestDesk, testVisit } from './desk.ts'
+
+export interface EpochRow extends Partial<Record<Measure, number>> {
+  readonly epoch: number
+  readonly validator: number
+}
+
+/** A vote that could not be better. */
+export const perfect = {
+  assigned: 1,
+  inclusions: 1,
+  included: 1,
+  inclusion_delay: 1,
+  correct_source: 1,
+  correct_target: 1,
+  correct_head: 1,
+} as const
+
+/** Writes rows for [from, until); without rows of their own, epochs are covered and empty. */
+export const writeEpochs = (desk: TestDesk, network: Network, { from, until }: Range, rows: readonly EpochRow[]) =>
+  writeDuties(desk.facts, {
+    network,
+    time: desk.settings.validators.networks[network],
+    epochs: { from: from as Epoch, until: until as Epoch },
+    rows: {
+      epoch: rows.map(({ epoch }) => epoch),
+      validator: rows.map(({ validator }) => validator),
+      measures: Object.fromEntries(measures.map((name) => [name, rows.map((row) => row[name] ?? 0)])),
+    },
+  })
+
+export const pubkeyOf = (index: number): string => `0x${index.toString(16).padStart(96, 'a')}`
+
+export const register = (desk: TestDesk, network: Network, indices: readonly number[]) =>
+  putValidators(
+    desk.state,
+    network,
+    indices.map((index) => ({
+      index,
+      pubkey: pubkeyOf(index),
+      activationEligibilityEpoch: 0,
+      activationEpoch: 1,
+      exitEpoch: null,
+      withdrawableEpoch: null,
+      withdrawalAddress: null,
+    })),
+  )
+
+export interface Asked<E extends Endpoint> {
+  readonly body: Reply<E>
+  readonly confidence: Confidence | undefined
+}
+
+/** The answer's body and confidence. */
+export async function ask<E extends Endpoint>(
+  { endpoint, reply }: Answer<E>,
+  desk: TestDesk,
+  given: Input<E>,
+): Promise<Asked<E>> {
+  const { value, problems } = complete(endpoint.input, given)
+  assert.deepEqual(problems, [], 'the contract takes this question')
+  const outcome = await reply(value as never, desk, testVisit())
+  assert(outcome.is === 'body', `the answer is ${outcome.is}`)
+  return { body: outcome.body as Reply<E>, confidence: outcome.confidence }
+}
+
+/** The names that the fault complains about. */
+export async function complaints(work: Promise<unknown>): Promise<string[]> {
+  try {
+    await work
+  } catch (error) {
+    assert(error instanceof Fault && error.code === 'input.invalid', String(error))
+    return error.problems.map(({ at }) => at.join('.'))
+  }
+  return assert.fail('no fault was raised')
+}
+
+/** The inputs of a link as an input object: what a client that follows it would send. */
+export function followed<E extends Endpoint>(endpoint: E, link: string): Input<E> {
+  const url = new URL(link, 'http://127.0.0.1')
+  const properties = endpoint.input.properties as Record<string, { type?: string }>
+  const read = (name: string, text: string): unknown => {
+    const type = properties[name]?.type
+    if (type === 'array') return text.split(',').map((part) => (/^\d+$/.test(part) ? Number(part) : part))
+    if (type === 'boolean') return text === 'true'
+    return type === 'integer' ? Number(text) : text
+  }
+  return Object.fromEntries([...url.searchParams].map(([name, text]) => [name, read(name, text)])) as Input<E>
+}
