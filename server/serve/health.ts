@@ -14,6 +14,8 @@ export interface Finding {
 export interface Readiness {
   readonly findings: () => Promise<readonly Finding[]>
   stopping: boolean
+  /** Told each time somebody asks. */
+  readonly tell: (ready: boolean) => void
 }
 
 export function storeFindings(state: State, facts: Facts): Promise<readonly Finding[]> {
@@ -44,6 +46,7 @@ export function healthPaths(
         const stopping = { name: 'server', ok: !readiness.stopping, says: readiness.stopping ? 'stopping' : 'running' }
         const checks = [stopping, ...findings]
         const ready = checks.every((one) => one.ok)
+        readiness.tell(ready)
         return json(ready ? 200 : 503, { status: ready ? 'ready' : 'not ready', checks })
       },
     },
@@ -57,7 +60,19 @@ export function healthPaths(
   ]
 }
 
-export const json = (status: number, body: unknown): Departure => ({
+/** A document that does not change while the server runs; written at its first reading. */
+export function documentPath(path: string, make: () => object): Extra {
+  let ready: Departure | undefined
+  return {
+    path,
+    reply: async () => {
+      ready ??= json(200, make())
+      return ready
+    },
+  }
+}
+
+const json = (status: number, body: unknown): Departure => ({
   status,
   headers: { 'content-type': 'application/json; charset=utf-8' },
   body: JSON.stringify(body),

@@ -1,0 +1,30 @@
+// The server under measure: the demo world with enough keys that 4.3's two calls a second per key are never reached.
+import { complete } from '#core/check.ts'
+import { SettingsSchema } from '#core/settings.ts'
+import { openLog } from '#io/log.ts'
+import { start } from '#server/main.ts'
+import { type DemoSamples, openDemo } from '#sim/demo.ts'
+import { createKey } from '#store/keys.ts'
+
+const keyCount = 20_000
+const demo = await openDemo()
+let samples: DemoSamples | undefined
+const { value: settings } = complete(SettingsSchema, {
+  ...demo.settings,
+  server: { port: 0 },
+  markets: { anonymousPerSecond: 100_000 },
+})
+const server = await start({
+  settings,
+  dataDir: process.argv[2] ?? '',
+  log: openLog('warn', (line) => process.stderr.write(line)),
+  prepare: async (desk) => {
+    samples = await demo.load(desk)
+  },
+})
+const { state, clock, random } = server.desk
+const keys: string[] = []
+for (let made = 0; made < keyCount; made++) {
+  keys.push((await createKey(state, { name: `bench ${made}`, plan: 'enterprise' }, clock, random)).key)
+}
+console.log(JSON.stringify({ port: Number(new URL(server.url).port), ...samples, keys }))

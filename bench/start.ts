@@ -1,0 +1,62 @@
+// Promise: a second start is ready in under a second and rests in modest memory. The yardstick is Node itself: a process
+// that does nothing but listen.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+const root = join(import.meta.dirname, '..')
+const dir = mkdtempSync(join(tmpdir(), 'tetrad-start-'))
+const runs = 5
+
+/** Starts a process and tells when it says that it listens, and its resident memory a moment later. */
+async function startOnce(args: readonly string[], ready: RegExp): Promise<{ readyMs: number; residentMiB: number }> {
+  const startMs = performance.now()
+  const child: ChildProcess = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'], cwd: root })
+  let said = ''
+  const readyMs = await new Promise<number>((resolve, reject) => {
+    const hear = (bytes: Buffer) => {
+      said += bytes
+      if (ready.test(said)) resolve(performance.now() - startMs)
+    }
+    child.stdout?.on('data', hear)
+    child.stderr?.on('data', hear)
+    child.on('exit', () => reject(new Error(`ended before it was ready:\n${said}`)))
+  })
+  await new Promise((resolve) => setTimeout(resolve, 1000))
+  const status = readFileSync(`/proc/${child.pid}/status`, 'utf8')
+  const residentMiB = Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1] ?? 0) / 1024
+  child.removeAllListeners('exit')
+  const ended = new Promise((resolve) => child.on('exit', resolve))
+  child.kill('SIGTERM')
+  await ended
+  return { readyMs, residentMiB }
+}
+
+const median = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[values.length >> 1] ?? 0
+
+try {
+  const serve = ['cli/tetrad.js', 'serve', '--data', dir, '--port', '0']
+  const listening = /listening|http:\/\/127\.0\.0\.1:\d+/
+  const first = await startOnce(serve, listening)
+  console.log(`first start (demo world made) ${Math.round(first.readyMs)} ms`)
+  const idle = ['-e', 'require("http").createServer().listen(0, () => console.log("listening"))']
+  const ours: { readyMs: number; residentMiB: number }[] = []
+  const nodes: { readyMs: number; residentMiB: number }[] = []
+  for (let run = 0; run < runs; run++) {
+    ours.push(await startOnce(serve, listening))
+    nodes.push(await startOnce(idle, listening))
+  }
+  const ms = median(ours.map((one) => one.readyMs))
+  const nodeMs = median(nodes.map((one) => one.readyMs))
+  const memory = median(ours.map((one) => one.residentMiB))
+  const nodeMemory = median(nodes.map((one) => one.residentMiB))
+  console.log(
+    `second start  ${Math.round(ms)} ms to ready (goal under 1000), ${(ms / nodeMs).toFixed(1)} × an idle Node (${Math.round(nodeMs)} ms)`,
+  )
+  console.log(
+    `memory at rest ${Math.round(memory)} MiB, ${(memory / nodeMemory).toFixed(1)} × an idle Node (${Math.round(nodeMemory)} MiB)`,
+  )
+} finally {
+  rmSync(dir, { recursive: true, force: true })
+}

@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { OwnedClock } from './clock.ts'
+import { metricsContentType, openMetrics } from './metrics.ts'
+
+const lines = async (metrics: { text(): Promise<string> }, name: string) =>
+  (await metrics.text()).split('\n').filter((line) => line.startsWith(name))
+
+test('a request is counted by endpoint and outcome; an answer with a body is ok', async () => {
+  const metrics = openMetrics({ process: false })
+  metrics.request('markets.bySlug', 'bytes', 1)
+  metrics.request('markets.bySlug', 'body', 1)
+  metrics.request('markets.bySlug', 'unchanged', 1)
+  metrics.request('fx.createQuote', 'fx.rate_stale', 1)
+  assert.deepEqual(await lines(metrics, 'tetrad_requests_total'), [
+    'tetrad_requests_total{endpoint="markets.bySlug",outcome="ok"} 2',
+    'tetrad_requests_total{endpoint="markets.bySlug",outcome="unchanged"} 1',
+    'tetrad_requests_total{endpoint="fx.createQuote",outcome="fx.rate_stale"} 1',
+  ])
+})
+
+test('latency is in seconds, in the bucket it belongs to', async () => {
+  const metrics = openMetrics({ process: false })
+  metrics.request('markets.bySlug', 'body', 4)
+  metrics.request('markets.bySlug', 'body', 6)
+  const text = await metrics.text()
+  assert.match(text, /^tetrad_request_seconds_bucket\{le="0.005",endpoint="markets.bySlug"\} 1$/m)
+  assert.match(text, /^tetrad_request_seconds_bucket\{le="0.01",endpoint="markets.bySlug"\} 2$/m)
+  assert.match(text, /^tetrad_request_seconds_sum\{endpoint="markets.bySlug"\} 0.01$/m)
+})
+
+test('limits, ingest rounds, readiness and the build are told', async () => {
+  const metrics = openMetrics({ version: '1.2.3', process: false })
+  metrics.limited('limit.day')
+  metrics.limited('limit.day')
+  metrics.ingested('ecb', 'ok')
+  metrics.ready(true)
+  const text = await metrics.text()
+  assert.match(text, /^tetrad_limits_hit_total\{kind="limit.day"\} 2$/m)
+  assert.match(text, /^tetrad_ingest_total\{source="ecb",outcome="ok"\} 1$/m)
+  assert.match(text, /^tetrad_ready 1$/m)
+  assert.match(text, /^tetrad_build_info\{version="1.2.3",node="v\d+/m)
+  metrics.ready(false)
+  assert.match(await metrics.text(), /^tetrad_ready 0$/m)
+})
+
+test('the time of a store operation is counted when it succeeds and when it fails', async () => {
+  const metrics = openMetrics({ process: false })
+  const clock = new OwnedClock(0)
+  const took = (waitMs: number) => async () => {
+    clock.move(waitMs)
+    if (waitMs > 2) throw new Error('disk full')
+    return 'rows'
+  }
+  assert.equal(await metrics.timed(clock, 'state', 'get', took(2)), 'rows')
+  await assert.rejects(metrics.timed(clock, 'state', 'get', took(3)), /disk full/)
+  assert.deepEqual(await lines(metrics, 'tetrad_store_seconds_sum'), [
+    'tetrad_store_seconds_sum{port="state",operation="get"} 0.005',
+  ])
+  assert.deepEqual(await lines(metrics, 'tetrad_store_seconds_count'), [
+    'tetrad_store_seconds_count{port="state",operation="get"} 2',
+  ])
+})
+
+test('label values without end stop at 1000 sets; the rest is counted together', async () => {
+  const metrics = openMetrics({ process: false })
+  for (let source = 0; source < 1500; source++) metrics.ingested(`source-${source}`, 'ok')
+  const counted = await lines(metrics, 'tetrad_ingest_total{')
+  assert.equal(counted.length, 1001)
+  assert.equal(counted.at(-1), 'tetrad_ingest_total{source="other",outcome="other"} 500')
+})
+
+test('two servers in one process count apart, and each tells about the process', async () => {
+  const one = openMetrics()
+  const other = openMetrics()
+  one.limited('limit.second')
+  assert.equal((await lines(one, 'tetrad_limits_hit_total{')).length, 1)
+  assert.equal((await lines(other, 'tetrad_limits_hit_total{')).length, 0)
+  assert.match(await other.text(), /^process_resident_memory_bytes \d+/m)
+  assert.equal(metricsContentType, 'text/plain; version=0.0.4; charset=utf-8')
+})

@@ -1,0 +1,115 @@
+// What a monitor reads at /metrics. The only file that names the metrics library; it has a registry of its own, so that
+// two servers in one process do not add up. Label sets are resolved once and kept: counting a request must not be felt.
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import type { Clock } from './clock.ts'
+
+export const metricsContentType = Registry.PROMETHEUS_CONTENT_TYPE
+
+/** Label values come from closed lists; should one not, the rest is counted under `other` (decision 0057). */
+const labelSetsMax = 1000
+
+const requestSeconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
+const storeSeconds = [0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.25, 1, 5]
+
+export interface Metrics {
+  readonly contentType: string
+  /** `outcome`: body, bytes, unchanged, nothing, or a fault's code. */
+  request(endpoint: string, outcome: string, tookMs: number): void
+  /** A call was refused by this limit: `limit.second`, `limit.day`, `key.guarded`. */
+  limited(kind: string): void
+  stored(port: 'state' | 'facts', operation: string, tookMs: number): void
+  /** Runs `work` and counts its time whether it succeeds or not. */
+  timed<T>(clock: Clock, port: 'state' | 'facts', operation: string, work: () => Promise<T>): Promise<T>
+  /** One round of a source ended so: `ok`, `unchanged`, or a word for the failure. */
+  ingested(source: string, outcome: string): void
+  ready(is: boolean): void
+  text(): Promise<string>
+}
+
+export interface MetricsOptions {
+  readonly version?: string
+  /** Memory, processor time, event loop and collector of this process. */
+  readonly process?: boolean
+}
+
+export function openMetrics({ version = 'unknown', process: ofProcess = true }: MetricsOptions = {}): Metrics {
+  const registry = new Registry()
+  const registers = [registry]
+  if (ofProcess) collectDefaultMetrics({ register: registry })
+  const build = new Gauge({
+    name: 'tetrad_build_info',
+    help: 'Always 1; the labels tell what is running.',
+    labelNames: ['version', 'node'],
+    registers,
+  })
+  build.labels(version, process.version).set(1)
+  const readyGauge = new Gauge({ name: 'tetrad_ready', help: '1 when answers would be right, otherwise 0.', registers })
+  const requests = counts(registry, 'tetrad_requests_total', 'Requests by endpoint and outcome.', [
+    'endpoint',
+    'outcome',
+  ])
+  const limits = counts(registry, 'tetrad_limits_hit_total', 'Calls refused by a limit, by its kind.', ['kind'])
+  const rounds = counts(registry, 'tetrad_ingest_total', 'Rounds of ingest by source and outcome.', [
+    'source',
+    'outcome',
+  ])
+  const latency = times(registry, 'tetrad_request_seconds', 'Time to answer, by endpoint.', requestSeconds, [
+    'endpoint',
+  ])
+  const storeTimes = times(registry, 'tetrad_store_seconds', 'Time of store operations.', storeSeconds, [
+    'port',
+    'operation',
+  ])
+  const stored = (port: string, operation: string, tookMs: number) => storeTimes(port, operation)(tookMs / 1000)
+
+  return {
+    contentType: metricsContentType,
+    request(endpoint, outcome, tookMs) {
+      requests(endpoint, outcome === 'body' || outcome === 'bytes' ? 'ok' : outcome)(1)
+      latency(endpoint, '')(tookMs / 1000)
+    },
+    limited: (kind) => limits(kind, '')(1),
+    stored,
+    async timed(clock, port, operation, work) {
+      const startMs = clock.monotonicMs()
+      try {
+        return await work()
+      } finally {
+        stored(port, operation, clock.monotonicMs() - startMs)
+      }
+    },
+    ingested: (source, outcome) => rounds(source, outcome)(1),
+    ready: (is) => readyGauge.set(is ? 1 : 0),
+    text: () => registry.metrics(),
+  }
+}
+
+type Add = (value: number) => void
+/** The cell of up to two label values; a metric with one label is given an empty second. */
+type Cells = (first: string, second: string) => Add
+
+function counts(registry: Registry, name: string, help: string, labelNames: string[]): Cells {
+  const counter = new Counter({ name, help, labelNames, registers: [registry] })
+  return kept((values) => counter.labels(...values).inc, labelNames.length)
+}
+
+function times(registry: Registry, name: string, help: string, buckets: number[], labelNames: string[]): Cells {
+  const histogram = new Histogram({ name, help, labelNames, buckets, registers: [registry] })
+  return kept((values) => histogram.labels(...values).observe, labelNames.length)
+}
+
+function kept(make: (values: string[]) => Add, labels: number): Cells {
+  const cells = new Map<string, Map<string, Add>>()
+  let size = 0
+  const cell = (first: string, second: string): Add => {
+    const found = cells.get(first)?.get(second)
+    if (found) return found
+    if (size >= labelSetsMax && first !== 'other') return cell('other', labels > 1 ? 'other' : '')
+    const made = make([first, second].slice(0, labels))
+    const row = cells.get(first) ?? new Map<string, Add>()
+    cells.set(first, row.set(second, made))
+    size++
+    return made
+  }
+  return cell
+}

@@ -1,0 +1,87 @@
+// Puts the house together: stores → admission → pipeline → door, and the loops that bring data in. Read this first, then
+// endpoints.ts. Nothing here decides anything; it only says what stands behind what, and takes it down in reverse.
+import { openapi } from '#api/openapi.ts'
+import type { Settings } from '#core/settings.ts'
+import { labelExportPath } from '#groups/explorer/exports.ts'
+import { rateFindings, startRates } from '#groups/fx/rates.ts'
+import { type Clock, systemClock } from '#io/clock.ts'
+import type { Log } from '#io/log.ts'
+import { openMetrics } from '#io/metrics.ts'
+import { type Random, systemRandom } from '#io/random.ts'
+import { openAdmission } from '#serve/admit.ts'
+import type { Desk } from '#serve/answer.ts'
+import { documentPath, healthPaths, type Readiness, storeFindings } from '#serve/health.ts'
+import { type Door, openDoor } from '#serve/http.ts'
+import { openHouse } from '#serve/pipeline.ts'
+import { openStores } from '#store/open.ts'
+import { timedFacts, timedState } from '#store/timed.ts'
+import { endpoints } from './endpoints.ts'
+
+export interface StartOptions {
+  readonly settings: Settings
+  readonly dataDir: string
+  readonly log: Log
+  readonly clock?: Clock
+  readonly random?: Random
+  /** Shown in the metrics. */
+  readonly version?: string
+  /** Runs when the stores are open and before anyone is served. */
+  readonly prepare?: (desk: Desk) => Promise<void>
+}
+
+export interface Running {
+  readonly url: string
+  readonly inject: Door['inject']
+  readonly desk: Desk
+  close(): Promise<void>
+}
+
+export async function start(options: StartOptions): Promise<Running> {
+  const { settings, log, clock = systemClock, random = systemRandom } = options
+  // Whatever stands is taken down in reverse: at once if a later step fails, otherwise when the server closes.
+  await using rising = new AsyncDisposableStack()
+  const metrics = openMetrics({ version: options.version ?? 'unknown' })
+  const stores = await openStores(options.dataDir)
+  rising.defer(() => stores.close())
+  const state = timedState(stores.state, clock, metrics.stored)
+  const facts = timedFacts(stores.facts, clock, metrics.stored)
+  const desk: Desk = { state, facts, settings, clock, random, log }
+  await options.prepare?.(desk)
+
+  const admission = await openAdmission(desk, (what) => metrics.limited(what))
+  rising.defer(() => admission.close())
+  const loops = new AbortController()
+  const rates = startRates(desk, loops.signal, ({ source, is }) => metrics.ingested(source, is))
+  rising.defer(async () => {
+    loops.abort()
+    await rates
+  })
+  const readiness: Readiness = {
+    stopping: false,
+    findings: async () => [...(await storeFindings(state, facts)), ...(await rateFindings(desk))],
+    tell: metrics.ready,
+  }
+  const house = openHouse(desk, endpoints, admission, metrics)
+  const door = await openDoor(house, [
+    ...healthPaths(readiness, async () => ({ type: metrics.contentType, text: await metrics.text() })),
+    documentPath('/openapi.json', () => openapi({ serverUrl: settings.server.publicUrl || '/' })),
+    labelExportPath(desk),
+  ])
+  rising.defer(() => door.close())
+  rising.defer(async () => {
+    readiness.stopping = true
+    await clock.sleep(settings.server.stopDelayMs)
+  })
+  log.info({ url: door.url }, 'listening')
+
+  const standing = rising.move()
+  return {
+    url: door.url,
+    inject: door.inject,
+    desk,
+    async close() {
+      await standing.disposeAsync()
+      log.info({}, 'stopped')
+    },
+  }
+}

@@ -1,0 +1,71 @@
+// The demo world: what a fresh installation shows when nothing is configured. Its records are made once, from a seed, and
+// written through the same store functions the ingesters use; after that they are data like any other. Its rates come
+// over HTTP from a simulated feed for as long as the server runs.
+import { contract } from '#api/contract.ts'
+import { complete } from '#core/check.ts'
+import { type Settings, SettingsSchema } from '#core/settings.ts'
+import type { Clock } from '#io/clock.ts'
+import type { Desk } from '#serve/answer.ts'
+import { cursorOf, moveCursor } from '#store/coverage.ts'
+import { loadExplorer } from './explorer.ts'
+import { demoFxSettings, startRateFeed } from './fx.ts'
+import { loadMarkets } from './markets.ts'
+import { loadValidators } from './validators.ts'
+
+const seed = 'harbour'
+const begun = 'demo world begun'
+const finished = 'demo world finished'
+
+/** Things that are there to ask about. */
+export interface DemoSamples {
+  readonly address: string
+  readonly indices: readonly number[]
+  readonly slug: string
+}
+
+export interface Demo {
+  /** What a configuration file would say to make a server read the simulated feeds. */
+  readonly settings: object
+  /** The same, on top of settings that are already complete. */
+  settingsOver(settings: Settings): Settings
+  /** Fills the stores, unless that was done before, and tells what to ask about. */
+  load(desk: Desk): Promise<DemoSamples>
+  close(): Promise<void>
+}
+
+export async function openDemo(): Promise<Demo> {
+  const feed = await startRateFeed({ seed })
+  const settings = demoFxSettings(feed.url)
+  return { settings, settingsOver: (below) => merged(below, settings), load, close: feed.close }
+}
+
+/** Section by section; what the demo does not speak of stays. */
+function merged(below: Settings, above: object): Settings {
+  const sections: Record<string, object> = structuredClone(below)
+  for (const [name, members] of Object.entries(above)) sections[name] = { ...sections[name], ...members }
+  const { value, problems } = complete(SettingsSchema, sections)
+  if (problems.length > 0) throw new Error(`settings of the demo world: ${JSON.stringify(problems)}`)
+  return value
+}
+
+/** A load that was interrupted is done again for the same moment, and every write of it may be repeated. */
+async function load(desk: Desk): Promise<DemoSamples> {
+  const { state, clock } = desk
+  if ((await cursorOf(state, finished)) === undefined) {
+    const atMs = (await cursorOf(state, begun)) ?? clock.now()
+    await state.write((tx) => moveCursor(tx, begun, atMs))
+    const then: Clock = { ...clock, now: () => atMs }
+    await loadExplorer({ ...desk, clock: then }, seed)
+    await loadValidators({ ...desk, clock: then }, seed)
+    await loadMarkets({ ...desk, clock: then }, seed)
+    await state.write((tx) => moveCursor(tx, finished, atMs))
+  }
+  const known = await state.all<{ validator_index: number }>(
+    "select validator_index from validators where network = 'mainnet' order by validator_index limit 5",
+  )
+  return {
+    address: contract['explorer.fundedBy'].example.input.address ?? '',
+    indices: known.map((row) => row.validator_index),
+    slug: contract['markets.bySlug'].example.input.slug ?? '',
+  }
+}

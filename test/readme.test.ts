@@ -1,0 +1,47 @@
+// The README's calls, run by a shell as a reader would paste them.
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { promisify } from 'node:util'
+import { contract } from '#api/contract.ts'
+import type { EndpointId } from '#api/routes.ts'
+import { checker } from '#core/check.ts'
+import { openWorld, type World } from './world.ts'
+
+const run = promisify(execFile)
+const readme = readFileSync(join(import.meta.dirname, '..', 'README.md'), 'utf8')
+const calls = readme.split('\n').filter((line) => line.startsWith('curl '))
+const inOrder = Object.keys(contract) as EndpointId[]
+
+describe('README', () => {
+  let world: World
+  before(async () => {
+    world = await openWorld()
+  })
+  after(() => world[Symbol.asyncDispose]())
+
+  test('begins with the two commands', () => {
+    const [start, check] = readme.split('\n').filter((line) => line.startsWith('npm ci'))
+    assert.match(start ?? '', /^npm ci && npm start/)
+    assert.match(check ?? '', /^npm ci && npm test/)
+  })
+
+  test('shows one call per endpoint', () => assert.equal(calls.length, inOrder.length))
+
+  for (const [at, id] of inOrder.entries()) {
+    test(`${id}: the call works when pasted`, async () => {
+      const line = (calls[at] ?? '').replaceAll('http://127.0.0.1:8080', world.url)
+      const { stdout } = await run('sh', ['-c', line], { env: { PATH: process.env.PATH, KEY: world.key } })
+      assert.deepEqual(checker(contract[id].reply)(JSON.parse(stdout)), [], stdout.slice(0, 300))
+    })
+  }
+
+  test('its table names every route of the contract', () => {
+    for (const { id, method, path } of Object.values(contract)) {
+      const row = readme.split('\n').find((line) => line.includes(`docs/endpoints/${id}.md`))
+      assert.ok(row?.includes(`${method} ${path}`), id)
+    }
+  })
+})

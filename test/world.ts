@@ -1,0 +1,64 @@
+// The whole server on a free port with the demo world in it, as `tetrad serve` would start it.
+//   await using world = await openWorld()
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { groups, type Plan } from '#api/routes.ts'
+import { systemClock } from '#io/clock.ts'
+import { openLog } from '#io/log.ts'
+import { type Running, start } from '#server/main.ts'
+import { type DemoSamples, openDemo } from '#sim/demo.ts'
+import { createKey } from '#store/keys.ts'
+import { settingsWith } from './desk.ts'
+
+export interface World extends AsyncDisposable {
+  readonly url: string
+  readonly server: Running
+  readonly samples: DemoSamples
+  readonly key: string
+  readonly lines: readonly string[]
+  keyFor(plan: Plan): Promise<string>
+}
+
+export async function openWorld(overrides: object = {}): Promise<World> {
+  const dir = await mkdtemp(join(tmpdir(), 'tetrad-world-'))
+  const lines: string[] = []
+  const demo = await openDemo()
+  let samples: DemoSamples = { address: '', indices: [], slug: '' }
+  const server = await start({
+    settings: settingsWith({ ...demo.settings, server: { port: 0 }, ...overrides }),
+    dataDir: dir,
+    log: openLog('info', (line) => lines.push(line)),
+    prepare: async (desk) => {
+      samples = await demo.load(desk)
+    },
+  })
+  await untilReady(server)
+  const keyFor = async (plan: Plan) => {
+    const { desk } = server
+    const made = await createKey(desk.state, { name: 'test', plan, groups: [...groups] }, desk.clock, desk.random)
+    return made.key
+  }
+  return {
+    url: server.url,
+    server,
+    samples,
+    key: await keyFor('enterprise'),
+    lines,
+    keyFor,
+    async [Symbol.asyncDispose]() {
+      await server.close()
+      await demo.close()
+      await rm(dir, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Rates arrive a moment after the door opens. */
+async function untilReady(server: Running): Promise<void> {
+  for (let tries = 0; tries < 200; tries++) {
+    if ((await server.inject({ url: '/readyz' })).statusCode === 200) return
+    await systemClock.sleep(25)
+  }
+  throw new Error(`not ready: ${(await server.inject({ url: '/readyz' })).body}`)
+}
