@@ -1,14 +1,16 @@
-// Looks a shown key up. A key that has been verified stays in memory for as long as nothing at all was committed to the
-// store since, by any process: a revocation holds from the next call on, and the usual call reads nothing.
+// Looks a shown key up. Verified keys stay in memory until any key is changed, by any process: a revocation holds from the
+// next call on, and the usual call reads nothing.
 import { digestOf, type KeyParts, nobodysDigest, sameDigest } from '#core/key.ts'
-import { findKey, type KeyRecord } from '#store/keys.ts'
+import { findKey, type KeyRecord, keyRevision } from '#store/keys.ts'
 import type { Desk } from './answer.ts'
 
-const keysMax = 10_000
+const keysMax = 50_000
 
 export class Keyring {
   readonly #desk: Desk
-  readonly #verified = new Map<string, { readonly version: number; readonly record: KeyRecord }>()
+  #version = Number.NaN
+  #revision = Number.NaN
+  #verified = new Map<string, KeyRecord>()
 
   constructor(desk: Desk) {
     this.#desk = desk
@@ -17,21 +19,30 @@ export class Keyring {
   /** The record of a key that is good now. Why one is not good stays in here (decision 0007). */
   async find(shown: KeyParts): Promise<KeyRecord | undefined> {
     const { state, clock } = this.#desk
-    // Read before the record: if somebody commits in between, the record is taken for older than it is.
     const version = state.version()
-    const kept = this.#verified.get(shown.id)
-    const record = kept?.version === version ? kept.record : await findKey(state, shown.id)
+    if (version !== this.#version) await this.#forgetChanged(version)
+    const verified = this.#verified
+    const record = verified.get(shown.id) ?? (await findKey(state, shown.id))
     const same = sameDigest(record?.digest ?? nobodysDigest, digestOf(shown))
     if (!record || !same || record.revokedAtMs !== undefined) return undefined
     if (record.expiresAtMs !== undefined && record.expiresAtMs <= clock.now()) return undefined
-    if (record !== kept?.record) this.#keep(version, record)
+    keep(verified, record)
     return record
   }
 
-  #keep(version: number, record: KeyRecord): void {
-    this.#verified.delete(record.id)
-    this.#verified.set(record.id, { version, record })
-    const [oldest] = this.#verified.keys()
-    if (this.#verified.size > keysMax && oldest !== undefined) this.#verified.delete(oldest)
+  /** `version` was read before the revision, and the revision before any record: a commit in between is seen next time. */
+  async #forgetChanged(version: number): Promise<void> {
+    const revision = await keyRevision(this.#desk.state)
+    if (revision !== this.#revision) this.#verified = new Map()
+    this.#revision = revision
+    this.#version = version
   }
+}
+
+/** Into the map it was looked up for: if that has been replaced meanwhile, the record is forgotten with it. */
+function keep(verified: Map<string, KeyRecord>, record: KeyRecord): void {
+  if (verified.has(record.id)) return
+  verified.set(record.id, record)
+  const [oldest] = verified.keys()
+  if (verified.size > keysMax && oldest !== undefined) verified.delete(oldest)
 }

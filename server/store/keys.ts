@@ -50,6 +50,13 @@ interface KeyRow {
   last_used_ms: number | null
 }
 
+/** In the transaction of every change but the last-used time: what was verified before must be looked up again. */
+const moveRevision = 'update key_revision set revision = revision + 1'
+
+export async function keyRevision(state: StateReader): Promise<number> {
+  return (await state.get<{ revision: number }>('select revision from key_revision'))?.revision ?? 0
+}
+
 /** The returned key is the only copy of its secret. */
 export async function createKey(
   state: State,
@@ -74,15 +81,16 @@ export async function rotateKey(
   const { id, name, plan, expiresAtMs } = wanted
   const parts = { id, secret: toSecret(random.bytes(secretBytes)) }
   const allowed = wanted.groups && groups.filter((group) => wanted.groups?.includes(group)).join(',')
-  await state.write((tx) =>
-    tx.run(
+  await state.write(async (tx) => {
+    await tx.run(
       `insert into keys (id, name, plan, allowed_groups, digest, created_ms, expires_ms) values (?, ?, ?, ?, ?, ?, ?)
        on conflict (id) do update set name = excluded.name, plan = excluded.plan,
          allowed_groups = excluded.allowed_groups, digest = excluded.digest, expires_ms = excluded.expires_ms,
          revoked_ms = null`,
       ...[id, name, plan, allowed ?? null, digestOf(parts), clock.now(), expiresAtMs ?? null],
-    ),
-  )
+    )
+    await tx.run(moveRevision)
+  })
   return { id, key: keyText(parts) }
 }
 
@@ -98,10 +106,10 @@ export async function listKeys(state: StateReader): Promise<KeyInfo[]> {
 
 /** True when there is such a key; it is then revoked, at once and in every process. The first revocation's time stands. */
 export async function revokeKey(state: State, id: string, clock: Clock): Promise<boolean> {
-  const changed = await state.write((tx) =>
-    tx.run('update keys set revoked_ms = coalesce(revoked_ms, ?) where id = ?', clock.now(), id),
-  )
-  return changed > 0
+  return state.write(async (tx) => {
+    await tx.run(moveRevision)
+    return (await tx.run('update keys set revoked_ms = coalesce(revoked_ms, ?) where id = ?', clock.now(), id)) > 0
+  })
 }
 
 /** Inside the transaction that writes the usage. */

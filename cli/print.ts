@@ -1,0 +1,32 @@
+// What commands write: tables for people, JSON for scripts. Results go to standard output, everything else to standard
+// error. Colour only on a terminal and without NO_COLOR (util.styleText sees to both).
+import { styleText } from 'node:util'
+import { stringifyJson } from '#api/json.ts'
+
+export const print = (text: string): void => {
+  process.stdout.write(`${text}\n`)
+}
+
+export const note = (text: string): void => {
+  process.stderr.write(`${text}\n`)
+}
+
+/** On one line, integers exact. */
+export const printJson = (value: unknown): void => print(stringifyJson(value))
+
+export const bold = (text: string): string => styleText('bold', text, { stream: process.stdout })
+
+/** Columns as wide as their widest cell; no trailing spaces. */
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const widths = head.map((name, column) => Math.max(name.length, ...rows.map((row) => (row[column] ?? '').length)))
+  const line = (cells: readonly string[]) =>
+    cells
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd()
+  return [bold(line(head)), ...rows.map(line)].join('\n')
+}
+
+/** `2026-11-15 12:00`, UTC; a dash for never. */
+export const minuteText = (atMs: number | undefined): string =>
+  atMs === undefined ? '-' : new Date(atMs).toISOString().slice(0, 16).replace('T', ' ')

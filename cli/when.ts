@@ -1,0 +1,39 @@
+// A moment in the future as people write it: `90d`, `12h`, `2027-01-31`, `2027-01-31T18:00:00Z`.
+import { CommandFailure } from './failure.ts'
+
+const unitMs: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 }
+const yearsMax = 100
+
+/** A date means its first moment, UTC; a time must say its zone. */
+export function momentOf(text: string, nowMs: number): number {
+  const atMs = durationOf(text, nowMs) ?? dateOf(text)
+  if (atMs === undefined) {
+    throw new CommandFailure(
+      'expires.unreadable',
+      `--expires "${text}" is not understood; write 90d, 12h or 30m from now, 2027-01-31, or 2027-01-31T18:00:00Z.`,
+    )
+  }
+  if (atMs <= nowMs) throw new CommandFailure('expires.past', `--expires ${text} is not in the future.`)
+  if (atMs > nowMs + yearsMax * 366 * 86_400_000) {
+    throw new CommandFailure(
+      'expires.far',
+      `--expires ${text} is more than ${yearsMax} years away; leave it out for a key that does not expire.`,
+    )
+  }
+  return atMs
+}
+
+function durationOf(text: string, nowMs: number): number | undefined {
+  const [, count, unit = ''] = /^(\d{1,9})([mhdw])$/.exec(text) ?? []
+  return count === undefined ? undefined : nowMs + Number(count) * (unitMs[unit] ?? 0)
+}
+
+function dateOf(text: string): number | undefined {
+  const [, day, time] = /^(\d{4}-\d\d-\d\d)(T\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(?:Z|[+-]\d\d:\d\d))?$/.exec(text) ?? []
+  if (day === undefined) return undefined
+  const midnight = new Date(`${day}T00:00:00Z`)
+  // 2027-02-30 is read as 2 March by some parsers.
+  if (Number.isNaN(midnight.getTime()) || !midnight.toISOString().startsWith(day)) return undefined
+  const atMs = time === undefined ? midnight.getTime() : Date.parse(text)
+  return Number.isNaN(atMs) ? undefined : atMs
+}

@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { checker } from '#core/check.ts'
+import { leaves, type SchemaNode, settingsNode } from '#io/config/leaves.ts'
+import { readYaml } from '#io/config/yaml.ts'
+import { loadConfig } from '#io/config.ts'
+import { configurationPage, configurationSchema } from './configuration.ts'
+
+const root = join(import.meta.dirname, '..')
+const stale = 'is not what the schema gives; run: npm run docs'
+
+test('the page is the one the settings give, and names every setting with its variable', async () => {
+  const page = await readFile(join(root, 'docs/configuration.md'), 'utf8')
+  assert.equal(page, configurationPage(), `docs/configuration.md ${stale}`)
+  for (const { path, variable } of leaves) {
+    assert.ok(page.includes(`| \`${path.join('.')}\` |`), path.join('.'))
+    assert.ok(page.includes(`\`${variable}\` |`), variable)
+  }
+})
+
+test('every setting has words that say what it means', () => {
+  const walk = (node: SchemaNode, name: string): void => {
+    const members = Object.entries(node.properties ?? {})
+    for (const [member, inner] of members) walk(inner, `${name}.${member}`)
+    if (members.length === 0) assert.ok(node.description, `${name} has no description`)
+    if (node.items?.properties) walk(node.items, `${name}[]`)
+  }
+  walk(settingsNode, '')
+})
+
+test('the schema for editors is the one the settings give', async () => {
+  const text = await readFile(join(root, 'docs/tetrad.schema.json'), 'utf8')
+  assert.deepEqual(JSON.parse(text), configurationSchema(), `docs/tetrad.schema.json ${stale}`)
+})
+
+test('the schema lets settings with a default be left out, and refuses unknown names', () => {
+  const check = checker(configurationSchema() as never)
+  assert.deepEqual(check({}), [])
+  assert.deepEqual(check({ server: { port: 1 } }), [])
+  assert.deepEqual(check({ sevrer: {} }), [{ at: ['sevrer'], says: 'is not a known name' }])
+  assert.deepEqual(check({ explorer: { chains: [{ id: '1' }] } }), [
+    { at: ['explorer', 'chains', '0', 'name'], says: 'is required' },
+  ])
+})
+
+test('the example is a valid configuration, for the server and for an editor', async () => {
+  const config = await loadConfig({ file: 'tetrad.example.yaml', folder: root, env: {}, flags: [] })
+  assert.equal(config.settings.fx.terms.instant.spreadBps, '4.5')
+  const text = await readFile(join(root, 'tetrad.example.yaml'), 'utf8')
+  assert.deepEqual(checker(configurationSchema() as never)(readYaml(text).value), [])
+})

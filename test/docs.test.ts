@@ -1,0 +1,81 @@
+// Pages and code say the same, both ways.
+import assert from 'node:assert/strict'
+import { readdir, readFile } from 'node:fs/promises'
+import { describe, test } from 'node:test'
+import { type FaultCode, faults } from '#api/faults.ts'
+import { routes } from '#api/routes.ts'
+import { generatedPages } from '../docs/build.ts'
+
+const docs = new URL('../docs/', import.meta.url)
+const read = (path: string) => readFile(new URL(path, docs), 'utf8')
+
+describe('generated pages', () => {
+  const pages = generatedPages()
+  for (const [path, text] of Object.entries(pages)) {
+    test(`docs/${path} is what the code gives; npm run docs writes it`, async () => {
+      assert.equal(await read(path), text)
+    })
+  }
+
+  test('docs/endpoints holds no page of an endpoint that is gone', async () => {
+    const names = await readdir(new URL('endpoints/', docs))
+    assert.deepEqual(
+      names.filter((name) => !(`endpoints/${name}` in pages)),
+      [],
+    )
+  })
+})
+
+describe('docs/errors.md', async () => {
+  const text = await read('errors.md')
+  const sections = new Map(
+    text
+      .split(/^### /m)
+      .slice(1)
+      .map((section) => [section.slice(0, section.indexOf('\n')), section]),
+  )
+
+  test('every code of the fault table has its section, with its status and when to try again', () => {
+    for (const [code, { status, retry }] of Object.entries(faults)) {
+      const section = sections.get(code)
+      assert.ok(section, `${code} has no section`)
+      assert.ok(section.includes(`\nStatus ${status} · try again: ${retry}.\n`), `${code}: ${status}, ${retry}`)
+      assert.ok(section.length > 100, `${code} is not explained`)
+    }
+  })
+
+  test('every section names a code of the fault table', () => {
+    assert.deepEqual(
+      [...sections.keys()].filter((code) => !(code in faults)),
+      [],
+    )
+    assert.equal(sections.size, text.match(/^### /gm)?.length)
+  })
+
+  test('every link from an endpoint page to a code leads to its section', () => {
+    const anchors = new Set([...sections.keys()].map((code) => code.replaceAll('.', '')))
+    for (const page of Object.values(generatedPages())) {
+      for (const [, code = '', anchor = ''] of page.matchAll(/\[([\w.]+)\]\(\.\.\/errors\.md#(\w+)\)/g)) {
+        assert.ok((code as FaultCode) in faults && anchors.has(anchor), `${code} #${anchor}`)
+      }
+    }
+  })
+})
+
+test('no page names a setting that does not exist', async () => {
+  const settings = await read('configuration.md')
+  const roots = ['server', 'groups', 'keys', 'explorer', 'fx', 'validators', 'markets', 'plans', 'log', 'aliases']
+  const pattern = new RegExp(`\`((?:${roots.join('|')})\\.[a-zA-Z.<>]+)\``, 'g')
+  const others = new Set<string>([...Object.keys(faults), ...Object.keys(routes)])
+  for (const path of [
+    'errors.md',
+    'client.md',
+    ...Object.keys(generatedPages()).filter((name) => name.endsWith('.md')),
+  ]) {
+    for (const [, name = ''] of (await read(path)).matchAll(pattern)) {
+      if (others.has(name)) continue
+      const known = settings.includes(name.replace('groups.<name>', 'groups.explorer'))
+      assert.ok(known, `${path}: ${name}`)
+    }
+  }
+})
