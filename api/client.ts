@@ -6,6 +6,7 @@ import { type PageMethods, pageMethods } from './pages.ts'
 import { type Addresses, baseOf, toRequest } from './request.ts'
 import { type AnyId, allRoutes, type Group, groups } from './routes.ts'
 import { type SendOptions, send, type World } from './send.ts'
+import { signQuote } from './sign-quote.ts'
 import { type WatchMethods, watchMethods } from './watch.ts'
 
 export type { InputOf, ReplyOf } from './calls.ts'
@@ -19,6 +20,7 @@ export {
 } from './errors.ts'
 export type { PageOptions } from './pages.ts'
 export type { ResponseMeta } from './send.ts'
+export { type QuoteSigner, type SignOptions, signQuote } from './sign-quote.ts'
 export { signable } from './signable.ts'
 
 export interface ClientOptions extends Addresses, SendOptions, Partial<World> {
@@ -44,7 +46,7 @@ export interface Client {
   /** Any endpoint by its id; what the methods below are made of. */
   call<Id extends AnyId>(id: Id, input: InputOf<Id>, options?: CallOptions): Promise<ReplyOf<Id>>
   readonly explorer: Methods<'explorer'>
-  readonly fx: Methods<'fx'>
+  readonly fx: Methods<'fx'> & { readonly signQuote: typeof signQuote }
   readonly validators: Methods<'validators'> & PageMethods
   readonly markets: Methods<'markets'> & WatchMethods
 }
@@ -73,7 +75,9 @@ export function createClient(options: ClientOptions): Client {
   }
   const call = async (id: AnyId, input: object, own: CallOptions = {}) => ask(id, { ...input }, own)
   Object.assign(methods.validators as object, pageMethods(ask))
-  const address = (input: object) => toRequest('markets.changeStream', baseOf('markets.changeStream', options), { ...input }, key)
+  Object.assign(methods.fx as object, { signQuote })
+  const address = (input: object) =>
+    toRequest('markets.changeStream', baseOf('markets.changeStream', options), { ...input }, key)
   Object.assign(methods.markets as object, watchMethods(address, ask, world, scrub))
   return { call, ...methods } as unknown as Client
 }

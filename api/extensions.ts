@@ -3,9 +3,15 @@
 // specification (decision 0049).
 import type { Endpoint } from './kit.ts'
 import type { ExtensionId } from './routes.ts'
+import { checkSignature, quote, receipt, receiptKey, setRate } from './wire/fx-desk.ts'
 import { changeStream, changes, changesBySlug } from './wire/market-changes.ts'
 
 export const extensions = {
+  'fx.quote': quote,
+  'fx.receipt': receipt,
+  'fx.checkSignature': checkSignature,
+  'fx.receiptKey': receiptKey,
+  'fx.setRate': setRate,
   'markets.changesBySlug': changesBySlug,
   'markets.changes': changes,
   'markets.changeStream': changeStream,

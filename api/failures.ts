@@ -76,6 +76,7 @@ const fx: Writer = (code, { status, says }) => {
     'fx.amount_range': 3005,
     'fx.pair_unknown': 3008,
     'fx.rate_stale': 3010,
+    'fx.rate_disputed': 3010,
   }
   const usual = status === 400 ? 2 : status === 403 ? 3 : status >= 500 ? -1 : status
   const body: FxFailure = { code: special[code] ?? usual, message: says }

@@ -67,6 +67,11 @@ export const faults = {
   'fx.amount_range': { status: 400, retry: 'changed', says: 'The amount is outside the range offered for this pair.' },
   'fx.pair_unknown': { status: 400, retry: 'changed', says: 'This currency or pair is not offered.' },
   'fx.rate_stale': { status: 503, retry: 'later', says: 'No fresh rate for this pair.' },
+  'fx.rate_disputed': {
+    status: 503,
+    retry: 'later',
+    says: 'The sources of this pair’s rate disagree; no price is given until they agree again.',
+  },
   'fx.idempotency': {
     status: 409,
     retry: 'changed',

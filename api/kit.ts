@@ -60,9 +60,9 @@ export interface Endpoint<I extends TObject = TObject, R extends TSchema = TSche
   readonly example: { readonly input: Partial<Static<I>>; readonly reply: Static<R> }
 }
 
-export const endpoint = <I extends TProperties, R extends TSchema>(
-  described: Omit<Endpoint<TObject<I>, R>, 'input'> & { input: TObject<I> },
-): Endpoint<TObject<I>, R> => described
+export const endpoint = <const Id extends AnyId, I extends TProperties, R extends TSchema>(
+  described: Omit<Endpoint<TObject<I>, R>, 'input' | 'id'> & { id: Id; input: TObject<I> },
+): Endpoint<TObject<I>, R> & { readonly id: Id } => described
 
 export type Reply<E extends Endpoint> = Static<E['reply']>
 /** What the server's answer receives: defaults are filled in. */

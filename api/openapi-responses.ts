@@ -45,6 +45,14 @@ export const jsonContent = (schema: SchemaObject, examples: SchemaObject) => ({
   'application/json': { schema, examples },
 })
 
+/** Each event holds one reply. */
+const streamContent = ({ example }: Endpoint) => ({
+  'text/event-stream': {
+    schema: { type: 'string' },
+    example: `event: change\nid: 4211\ndata: ${JSON.stringify(example.reply)}\n\n`,
+  },
+})
+
 /** Responses of the endpoints that share one operation, by status. */
 export function responsesOf(there: readonly Endpoint[], components: Components): SchemaObject {
   const failures = byStatus(there)
@@ -82,10 +90,12 @@ function success(
   return {
     description: failures.length > 0 ? 'The answer, or a failure in the same envelope.' : 'The answer.',
     ...withHeaders(names),
-    content: jsonContent(shapes.length === 1 ? (shapes[0] as SchemaObject) : { anyOf: shapes }, {
-      ...examples,
-      ...examplesOf(failures),
-    }),
+    content: there[0]?.stream
+      ? streamContent(there[0])
+      : jsonContent(shapes.length === 1 ? (shapes[0] as SchemaObject) : { anyOf: shapes }, {
+          ...examples,
+          ...examplesOf(failures),
+        }),
   }
 }
 

@@ -20,6 +20,8 @@ export interface Route {
   readonly auth: 'apikey' | 'bearer' | 'open'
   /** Lowest plan that may call. */
   readonly plan: Plan
+  /** Only keys made for administration may call (decision 0084). */
+  readonly admin?: boolean
   /** Query values that choose this endpoint among those that share its path. */
   readonly select?: { readonly module: string; readonly action: string }
   /** Input name → request header. */
@@ -114,6 +116,47 @@ export type EndpointId = keyof typeof routes
 
 /** Endpoints beyond the specification: same words, same admission, same failures (decision 0049). */
 export const extensionRoutes = {
+  'fx.quote': {
+    spec: 'beyond',
+    group: 'fx',
+    method: 'GET',
+    path: '/v1/exchange/fx/quotes/{id}',
+    auth: 'bearer',
+    plan: 'free',
+  },
+  'fx.receipt': {
+    spec: 'beyond',
+    group: 'fx',
+    method: 'GET',
+    path: '/v1/exchange/fx/quotes/{id}/receipt',
+    auth: 'bearer',
+    plan: 'free',
+  },
+  'fx.checkSignature': {
+    spec: 'beyond',
+    group: 'fx',
+    method: 'POST',
+    path: '/v1/exchange/fx/quotes/{id}/check-signature',
+    auth: 'bearer',
+    plan: 'free',
+  },
+  'fx.receiptKey': {
+    spec: 'beyond',
+    group: 'fx',
+    method: 'GET',
+    path: '/v1/exchange/fx/receipt-key',
+    auth: 'open',
+    plan: 'free',
+  },
+  'fx.setRate': {
+    spec: 'beyond',
+    group: 'fx',
+    method: 'POST',
+    path: '/v1/exchange/fx/rates',
+    auth: 'bearer',
+    plan: 'free',
+    admin: true,
+  },
   'markets.changesBySlug': {
     spec: 'beyond',
     group: 'markets',

@@ -86,7 +86,13 @@ async function attemptOnce(
   attempt: number,
 ): Promise<unknown> {
   signal?.throwIfAborted()
-  const noAnswer = { group: allRoutes[id].group, endpoint: id, status: 0, requestId: undefined, retryAfterMs: undefined }
+  const noAnswer = {
+    group: allRoutes[id].group,
+    endpoint: id,
+    status: 0,
+    requestId: undefined,
+    retryAfterMs: undefined,
+  }
   const stop = new AbortController()
   const follow = () => stop.abort(signal?.reason)
   signal?.addEventListener('abort', follow, { once: true })

@@ -21,7 +21,12 @@ export interface WatchMethods {
 }
 
 const eventCharsMax = 4_194_304
-const at = { group: 'markets', endpoint: 'markets.changeStream', requestId: undefined, retryAfterMs: undefined } as const
+const at = {
+  group: 'markets',
+  endpoint: 'markets.changeStream',
+  requestId: undefined,
+  retryAfterMs: undefined,
+} as const
 
 export function watchMethods(
   address: (input: object) => Outgoing,
@@ -75,7 +80,8 @@ async function* open({ url, headers }: Outgoing, world: World, signal?: AbortSig
       const { value, done } = await reader.read()
       if (done) return
       text += decoder.decode(value, { stream: true })
-      if (text.length > eventCharsMax) throw new TransportError({ ...at, status: 200 }, 'unreadable', 'an event has no end')
+      if (text.length > eventCharsMax)
+        throw new TransportError({ ...at, status: 200 }, 'unreadable', 'an event has no end')
       for (let end = text.indexOf('\n\n'); end >= 0; end = text.indexOf('\n\n')) {
         const change = changeIn(text.slice(0, end))
         text = text.slice(end + 2)

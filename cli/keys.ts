@@ -15,6 +15,7 @@ interface CreateOptions extends CommonOptions {
   readonly plan: Plan
   readonly groups?: readonly Group[]
   readonly expires?: string
+  readonly admin?: boolean
 }
 
 export function addKeys(program: Command): void {
@@ -26,6 +27,7 @@ export function addKeys(program: Command): void {
     .requiredOption('--name <name>', 'whose key it is, for people')
     .addOption(new Option('--plan <plan>', 'what it may do, and how often').choices(plans).makeOptionMandatory())
     .option('--groups <list>', `interfaces it may use: ${groups.join(', ')} (default: all)`, groupList)
+    .option('--admin', 'it may also make calls that change what everybody is answered, such as pushing a rate')
     .option('--expires <when>', 'when it stops working: 90d, 12h, 2027-01-31 (default: never)')
     .addHelpText(
       'after',
@@ -63,6 +65,7 @@ async function create(options: CreateOptions): Promise<void> {
         name: options.name,
         plan: options.plan,
         ...(options.groups && { groups: options.groups }),
+        ...(options.admin && { admin: true }),
         ...(expiresAtMs !== undefined && { expiresAtMs }),
       },
       systemClock,
@@ -82,7 +85,7 @@ async function list(options: CommonOptions): Promise<void> {
   if (options.json) return printJson(found.map((key) => keyJson(key, nowMs)))
   if (found.length === 0) return note('There are no keys yet; make one with: tetrad keys create --name … --plan …')
   const rows = found.map((key) => [
-    ...[key.id, key.name, key.plan, key.groups.length === groups.length ? 'all' : key.groups.join(',')],
+    ...[key.id, key.name, key.plan, groupsText(key)],
     ...[stateOf(key, nowMs), minuteText(key.createdAtMs), minuteText(key.expiresAtMs), minuteText(key.lastUsedAtMs)],
   ])
   print(table(['id', 'name', 'plan', 'groups', 'state', 'created', 'expires', 'last used'], rows))
@@ -140,6 +143,9 @@ async function withState<T>(options: CommonOptions, folder: 'found' | 'made', wo
   }
 }
 
+const groupsText = ({ groups: allowed, admin }: KeyInfo): string =>
+  `${allowed.length === groups.length ? 'all' : allowed.join(',')}${admin ? ' +admin' : ''}`
+
 const unknownKey = (id: string) => new CommandFailure('key.unknown', `There is no key ${id}; see: tetrad keys list.`)
 
 function stateOf(key: KeyInfo, nowMs: number): 'active' | 'revoked' | 'expired' {
@@ -154,6 +160,7 @@ const keyJson = (key: KeyInfo, nowMs: number) => ({
   name: key.name,
   plan: key.plan,
   groups: key.groups,
+  admin: key.admin,
   state: stateOf(key, nowMs),
   createdAt: timeOrNull(key.createdAtMs),
   expiresAt: timeOrNull(key.expiresAtMs),

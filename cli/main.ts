@@ -7,8 +7,11 @@ import { addChains } from './chains.ts'
 import { addConfig } from './config.ts'
 import { addCoverage } from './coverage.ts'
 import { exitFailed, exitUsage, type Told, tell } from './failure.ts'
+import { addImport } from './import.ts'
 import { addIngest } from './ingest.ts'
 import { addKeys } from './keys.ts'
+import { addLabels } from './labels.ts'
+import { addMarkets } from './markets.ts'
 import { addOpenapi } from './openapi.ts'
 import { addServe } from './serve.ts'
 import { commonOptions } from './settings.ts'
@@ -55,9 +58,12 @@ async function build(args: readonly string[], json: boolean): Promise<Command> {
   commonOptions(program)
   addServe(program)
   addKeys(program)
+  addLabels(program)
   addConfig(program)
   addChains(program)
   addIngest(program)
+  addImport(program)
+  addMarkets(program)
   addCoverage(program)
   // The contract takes a moment to load, and only this command's options are made of it.
   if (args.includes('ask')) (await import('./ask.ts')).addAsk(program)

@@ -16,6 +16,7 @@ import { openHouse } from '#serve/pipeline.ts'
 import { openStores } from '#store/open.ts'
 import { timedFacts, timedState } from '#store/timed.ts'
 import { endpoints } from './endpoints.ts'
+import { extensions } from './extensions.ts'
 
 export interface StartOptions {
   readonly settings: Settings
@@ -61,7 +62,7 @@ export async function start(options: StartOptions): Promise<Running> {
     findings: async () => [...(await storeFindings(state, facts)), ...(await rateFindings(desk))],
     tell: metrics.ready,
   }
-  const house = openHouse(desk, endpoints, admission, metrics)
+  const house = openHouse(desk, [...endpoints, ...extensions], admission, metrics)
   const door = await openDoor(house, [
     ...healthPaths(readiness, async () => ({ type: metrics.contentType, text: await metrics.text() })),
     documentPath('/openapi.json', () => openapi({ serverUrl: settings.server.publicUrl || '/' })),

@@ -1,9 +1,12 @@
-// The explorer's part of the demo world: labelled entities, and a forest of first fundings that is consistent in time:
-// whoever funds was there before. Chain 1 has been read completely; chain 137 has a hole, so that both answers show.
+// The explorer's part of the demo world: labelled entities, the addresses of some, and a forest of first fundings that is
+// consistent in time: whoever funds was there before. Chain 1 has been read completely; chain 137 has a hole, so that
+// both answers show.
 import { contract } from '#api/contract.ts'
 import { type Funding, putFundings } from '#groups/explorer/fundings.ts'
 import { type Label, putLabels } from '#groups/explorer/labels.ts'
+import { Book } from '#groups/explorer/labels-history.ts'
 import { blocksOf, putHead } from '#groups/explorer/standing.ts'
+import { putTags, type Tag } from '#groups/explorer/tags.ts'
 import type { Desk } from '#serve/answer.ts'
 import { cover } from '#store/coverage.ts'
 import { type Chance, chance } from './chance.ts'
@@ -52,7 +55,10 @@ export async function loadExplorer(desk: Desk, seed: string): Promise<{ address:
   for (const plan of plans) {
     const ofChain = draws.fork(plan.id)
     await desk.state.write(async (tx) => {
-      await putLabels(tx, labelsOf(plan, ofChain.fork('labels')))
+      const book = new Book(tx, { by: 'demo world', via: 'first start', atMs: desk.clock.now() })
+      const labels = labelsOf(plan, ofChain.fork('labels'))
+      await putLabels(book, labels)
+      await putTags(book, tagsOf(plan, labels, rootsOf(ofChain.fork('fundings'))))
       await putFundings(tx, fundingsOf(plan, ofChain.fork('fundings')))
       if (plan.id === '1') await putFundings(tx, [sampleFunding()])
       for (const [from, until] of plan.covered) await cover(tx, blocksOf(plan.id), from, until)
@@ -111,7 +117,7 @@ function labelsOf(plan: ChainPlan, draws: Chance): Label[] {
 
 /** Roots are hot wallets of exchanges, funded before the account of this world begins; everyone else grows from them. */
 function fundingsOf(plan: ChainPlan, draws: Chance): Funding[] {
-  const roots = Array.from({ length: 12 }, () => `0x${draws.hex(40)}`)
+  const roots = rootsOf(draws)
   const known = [...roots]
   const rows: Funding[] = []
   for (const block of blocksToUse(plan, draws)) {
@@ -124,6 +130,25 @@ function fundingsOf(plan: ChainPlan, draws: Chance): Funding[] {
     known.push(address)
   }
   return rows
+}
+
+/** The first draws of a chain's fundings. */
+const rootsOf = (draws: Chance): string[] => Array.from({ length: 12 }, () => `0x${draws.hex(40)}`)
+
+/** The roots belong to exchanges, and so does the funder of the contract's example; other people say so too. */
+function tagsOf(plan: ChainPlan, labels: readonly Label[], roots: readonly string[]): Tag[] {
+  const exchanges = labels.filter(({ slug }) => slug.endsWith('-exchange'))
+  const wallets = plan.id === '1' ? [...roots, sampleFunding().funder] : roots
+  return wallets.flatMap((address, at): Tag[] => {
+    const owner = exchanges[at % exchanges.length]
+    if (!owner) return []
+    const { chain, slug: entity, name, updatedUnix } = owner
+    const own = { chain, address, entity, updatedUnix }
+    const word = { source: 'registry', name: `${name}: hot wallet ${at + 1}`, confidence: 95 }
+    const evidenceUrl = `https://explorer.example/address/${address}`
+    const hearsay = { source: 'community', name: `${name} (reported)`, confidence: 60, evidenceUrl: '' }
+    return [{ ...own, ...word, evidenceUrl }, ...(at % 4 === 0 ? [{ ...own, ...hearsay }] : [])]
+  })
 }
 
 /** Distinct blocks within what was read, in order of time. */

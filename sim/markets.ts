@@ -1,11 +1,16 @@
 // The prediction markets of the demo world: about forty markets of twelve events, and all that stands around them. Every
-// field of every record has a value somewhere; the sample market is among the richest.
+// field of every record has a value somewhere; the sample market is among the richest. They reach the server the way
+// any market does: over HTTP, through the ingest.
+import { complete } from '#core/check.ts'
+import { MarketFeed } from '#core/settings/markets.ts'
+import { readFeed } from '#groups/markets/ingest.ts'
 import type { KindName } from '#groups/markets/kinds.ts'
-import { putMarkets } from '#groups/markets/records.ts'
 import type { MarketRecord } from '#groups/markets/refine.ts'
+import { type Clock, systemClock } from '#io/clock.ts'
 import type { Desk } from '#serve/answer.ts'
 import { type Chance, chance } from './chance.ts'
 import { eventFields, seriesFields } from './markets/event.ts'
+import { startMarketFeed } from './markets/feed.ts'
 import { marketFields } from './markets/market.ts'
 import {
   categories,
@@ -26,16 +31,53 @@ import {
   tagFields,
   templateFields,
 } from './markets/related.ts'
+import { TradingBook } from './markets/trading.ts'
 
 const collectionTitles = ['Around the harbour', 'This winter'] as const
 const creatorNames = ['Ida Marlow', 'Tomas Reef', 'The Gazette'] as const
 
-/** Writes the world and names the sample market, by its slug and by one it had before. */
+export interface DemoMarkets {
+  /** What a configuration file would say to read this feed. */
+  readonly settings: object
+  /** Reads the whole feed once, as the running server will, and names the sample market. */
+  load(desk: Desk): Promise<{ slug: string; pastSlug: string }>
+  close(): Promise<void>
+}
+
+/** The world behind a feed over HTTP, for as long as it is open. */
+export async function openDemoMarkets(seed: string, clock: Pick<Clock, 'now'> = systemClock): Promise<DemoMarkets> {
+  const book = new TradingBook(marketWorld(seed), seed, () => clock.now())
+  const feed = await startMarketFeed({ seed, book })
+  const { value: source, problems } = complete(MarketFeed, {
+    id: 'demo',
+    url: feed.url,
+    list: 'data',
+    query: { style: 'wrapped' },
+    everyMs: 5000,
+    paging: { kind: 'keyset', size: 200 },
+    recent: { since: 'updated_since' },
+  })
+  if (problems.length > 0) throw new Error(`settings of the demo feed: ${JSON.stringify(problems)}`)
+  return {
+    settings: { markets: { feeds: [source] } },
+    async load(desk) {
+      const options = { holder: 'demo', takeOver: true, full: true, signal: new AbortController().signal }
+      const { rejected } = await readFeed(desk, source, options)
+      if (rejected > 0) throw new Error(`${rejected} records of the demo world do not fit the contract`)
+      return { slug: slugOf(sampleQuestion), pastSlug: samplePastSlug }
+    },
+    close: feed.close,
+  }
+}
+
+/** Writes the world through a feed of its own, and names the sample market, by its slug and by one it had before. */
 export async function loadMarkets(desk: Desk, seed: string): Promise<{ slug: string; pastSlug: string }> {
-  const records = marketWorld(seed)
-  const { rejects } = await desk.state.write((tx) => putMarkets(tx, records, desk.clock.now()))
-  if (rejects.length > 0) throw new Error(`the demo world does not fit the contract: ${JSON.stringify(rejects[0])}`)
-  return { slug: slugOf(sampleQuestion), pastSlug: samplePastSlug }
+  const demo = await openDemoMarkets(seed, desk.clock)
+  try {
+    return await demo.load(desk)
+  } finally {
+    await demo.close()
+  }
 }
 
 export function marketWorld(seed: string): MarketRecord[] {

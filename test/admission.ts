@@ -50,7 +50,7 @@ export const stateWith = (state: State, changes: Partial<State>): State => ({
   get: (sql, ...values) => state.get(sql, ...values),
   all: (sql, ...values) => state.all(sql, ...values),
   each: (sql, ...values) => state.each(sql, ...values),
-  write: (work) => state.write(work),
+  write: (work, options) => state.write(work, options),
   version: () => state.version(),
   close: () => state.close(),
   ...changes,

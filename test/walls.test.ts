@@ -24,6 +24,7 @@ const rooms: readonly [prefix: string, room: string][] = [
   ['server/groups/validators/', 'validators'],
   ['server/groups/markets/', 'markets'],
   ['server/endpoints.ts', 'endpoints'],
+  ['server/extensions.ts', 'endpoints'],
   ['server/main.ts', 'main'],
   ['cli/', 'cli'],
   ['sim/', 'sim'],

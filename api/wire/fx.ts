@@ -132,6 +132,7 @@ export const createQuote = endpoint({
     'fx.amount_range',
     'fx.pair_unknown',
     'fx.rate_stale',
+    'fx.rate_disputed',
     'fx.idempotency',
   ],
   example: {

@@ -18,7 +18,9 @@ export const changeKinds = [
 
 export const FieldChange = Type.Object({
   field: Text,
-  before: Type.Optional(Type.Unknown({ description: 'Left out where there was no value; ids where records are linked.' })),
+  before: Type.Optional(
+    Type.Unknown({ description: 'Left out where there was no value; ids where records are linked.' }),
+  ),
   after: Type.Optional(Type.Unknown({ description: 'Left out where there is no value any more.' })),
 })
 

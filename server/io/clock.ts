@@ -33,6 +33,9 @@ export const systemClock: Clock = {
   },
 }
 
+/** Resolves when whatever is ready now has had its turn. No time passes, so it is the same under every clock. */
+export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
 /** A clock that stands still until it is moved; sleepers and periodic work wake in order of their time. */
 export class OwnedClock implements Clock {
   #nowMs: number

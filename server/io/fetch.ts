@@ -8,12 +8,19 @@ export type FetchFailure = 'address' | 'network' | 'timeout' | 'stopped' | 'redi
 export class FetchError extends Error {
   readonly failure: FetchFailure
   readonly status: number | undefined
+  /** How long the other side asks to be left alone. */
+  readonly retryAfterMs: number | undefined
 
-  constructor(failure: FetchFailure, words: string, options: { status?: number; cause?: unknown } = {}) {
+  constructor(
+    failure: FetchFailure,
+    words: string,
+    options: { status?: number; retryAfterMs?: number | undefined; cause?: unknown } = {},
+  ) {
     super(words, { cause: options.cause })
     this.name = 'FetchError'
     this.failure = failure
     this.status = options.status
+    this.retryAfterMs = options.retryAfterMs
   }
 }
 
@@ -28,7 +35,26 @@ export interface FetchOptions {
 }
 
 /** The text of a 200 answer. Anything else is a FetchError. */
-export async function fetchText(address: string, options: FetchOptions): Promise<string> {
+export const fetchText = (address: string, options: FetchOptions): Promise<string> =>
+  fetched(address, options, (response) => readText(response, address, options.bytesMax))
+
+export interface FetchedBytes {
+  readonly bytes: Uint8Array
+  header(name: string): string | undefined
+}
+
+/** The bytes of a 200 answer with its headers, for answers that come in more than one form. */
+export const fetchBytes = (address: string, options: FetchOptions): Promise<FetchedBytes> =>
+  fetched(address, options, async (response) => ({
+    bytes: await readBytes(response, address, options.bytesMax),
+    header: (name) => response.headers.get(name) ?? undefined,
+  }))
+
+async function fetched<T>(
+  address: string,
+  options: FetchOptions,
+  read: (response: Response) => Promise<T>,
+): Promise<T> {
   const url = URL.parse(address)
   if (!url || !/^https?:$/.test(url.protocol)) {
     throw new FetchError('address', `${cleanUrl(address)} is not an http or https address`)
@@ -49,7 +75,7 @@ export async function fetchText(address: string, options: FetchOptions): Promise
       ...(options.body !== undefined && { body: options.body }),
     })
     await refuseOthers(response, address)
-    return await readText(response, address, options.bytesMax)
+    return await read(response)
   } catch (error) {
     throw renamed(error, address, options, deadline)
   }
@@ -76,22 +102,34 @@ async function refuseOthers(response: Response, address: string): Promise<void> 
       status,
     })
   }
-  throw new FetchError('status', `${cleanUrl(address)} answered with status ${status}`, { status })
+  const seconds = /^\s*(\d{1,6})\s*$/.exec(response.headers.get('retry-after') ?? '')?.[1]
+  const retryAfterMs = seconds === undefined ? undefined : Number(seconds) * 1000
+  throw new FetchError('status', `${cleanUrl(address)} answered with status ${status}`, { status, retryAfterMs })
 }
 
 async function readText(response: Response, address: string, bytesMax: number): Promise<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true })
-  let bytes = 0
   let text = ''
+  for await (const chunk of chunksOf(response, address, bytesMax)) text += decode(decoder, address, chunk)
+  return text + decode(decoder, address)
+}
+
+async function readBytes(response: Response, address: string, bytesMax: number): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = []
+  for await (const chunk of chunksOf(response, address, bytesMax)) chunks.push(chunk)
+  return chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks)
+}
+
+async function* chunksOf(response: Response, address: string, bytesMax: number): AsyncGenerator<Uint8Array> {
+  let bytes = 0
   // Leaving the loop by an exception cancels the rest of the body.
   for await (const chunk of response.body ?? []) {
     bytes += chunk.length
     if (bytes > bytesMax) {
       throw new FetchError('size', `${cleanUrl(address)} answered with more than ${bytesMax} bytes`)
     }
-    text += decode(decoder, address, chunk)
+    yield chunk
   }
-  return text + decode(decoder, address)
 }
 
 function decode(decoder: TextDecoder, address: string, chunk?: Uint8Array): string {

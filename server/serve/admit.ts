@@ -70,6 +70,7 @@ class FrontDesk {
 
     // From here on nothing waits: what is checked is what is taken.
     if (key && !key.groups.includes(endpoint.group)) throw this.#refuse(new Fault('key.group'), caller, endpoint)
+    if (endpoint.admin && !key?.admin) throw this.#refuse(new Fault('key.group', notAdmin), caller, endpoint)
     if (plans.indexOf(caller.plan) < plans.indexOf(endpoint.plan)) {
       throw this.#refuse(new Fault('plan.too_low', { terms: { plan: endpoint.plan } }), caller, endpoint)
     }
@@ -81,7 +82,9 @@ class FrontDesk {
 
   /** No key was shown: fine where the group is open, spec section 5. */
   #nobody(endpoint: Endpoint): undefined {
-    if (endpoint.auth === 'open' && !this.#desk.settings.markets.keyNeeded) return undefined
+    // The switch of group D is about its own paths.
+    const keyNeeded = endpoint.group === 'markets' && this.#desk.settings.markets.keyNeeded
+    if (endpoint.auth === 'open' && !keyNeeded) return undefined
     this.#notice('key.missing', '')
     throw new Fault('key.missing')
   }
@@ -125,6 +128,8 @@ class FrontDesk {
     return fault
   }
 }
+
+const notAdmin = { says: 'This call needs an API key that was made for administration.' }
 
 const bearerShape = /^bearer(?:\s+|$)/i
 

@@ -61,6 +61,12 @@ export type Outcome<T> =
       readonly headers?: Record<string, string>
     }
   | { readonly is: 'unchanged'; readonly headers: Record<string, string> }
+  /** An answer without an end: it is made for as long as the caller listens, and stops when the signal aborts. */
+  | {
+      readonly is: 'stream'
+      readonly type: string
+      readonly chunks: (signal: AbortSignal) => AsyncIterable<string>
+    }
   /** There is no such record: a value, not an exception. */
   | { readonly is: 'nothing'; readonly confidence?: Confidence }
 

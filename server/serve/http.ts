@@ -9,6 +9,7 @@ import { arrivalOf, headerBytes, pathOf, requestIds } from './arrival.ts'
 import { nearest, type Place } from './match.ts'
 import { type House, houseShape, type Request, respond, toFault } from './pipeline.ts'
 import { type Departure, renderFault } from './render.ts'
+import { pourInto } from './stream.ts'
 
 /** A path outside the contract: health, metrics, documents, downloads. */
 export interface Extra {
@@ -94,7 +95,10 @@ function mount(app: FastifyInstance, house: House, place: Place, common: Record<
       if (headerBytes(raw) > settings.headerBytesMax) {
         return refuse(house, request, reply, new Fault('input.headers_too_large'))
       }
-      send(reply, request.id, common, await respond(house, place, arrivalOf(house, place, request)))
+      const departure = await respond(house, place, arrivalOf(house, place, request))
+      if (departure.chunks && request.method !== 'HEAD')
+        pour(house, reply, { ...common, 'x-request-id': request.id }, departure)
+      else send(reply, request.id, common, departure)
     },
   })
 }
@@ -126,6 +130,16 @@ function send(reply: FastifyReply, requestId: string, common: Record<string, str
     ...(departure.status !== 304 && { 'content-length': length }),
   })
   raw.end(body)
+}
+
+/** An answer without an end: until the caller leaves, reads too slowly, or the server stops. */
+function pour(house: House, reply: FastifyReply, headers: Record<string, string>, departure: Departure): void {
+  reply.hijack()
+  reply.raw.writeHead(departure.status, { 'cache-control': 'no-store', ...headers, ...departure.headers })
+  const { desk, stopping } = house
+  pourInto(reply.raw, departure.chunks ?? async function* () {}, desk.clock, stopping.signal).catch((error) =>
+    toFault(desk, error, { requestId: reply.request.id, path: pathOf(reply.request.raw) }),
+  )
 }
 
 /** A request that never reached an endpoint, answered in the shape of the group its path points to. */
@@ -206,6 +220,7 @@ async function close(app: FastifyInstance, stopTimeoutMs: number, house: House):
   const late = house.desk.clock.sleep(stopTimeoutMs, cut.signal).then(() => {
     if (!cut.signal.aborted) app.server.closeAllConnections()
   })
+  house.stopping.abort()
   // A connection that was busy when closing began is kept alive by its client once it is idle.
   const sweep = house.desk.clock.every(idleSweepMs, () => app.server.closeIdleConnections())
   await app.close()

@@ -1,5 +1,6 @@
 // From what arrived on the wire to the input the contract describes: each value is taken from its place, read by its
 // type, and the whole is held against the schema. Text is read strictly: "0x10", "1e3" and " 7" are not integers.
+import { parseJson } from '#api/json.ts'
 import type { Endpoint, Parsed, TSchema } from '#api/kit.ts'
 import { type Place, placeOf } from '#api/routes.ts'
 import { checker } from '#core/check.ts'
@@ -101,7 +102,8 @@ function takeBody(arrival: Arrival, names: readonly string[], input: Record<stri
 
 function readJson(bytes: Uint8Array | undefined): unknown {
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+    // Integers of any size keep their digits (decision 0058).
+    return parseJson(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
   } catch (cause) {
     throw new Fault('body.unreadable', { cause })
   }

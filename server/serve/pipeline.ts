@@ -34,6 +34,8 @@ export interface House {
   readonly aliases: Aliases
   readonly meter: Meter
   readonly tools: ReadonlyMap<Answer, Tools>
+  /** Aborts when the door closes: answers without an end stop then. */
+  readonly stopping: AbortController
 }
 
 /** What the contract gives each endpoint, compiled once. */
@@ -51,6 +53,7 @@ export function openHouse(desk: Desk, answers: readonly Answer[], admission: Adm
     aliases: aliases(desk.settings.aliases),
     meter,
     tools: new Map(answers.map((one) => [one, { parse: parser(one.endpoint), write: serializer(one.endpoint) }])),
+    stopping: new AbortController(),
   }
 }
 
@@ -133,7 +136,8 @@ function logRequest(
   const { requests } = desk.settings.log
   if (
     requests === 'none' ||
-    (requests === 'failures' && (outcome === 'body' || outcome === 'bytes' || outcome === 'unchanged'))
+    (requests === 'failures' &&
+      (outcome === 'body' || outcome === 'bytes' || outcome === 'unchanged' || outcome === 'stream'))
   )
     return
   const fields = {
@@ -150,8 +154,14 @@ function logRequest(
 function renamed(house: House, departure: Departure): Departure {
   const rename = house.aliases.responseFields
   if (!rename || departure.status === 304) return departure
+  const { chunks } = departure
+  if (chunks) return { ...departure, chunks: (signal) => mapped(chunks(signal), rename) }
   const text = typeof departure.body === 'string' ? departure.body : new TextDecoder().decode(departure.body)
   return { ...departure, body: rename(text) }
+}
+
+async function* mapped(chunks: AsyncIterable<string>, change: (text: string) => string): AsyncGenerator<string> {
+  for await (const chunk of chunks) yield change(chunk)
 }
 
 /** The words for a path that belongs to no group. */

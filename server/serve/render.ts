@@ -1,6 +1,7 @@
 // From an outcome to status, headers and bytes. Bodies are written by serializers compiled from the contract, so a field
 // the contract does not name cannot leave the house. The only file that names the serializer.
 import fastJson from 'fast-json-stringify'
+import { stringifyJson } from '#api/json.ts'
 import type { Endpoint } from '#api/kit.ts'
 import type { Fault } from '#core/fault.ts'
 import type { Answer, Confidence, Outcome, Rendered, Shape } from './answer.ts'
@@ -9,6 +10,8 @@ export interface Departure {
   readonly status: number
   readonly headers: Record<string, string>
   readonly body: string | Uint8Array
+  /** Comes after the headers instead of a body, for as long as the caller listens. */
+  readonly chunks?: (signal: AbortSignal) => AsyncIterable<string>
 }
 
 const json = 'application/json; charset=utf-8'
@@ -46,6 +49,8 @@ export function render(answer: Answer, write: (body: unknown) => string, outcome
         headers: { 'content-type': json, ...outcome.headers, ...confidenceHeaders(outcome.confidence) },
         body: outcome.bytes,
       }
+    case 'stream':
+      return { status: 200, headers: { 'content-type': outcome.type }, body: '', chunks: outcome.chunks }
     case 'unchanged':
       return { status: 304, headers: { ...outcome.headers }, body: '' }
     case 'nothing':
@@ -62,7 +67,9 @@ export function renderFault(shape: Shape, fault: Fault, auth: string): Departure
 }
 
 function plain(rendered: Rendered, headers: Record<string, string>): Departure {
-  return { status: rendered.status, headers: { 'content-type': json, ...headers }, body: JSON.stringify(rendered.body) }
+  // A failure may repeat a value that was sent, an integer of any size among them.
+  const body = stringifyJson(rendered.body)
+  return { status: rendered.status, headers: { 'content-type': json, ...headers }, body }
 }
 
 function confidenceHeaders(confidence: Confidence | undefined): Record<string, string> {

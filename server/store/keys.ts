@@ -19,6 +19,8 @@ export interface NewKey {
   /** Groups it may use; left out: all of them. */
   readonly groups?: readonly Group[]
   readonly expiresAtMs?: number
+  /** It may make calls that change what everybody is answered (decision 0084). */
+  readonly admin?: boolean
 }
 
 /** A key as it may be shown to an operator. */
@@ -27,6 +29,7 @@ export interface KeyInfo {
   readonly name: string
   readonly plan: Plan
   readonly groups: readonly Group[]
+  readonly admin: boolean
   readonly createdAtMs: number
   readonly expiresAtMs: number | undefined
   readonly revokedAtMs: number | undefined
@@ -43,6 +46,7 @@ interface KeyRow {
   name: string
   plan: string
   allowed_groups: string | null
+  admin: number
   digest: Uint8Array
   created_ms: number
   expires_ms: number | null
@@ -69,7 +73,7 @@ export async function createKey(
 
 /**
  * A key under an id of the caller's choosing, with a new secret. If the id exists, its old secret is worthless from now
- * on, name, plan, groups and expiry are as given here, and a revocation is undone; usage and creation time stay.
+ * on, name, plan, groups, rights and expiry are as given here, and a revocation is undone; usage and creation time stay.
  */
 export async function rotateKey(
   state: State,
@@ -78,16 +82,17 @@ export async function rotateKey(
   random: Random,
 ): Promise<{ readonly id: string; readonly key: string }> {
   checkWanted(wanted, clock.now())
-  const { id, name, plan, expiresAtMs } = wanted
+  const { id, name, plan, expiresAtMs, admin = false } = wanted
   const parts = { id, secret: toSecret(random.bytes(secretBytes)) }
   const allowed = wanted.groups && groups.filter((group) => wanted.groups?.includes(group)).join(',')
   await state.write(async (tx) => {
     await tx.run(
-      `insert into keys (id, name, plan, allowed_groups, digest, created_ms, expires_ms) values (?, ?, ?, ?, ?, ?, ?)
+      `insert into keys (id, name, plan, allowed_groups, admin, digest, created_ms, expires_ms)
+       values (?, ?, ?, ?, ?, ?, ?, ?)
        on conflict (id) do update set name = excluded.name, plan = excluded.plan,
-         allowed_groups = excluded.allowed_groups, digest = excluded.digest, expires_ms = excluded.expires_ms,
-         revoked_ms = null`,
-      ...[id, name, plan, allowed ?? null, digestOf(parts), clock.now(), expiresAtMs ?? null],
+         allowed_groups = excluded.allowed_groups, admin = excluded.admin, digest = excluded.digest,
+         expires_ms = excluded.expires_ms, revoked_ms = null`,
+      ...[id, name, plan, allowed ?? null, admin ? 1 : 0, digestOf(parts), clock.now(), expiresAtMs ?? null],
     )
     await tx.run(moveRevision)
   })
@@ -122,6 +127,7 @@ const toInfo = (row: KeyRow): KeyInfo => ({
   name: row.name,
   plan: row.plan as Plan,
   groups: row.allowed_groups === null ? groups : (row.allowed_groups.split(',') as Group[]),
+  admin: row.admin === 1,
   createdAtMs: row.created_ms,
   expiresAtMs: row.expires_ms ?? undefined,
   revokedAtMs: row.revoked_ms ?? undefined,

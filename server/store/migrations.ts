@@ -13,6 +13,7 @@ import { migration as adminKeys } from './migrations/0010-admin-keys.ts'
 import { migration as labelRegistry } from './migrations/0011-label-registry.ts'
 import { migration as duties } from './migrations/facts-0001-duties.ts'
 import { migration as dutiesCoverage } from './migrations/facts-0002-coverage.ts'
+import { migration as beacon } from './migrations/facts-0003-beacon.ts'
 import type { Migration } from './state.ts'
 
 export const stateMigrations: readonly Migration[] = [
@@ -28,4 +29,4 @@ export const stateMigrations: readonly Migration[] = [
   adminKeys,
   labelRegistry,
 ]
-export const factsMigrations: readonly FactsMigration[] = [duties, dutiesCoverage]
+export const factsMigrations: readonly FactsMigration[] = [duties, dutiesCoverage, beacon]

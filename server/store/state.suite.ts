@@ -4,7 +4,7 @@ import { describe, test } from 'node:test'
 import { Fault } from '#core/fault.ts'
 import { cover, coverageOf, cursorOf, moveCursor } from './coverage.ts'
 import { migration as coverageMigration } from './migrations/0006-coverage.ts'
-import type { Migration, State } from './state.ts'
+import type { Migration, State, StateWriter, WriteOptions } from './state.ts'
 
 /** Where one store lives for the length of a test. Opened twice at a time, it stands for two processes. */
 export interface StatePlace extends AsyncDisposable {
@@ -30,6 +30,7 @@ const countOf = async (state: State): Promise<number | undefined> =>
 export function stateSuite(name: string, place: () => Promise<StatePlace>): void {
   describe(`${name}: reading and writing`, () => values(place))
   describe(`${name}: transactions`, () => transactions(place))
+  describe(`${name}: writes that go together`, () => together(place))
   describe(`${name}: version`, () => versions(place))
   describe(`${name}: migrations`, () => migrations(place))
   describe(`${name}: coverage`, () => coverage(place))
@@ -186,6 +187,110 @@ function transactions(place: () => Promise<StatePlace>): void {
     await assert.rejects(tx.run(add, 'a', 1), /after its end/)
     assert.equal(await countOf(state), 0)
     await state.close()
+  })
+}
+
+function together(place: () => Promise<StatePlace>): void {
+  const shared = { together: true }
+
+  test('each is there when it resolves, in the order they came, and what it returns is its own (state 1, 6)', async () => {
+    await using here = await place()
+    const state = await here.open()
+    const names = Array.from({ length: 600 }, (_, at) => `n${at}`)
+    const order: string[] = []
+    const results = await Promise.all(
+      names.map((name, at) =>
+        state.write(async (tx) => {
+          await tx.run(add, name, at)
+          order.push(name)
+          return (await tx.get<{ n: number }>('select count(*) as n from counters'))?.n
+        }, shared),
+      ),
+    )
+    assert.deepEqual(order, names)
+    assert.deepEqual(
+      results,
+      names.map((_, at) => at + 1),
+    )
+    assert.equal(await countOf(state), names.length)
+    await state.close()
+    const again = await here.open()
+    assert.equal(await countOf(again), names.length)
+    await again.close()
+  })
+
+  test('the failure of one undoes its own statements and nobody else’s (state 6)', async () => {
+    await using here = await place()
+    const state = await here.open()
+    const attempts = Array.from({ length: 30 }, (_, at) =>
+      state.write(async (tx) => {
+        await tx.run(add, `half ${at}`, 1)
+        if (at % 3 === 1) throw new Error(`own ${at}`)
+        // A broken constraint dooms the member even when it is caught (state 4).
+        if (at % 3 === 2) await tx.run(add, 'half 0', 1).catch(() => {})
+        await tx.run(add, `whole ${at}`, 1)
+      }, shared),
+    )
+    const outcomes = await Promise.allSettled(attempts)
+    outcomes.forEach((outcome, at) => {
+      assert.equal(outcome.status, at % 3 === 0 ? 'fulfilled' : 'rejected', String(at))
+    })
+    const rows = await state.all<{ name: string }>('select name from counters')
+    assert.equal(rows.length, 20)
+    assert(rows.every(({ name }) => Number(name.split(' ')[1]) % 3 === 0))
+    await state.close()
+  })
+
+  test('nobody sees one of them before all of them are committed (state 2)', async () => {
+    await using here = await place()
+    const state = await here.open()
+    const seen: (number | undefined)[] = []
+    const look = async (tx: StateWriter, name: string) => {
+      await tx.run(add, name, 1)
+      seen.push(await countOf(state))
+    }
+    await Promise.all(['a', 'b', 'c'].map((name) => state.write((tx) => look(tx, name), shared)))
+    assert.deepEqual(seen, [0, 0, 0])
+    assert.equal(await countOf(state), 3)
+    await state.close()
+  })
+
+  test('they take their turn among the others: increments of both kinds lose none (state 2)', async () => {
+    await using here = await place()
+    const state = await here.open()
+    await state.write((tx) => tx.run(add, 'n', 0))
+    const increment = (options?: WriteOptions) =>
+      state.write(async (tx) => {
+        const row = await tx.get<{ value: number }>('select value from counters')
+        await new Promise((resolve) => setImmediate(resolve))
+        await tx.run('update counters set value = ?', (row?.value ?? 0) + 1)
+      }, options)
+    await Promise.all(Array.from({ length: 60 }, (_, at) => increment(at % 2 === 0 ? shared : undefined)))
+    assert.deepEqual(await state.get('select value from counters'), { value: 60 })
+    await state.close()
+  })
+
+  test('one inside another is refused, and so is one too many; closing waits for them', async () => {
+    await using here = await place()
+    const state = await here.open()
+    const nested = state.write(() => state.write(async () => 1, shared), shared)
+    await assert.rejects(nested, /a write began inside another/)
+    const gate = Promise.withResolvers<void>()
+    const held = state.write(() => gate.promise)
+    let done = 0
+    const count = () =>
+      state.write(async () => {
+        done += 1
+      }, shared)
+    const results = Promise.allSettled(Array.from({ length: 10_100 }, count))
+    gate.resolve()
+    await held
+    const closed = state.close()
+    const refused = (await results).filter((result) => result.status === 'rejected')
+    await closed
+    assert(refused.length > 0)
+    assert.equal(done, 10_100 - refused.length)
+    await assert.rejects(count(), (error) => error instanceof Fault && error.code === 'store.unavailable')
   })
 }
 

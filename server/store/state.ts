@@ -7,6 +7,8 @@
 // 3. `version` changes whenever any process commits anything, so a cache keyed on it is never older than the store.
 // 4. A statement that fails dooms its transaction, also when its error is caught (decision 0050): try with `on conflict`.
 // 5. Integers come back as numbers; one beyond 2^53 is an error, never a rounded number. Keep those as text.
+// 6. Writes that go together share the wait for the disk and nothing else: the failure of one undoes only its own
+//    statements. If the commit itself fails, all of them have failed.
 
 export type Value = string | number | bigint | Uint8Array | null
 export type Row = Record<string, Value>
@@ -31,9 +33,14 @@ export interface StateDialect {
   readonly clustered: 'strict, without rowid' | ''
 }
 
+export interface WriteOptions {
+  /** It may share a commit with others of its kind: for small writes that many callers make at once (decision 0083). */
+  readonly together?: boolean
+}
+
 export interface State extends StateReader {
   readonly engine: 'sqlite' | 'postgres'
-  write<T>(work: (tx: StateWriter) => Promise<T>): Promise<T>
+  write<T>(work: (tx: StateWriter) => Promise<T>, options?: WriteOptions): Promise<T>
   /** One row at a time, for results that may not fit in memory. */
   each<R = Row>(sql: string, ...values: Value[]): AsyncIterable<R>
   version(): number

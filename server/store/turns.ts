@@ -25,10 +25,19 @@ export class Turns {
   }
 
   async take<T>(work: () => Promise<T>): Promise<T> {
+    this.refuseOver(0)
+    return this.#taken(work)
+  }
+
+  /** Throws what `take` would throw, with so many more waiting. */
+  refuseOver(more: number): void {
     // Waiting for a turn from within a turn would wait for itself.
     assert(this.#inside.getStore()?.over !== false, 'a write began inside another; use the transaction that is at hand')
     if (this.#closed) throw closedFault(this.#of)
-    if (this.#waiting >= this.#waitingMax) throw fullFault(this.#of, this.#waiting)
+    if (this.#waiting + more >= this.#waitingMax) throw fullFault(this.#of, this.#waiting + more)
+  }
+
+  #taken<T>(work: () => Promise<T>): Promise<T> {
     this.#waiting += 1
     const turn = this.#last.then(() => this.#run(work))
     this.#last = turn.catch(() => {})

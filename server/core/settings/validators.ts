@@ -1,6 +1,34 @@
-// Settings of group C: the clock of each network.
-import { Type, withDefault } from '#api/kit.ts'
+// Settings of group C: the clock of each network and the nodes that its duties are read from.
+import { type Static, Type, withDefault } from '#api/kit.ts'
 import { section } from './server.ts'
+
+const beaconSettings = section(
+  {
+    urls: withDefault(
+      Type.Array(Type.String({ pattern: '^https?://' }), {
+        maxItems: 16,
+        description: 'Beacon API addresses, best first; the next one is asked when one fails. Empty: nothing is read.',
+      }),
+      [],
+    ),
+    timeoutMs: withDefault(
+      Type.Integer({ minimum: 100, maximum: 600_000, description: 'How long one answer may take.' }),
+      60_000,
+    ),
+    everyMs: withDefault(
+      Type.Integer({ minimum: 100, maximum: 3_600_000, description: 'How often the finalized epoch is asked for.' }),
+      12_000,
+    ),
+    fromEpoch: withDefault(
+      Type.Integer({
+        minimum: -1,
+        description: 'First epoch that is ever read; −1: that of the chain day in which reading begins.',
+      }),
+      -1,
+    ),
+  },
+  'Where duties are read from.',
+)
 
 const network = (genesisUnix: number) =>
   section(
@@ -10,9 +38,26 @@ const network = (genesisUnix: number) =>
       slotsPerEpoch: withDefault(Type.Integer({ minimum: 1, description: 'Slots in an epoch.' }), 32),
       epochsPerHour: withDefault(Type.Integer({ minimum: 1, description: 'Epochs in a chain hour.' }), 9),
       epochsPerDay: withDefault(Type.Integer({ minimum: 1, description: 'Epochs in a chain day.' }), 225),
+      beacon: beaconSettings,
+      watch: withDefault(
+        Type.Array(Type.String({ pattern: '^(\\d{1,10}|0x[0-9a-fA-F]{96}|0x[0-9a-fA-F]{40})$' }), {
+          maxItems: 100_000,
+          description:
+            'Validators whose ratings are kept: indices, public keys, withdrawal addresses. Empty: all of them.',
+        }),
+        [],
+      ),
+      hoursKeptDays: withDefault(
+        Type.Integer({
+          minimum: 0,
+          description: 'Chain days for which hours are kept; 0: for ever. Days always stay.',
+        }),
+        0,
+      ),
     },
-    'Chain time of one network.',
+    'One network. With a beacon node, genesis and slots are taken from the node.',
   )
+export type NetworkSettings = Static<ReturnType<typeof network>>
 
 export const validatorsSettings = section(
   {

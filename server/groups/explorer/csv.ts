@@ -1,12 +1,14 @@
-// Label records as CSV (RFC 4180): a header line, CRLF after every line, quotes doubled. Values pass unchanged, those
-// that a spreadsheet would take for a formula included (decision 0014).
+// CSV as RFC 4180 has it: a header line, CRLF after every line, quotes doubled. Values pass unchanged, those that a
+// spreadsheet would take for a formula included (decision 0014).
 import { LabelRecord } from '#api/wire/explorer.ts'
 
 const columns = Object.keys(LabelRecord.properties) as (keyof LabelRecord)[]
 
-export const csvHeader = `${columns.join(',')}\r\n`
+export const csvRow = (values: readonly (string | number)[]): string => `${values.map(cell).join(',')}\r\n`
 
-export const csvLine = (record: LabelRecord): string => `${columns.map((column) => cell(record[column])).join(',')}\r\n`
+export const csvHeader = csvRow(columns)
+
+export const csvLine = (record: LabelRecord): string => csvRow(columns.map((column) => record[column]))
 
 /** Quoted where the grammar needs it, and around outer spaces, which some readers trim. */
 function cell(value: string | number): string {

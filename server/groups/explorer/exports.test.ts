@@ -7,6 +7,7 @@ import { openDesk } from '#test/desk.ts'
 import { labelExportPath } from './exports.ts'
 import { labelListV2 } from './label-list-v2.ts'
 import { putLabels } from './labels.ts'
+import { Book } from './labels-history.ts'
 
 const everyone = {
   admit: async () => ({ keyId: 'test', plan: 'enterprise' as const }),
@@ -17,7 +18,7 @@ const everyone = {
 async function openExports() {
   const desk = await openDesk({ server: { port: 0 } })
   const entity = { chain: '1', slug: 'a', name: 'A "quoted" name', description: 'd', notes: '', updatedUnix: 5 }
-  await desk.state.write((tx) => putLabels(tx, [entity]))
+  await desk.state.write((tx) => putLabels(new Book(tx, { by: 'test', via: 'test', atMs: desk.clock.now() }), [entity]))
   const door = await openDoor(openHouse(desk, [labelListV2], everyone, { request: () => {} }), [labelExportPath(desk)])
   const ask = async (query: string) => {
     const reply = await fetch(`${door.url}/v2/api?module=nametag&action=getlabelmasterlist&${query}`)

@@ -5,6 +5,7 @@ import type { Desk, Visit } from '#serve/answer.ts'
 import type { Extra } from '#serve/http.ts'
 import { type ExportForm, exportPath, honoured, type LinkClaim } from './link.ts'
 import { finishedList } from './lists.ts'
+import { packingFor } from './lists-packed.ts'
 import { linkSecret } from './secret.ts'
 
 export interface Download {
@@ -28,21 +29,23 @@ export async function labelLink(desk: Desk, visit: Visit, chain: string, form: E
 /** The list as it is now, whenever the link was made. Throws `explorer.link` for a link that is not ours or is over. */
 export async function labelExport(
   desk: Desk,
-  claim: LinkClaim & { readonly ifNoneMatch?: string | undefined },
+  claim: LinkClaim & { readonly ifNoneMatch?: string | undefined; readonly acceptEncoding?: string | undefined },
 ): Promise<Download> {
   const form = honoured(await linkSecret(desk), claim, desk.clock.now())
   const list = form && (await finishedList(desk.state, claim.chain, form))
   if (!form || !list) throw new Fault('explorer.link')
-  const headers = { etag: list.etag, 'cache-control': 'private, no-cache' }
-  if (isUnchanged({ 'if-none-match': claim.ifNoneMatch }, list.etag)) return { status: 304, headers, bytes: empty }
+  const { bytes, etag, headers: packed } = await list.file.as(packingFor(claim.acceptEncoding))
+  const headers = { etag, vary: packed.vary, 'cache-control': 'private, no-cache' }
+  if (isUnchanged({ 'if-none-match': claim.ifNoneMatch }, etag)) return { status: 304, headers, bytes: empty }
   return {
     status: 200,
     headers: {
+      ...packed,
       ...headers,
       'content-type': contentTypes[form],
       'content-disposition': `attachment; filename="labelmasterlist_latest.${form}"`,
     },
-    bytes: list.file,
+    bytes,
   }
 }
 
@@ -61,6 +64,7 @@ export const labelExportPath = (desk: Desk): Extra => ({
       expires: once(query.expires),
       signature: once(query.signature),
       ifNoneMatch: headers['if-none-match'],
+      acceptEncoding: headers['accept-encoding'],
     })
     return { status, headers: sent, body: bytes }
   },

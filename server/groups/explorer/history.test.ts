@@ -96,7 +96,10 @@ const met = new Map<string, number>()
 const meet = (what: string) => met.set(what, (met.get(what) ?? 0) + 1)
 
 function tally({ chain }: Stage, address: string, funding: Funding | undefined): void {
-  if (!funding) return meet('never funded')
+  if (!funding) {
+    meet('never funded')
+    return
+  }
   const before = chain.accountAt(address, funding.block - 1)
   meet(funding.position === 0 ? 'plain transfer' : 'internal transfer')
   if (before.nonce > 0n && before.balance === 0n) meet('nonce before funding')
@@ -131,7 +134,7 @@ async function live(seed: number, number: number): Promise<void> {
   for (let turn = 0; turn < 3; turn++) {
     sim.faults = { chance: draws.fork(`faults ${turn}`), rate: 0.15, kinds: faultKinds }
     sim.meanwhile = () => {
-      const event = draws.whole(0, 50)
+      const event = draws.whole(0, 14)
       if (event === 0) chain.mine()
       if (event === 1) chain.reorg(draws.whole(1, 4), draws.whole(0, 5))
     }
@@ -139,7 +142,6 @@ async function live(seed: number, number: number): Promise<void> {
       if (progress.is === 'near' && progress.takenBack > 0) meet('blocks taken back')
     }).catch((error: unknown) => assert.ok(error instanceof Fault, String(error)))
     for (let probes = 0; probes < 2; probes++) {
-      sim.meanwhile = undefined
       await holdProbe(at, draws.pick(steady()), false, 'in the storm')
     }
   }

@@ -12,12 +12,15 @@ const attemptMs = 7 * 86_400_000
 const backoffMaxMs = 60_000
 const abilitiesEveryMs = 3_600_000
 
-const nodesOf = (desk: Desk): ChainNode[] =>
+/** What following a chain takes: the commands have it too, without the facts. */
+export type FollowDesk = Pick<Desk, 'state' | 'settings' | 'clock' | 'random' | 'log'>
+
+const nodesOf = (desk: FollowDesk): ChainNode[] =>
   desk.settings.groups.explorer.on ? desk.settings.explorer.chains.flatMap(({ id }) => nodeOf(desk, id) ?? []) : []
 
 /** Resolves when the signal has ended all loops. */
 export async function startChains(
-  desk: Desk,
+  desk: FollowDesk,
   signal: AbortSignal,
   tell: (chain: string) => Tell = () => () => {},
 ): Promise<void> {
@@ -30,7 +33,7 @@ export async function startChains(
 }
 
 /** Follows the chain until the signal aborts. */
-export function follow(desk: Desk, node: ChainNode, signal: AbortSignal, tell: Tell): Promise<void> {
+export function follow(desk: FollowDesk, node: ChainNode, signal: AbortSignal, tell: Tell): Promise<void> {
   const chain = node.chain.id
   return poll(
     desk,
@@ -63,7 +66,7 @@ export function follow(desk: Desk, node: ChainNode, signal: AbortSignal, tell: T
   )
 }
 
-function logProgress(desk: Desk, chain: string, progress: Progress): void {
+function logProgress(desk: FollowDesk, chain: string, progress: Progress): void {
   if (progress.is === 'plan' && progress.blocks > desk.settings.explorer.index.rangeBlocks) {
     desk.log.info({ chain, blocks: progress.blocks }, 'blocks to read')
   }
@@ -73,7 +76,7 @@ function logProgress(desk: Desk, chain: string, progress: Progress): void {
 }
 
 /** At start, and again while nobody answers. */
-function tellAbilities(desk: Desk, node: ChainNode, signal: AbortSignal): Promise<void> {
+function tellAbilities(desk: FollowDesk, node: ChainNode, signal: AbortSignal): Promise<void> {
   const chain = node.chain.id
   let told = ''
   return poll(
@@ -103,7 +106,7 @@ function tellAbilities(desk: Desk, node: ChainNode, signal: AbortSignal): Promis
 const wordsOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 /** Red for a chain none of whose nodes answers: what is not in the store yet cannot be answered. */
-export async function chainFindings(desk: Desk): Promise<readonly Finding[]> {
+export async function chainFindings(desk: FollowDesk): Promise<readonly Finding[]> {
   return nodesOf(desk).map(({ chain, rpc }) => {
     const lines = rpc.health()
     const ill = lines.filter(({ trouble }) => trouble !== undefined)

@@ -6,6 +6,7 @@ import { listedChain } from './chains.ts'
 import { labelLink } from './exports.ts'
 import { listHead } from './labels.ts'
 import { finishedList } from './lists.ts'
+import { packingFor } from './lists-packed.ts'
 import { shape } from './shape.ts'
 
 export const labelListV2 = answer(
@@ -23,11 +24,14 @@ export const labelListV2 = answer(
   listedChain,
 )
 
-/** The whole list in the envelope. */
+/** The whole list in the envelope, packed as the caller accepts it. */
 export async function inline(desk: Desk, visit: Visit, chain: string): Promise<Outcome<never>> {
   const list = await finishedList(desk.state, chain, 'json')
   if (!list?.envelope) return { is: 'nothing' }
-  const headers = { etag: list.etag }
-  if (isUnchanged(visit.headers, list.etag)) return { is: 'unchanged', headers }
-  return { is: 'bytes', bytes: list.envelope, headers }
+  // Fields are renamed in the text, after this.
+  const renamed = Object.keys(desk.settings.aliases.responseFields).length > 0
+  const packing = renamed ? 'identity' : packingFor(visit.headers['accept-encoding'])
+  const { bytes, etag, headers } = await list.envelope.as(packing)
+  if (isUnchanged(visit.headers, etag)) return { is: 'unchanged', headers: { vary: headers.vary, etag } }
+  return { is: 'bytes', bytes, headers: { ...headers, etag } }
 }

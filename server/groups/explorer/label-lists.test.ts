@@ -1,14 +1,18 @@
 // 4.1, 4.2 and the files behind the links.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { contract } from '#api/contract.ts'
 import { checker } from '#core/check.ts'
 import type { Outcome } from '#serve/answer.ts'
-import { openDesk, type TestDesk, testVisit } from '#test/desk.ts'
+import { openDesk, type TestDesk, testNowMs, testVisit } from '#test/desk.ts'
 import { labelExport } from './exports.ts'
 import { labelListV1 } from './label-list-v1.ts'
 import { labelListV2 } from './label-list-v2.ts'
 import { putLabels } from './labels.ts'
+import { Book } from './labels-history.ts'
+
+const author = { by: 'test', via: 'test', atMs: testNowMs }
 
 type Envelope = { status: string; message: string; result: string | { labelslug: string }[] }
 
@@ -24,7 +28,7 @@ async function deskWith(chains: Record<string, number>, overrides: object = {}):
       updatedUnix: 1_790_000_000 + at,
     })),
   )
-  await desk.state.write((tx) => putLabels(tx, labels))
+  await desk.state.write((tx) => putLabels(new Book(tx, author), labels))
   return desk
 }
 
@@ -120,6 +124,52 @@ describe('200', () => {
   })
 })
 
+describe('packed', () => {
+  const packings = [
+    ['gzip', gunzipSync],
+    ['br', brotliDecompressSync],
+  ] as const
+
+  test('200: array and files come packed as the caller accepts, the same once unpacked, each with its own tag', async () => {
+    await using desk = await deskWith({ 1: 50 })
+    const plain = await ask(desk, { chainid: '1' })
+    assert.ok(plain.is === 'bytes')
+    for (const [packing, unpack] of packings) {
+      const packed = await ask(desk, { chainid: '1' }, { 'accept-encoding': packing })
+      assert.ok(packed.is === 'bytes')
+      assert.deepEqual([packed.headers?.['content-encoding'], packed.headers?.vary], [packing, 'accept-encoding'])
+      assert.deepEqual(unpack(packed.bytes), Buffer.from(plain.bytes))
+      assert.notEqual(packed.headers?.etag, plain.headers?.etag)
+      const headers = { 'accept-encoding': packing, 'if-none-match': packed.headers?.etag ?? '' }
+      assert.equal((await ask(desk, { chainid: '1' }, headers)).is, 'unchanged')
+      for (const format of ['csv', 'json'] as const) {
+        const claim = claimOf(bodyOf(await ask(desk, { chainid: '1', format })).result)
+        const file = await labelExport(desk, claim)
+        const smaller = await labelExport(desk, { ...claim, acceptEncoding: packing })
+        assert.equal(smaller.headers['content-encoding'], packing)
+        assert.ok(smaller.bytes.length < file.bytes.length / 2)
+        assert.deepEqual(unpack(smaller.bytes), Buffer.from(file.bytes))
+        const again = { ...claim, acceptEncoding: packing, ifNoneMatch: smaller.headers.etag }
+        assert.equal((await labelExport(desk, again)).status, 304)
+      }
+    }
+  })
+
+  test('200: a packing is made once per change', async () => {
+    await using desk = await deskWith({ 1: 50 })
+    const [one, two] = await Promise.all([1, 2].map(() => ask(desk, { chainid: '1' }, { 'accept-encoding': 'gzip' })))
+    assert.ok(one?.is === 'bytes' && two?.is === 'bytes')
+    assert.equal(one.bytes, two.bytes)
+  })
+
+  test('200: where fields are renamed on the way out, the text leaves unpacked', async () => {
+    await using desk = await deskWith({ 1: 50 }, { aliases: { responseFields: { labelname: 'title' } } })
+    const list = await ask(desk, { chainid: '1' }, { 'accept-encoding': 'gzip' })
+    assert.ok(list.is === 'bytes')
+    assert.equal(list.headers?.['content-encoding'], undefined)
+  })
+})
+
 describe('304', () => {
   test('304: a caller who has the list gets no bytes, until it changes', async () => {
     await using desk = await deskWith({ 1: 2 })
@@ -128,12 +178,13 @@ describe('304', () => {
     const etag = first.headers?.etag ?? ''
     assert.deepEqual(await ask(desk, { chainid: '1' }, { 'if-none-match': etag }), {
       is: 'unchanged',
-      headers: { etag },
+      headers: { etag, vary: 'accept-encoding' },
     })
     const claim = claimOf(bodyOf(await ask(desk, { chainid: '1', format: 'json' })).result)
-    assert.equal((await labelExport(desk, { ...claim, ifNoneMatch: etag })).status, 304)
+    const file = await labelExport(desk, claim)
+    assert.equal((await labelExport(desk, { ...claim, ifNoneMatch: file.headers.etag })).status, 304)
     const more = { chain: '1', slug: 'new', name: 'New', description: '', notes: '', updatedUnix: 1 }
-    await desk.state.write((tx) => putLabels(tx, [more]))
+    await desk.state.write((tx) => putLabels(new Book(tx, author), [more]))
     assert.equal((await ask(desk, { chainid: '1' }, { 'if-none-match': etag })).is, 'bytes')
   })
 })

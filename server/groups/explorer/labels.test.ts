@@ -1,7 +1,19 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
-import { openDesk } from '#test/desk.ts'
-import { type Label, listHead, listLabels, putLabels } from './labels.ts'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import { openDesk, type TestDesk } from '#test/desk.ts'
+import {
+  eachLabel,
+  findLabels,
+  type Label,
+  type LabelPatch,
+  listHead,
+  listLabels,
+  putLabels,
+  removeLabel,
+  searchLabels,
+} from './labels.ts'
+import { Book, historyOf } from './labels-history.ts'
 import { finishedList } from './lists.ts'
 
 const label = (slug: string, changes: Partial<Label> = {}): Label => ({
@@ -14,57 +26,185 @@ const label = (slug: string, changes: Partial<Label> = {}): Label => ({
   ...changes,
 })
 
-test('labels come back by slug, each once, chain by chain', async () => {
-  await using desk = await openDesk()
-  await desk.state.write((tx) => putLabels(tx, [label('b'), label('a'), label('c', { chain: '137' })]))
-  const slugs = (await Array.fromAsync(listLabels(desk.state, '1'))).map((record) => record.labelslug)
-  assert.deepEqual(slugs, ['a', 'b'])
-  assert.deepEqual(await Array.fromAsync(listLabels(desk.state, '137')), [
-    { labelname: 'C', labelslug: 'c', shortdescription: 'A place.', notes: '', lastupdatedtimestamp: 1_790_000_000 },
-  ])
+const bookOf = (tx: ConstructorParameters<typeof Book>[0], desk: TestDesk, by = 'ann') =>
+  new Book(tx, { by, via: 'a test', atMs: desk.clock.now() })
+
+const put = (desk: TestDesk, labels: Iterable<LabelPatch>, by?: string) =>
+  desk.state.write((tx) => putLabels(bookOf(tx, desk, by), labels))
+
+describe('entities', () => {
+  test('labels come back by slug, each once, chain by chain', async () => {
+    await using desk = await openDesk()
+    await put(desk, [label('b'), label('a'), label('c', { chain: '137' })])
+    const slugs = (await Array.fromAsync(listLabels(desk.state, '1'))).map((record) => record.labelslug)
+    assert.deepEqual(slugs, ['a', 'b'])
+    assert.deepEqual(await Array.fromAsync(listLabels(desk.state, '137')), [
+      { labelname: 'C', labelslug: 'c', shortdescription: 'A place.', notes: '', lastupdatedtimestamp: 1_790_000_000 },
+    ])
+  })
+
+  test('writing the same labels again changes nothing, and their list keeps its revision', async () => {
+    await using desk = await openDesk()
+    const labels = [label('a'), label('b')]
+    assert.deepEqual(await put(desk, labels), { added: 2, changed: 0, unchanged: 0 })
+    assert.deepEqual(await put(desk, labels), { added: 0, changed: 0, unchanged: 2 })
+    assert.deepEqual(await listHead(desk.state, '1'), { revision: 1, entries: 2 })
+    const counts = await put(desk, [label('a'), label('b', { notes: 'moved' })])
+    assert.deepEqual(counts, { added: 0, changed: 1, unchanged: 1 })
+    assert.deepEqual(await listHead(desk.state, '1'), { revision: 2, entries: 2 })
+    assert.equal((await historyOf(desk.state, { limit: 10 })).length, 3)
+  })
+
+  test('what a patch leaves out stays; a change without a time of its own is of now', async () => {
+    await using desk = await openDesk()
+    await put(desk, [label('a', { notes: 'kept' })])
+    await put(desk, [{ chain: '1', slug: 'a', name: 'Renamed' }])
+    const nowUnix = desk.clock.now() / 1000
+    assert.deepEqual(await findLabels(desk.state, 'a'), [
+      label('a', { name: 'Renamed', notes: 'kept', updatedUnix: nowUnix }),
+    ])
+    desk.clock.move(60_000)
+    await put(desk, [{ chain: '1', slug: 'a', name: 'Renamed' }])
+    assert.equal((await findLabels(desk.state, 'a'))[0]?.updatedUnix, nowUnix, 'no change, no new time')
+  })
+
+  test('an entity that is removed leaves the list, and can be told from the history', async () => {
+    await using desk = await openDesk()
+    await put(desk, [label('a'), label('b')])
+    const remove = (slug: string) => desk.state.write((tx) => removeLabel(bookOf(tx, desk), '1', slug))
+    assert.equal(await remove('a'), true)
+    assert.equal(await remove('a'), false)
+    assert.deepEqual(await listHead(desk.state, '1'), { revision: 2, entries: 1 })
+    const [last] = await historyOf(desk.state, { subject: 'a', limit: 1 })
+    assert.deepEqual([last?.action, last?.was, last?.is], ['removed', label('a'), undefined])
+  })
+
+  test('an entity of several chains is found on each, and any of its words finds it', async () => {
+    await using desk = await openDesk()
+    await put(desk, [label('a-b', { name: '100% Café_1' }), label('a-b', { chain: '137' }), label('z')])
+    assert.deepEqual(
+      (await findLabels(desk.state, 'a-b')).map(({ chain }) => chain),
+      ['1', '137'],
+    )
+    const found = async (text: string, chain?: string) =>
+      (await searchLabels(desk.state, text, { chain, limit: 9 })).map((one) => `${one.chain}/${one.slug}`)
+    assert.deepEqual(await found('100% caf'), ['1/a-b'])
+    assert.deepEqual(await found('A-B'), ['1/a-b', '137/a-b'])
+    assert.deepEqual(await found('a-b', '137'), ['137/a-b'])
+    assert.deepEqual(await found('é_'), ['1/a-b'])
+    assert.deepEqual(await found('%'), ['1/a-b'], 'a wildcard is a character like any other')
+  })
 })
 
-test('writing the same labels again changes nothing, and their list keeps its revision', async () => {
-  await using desk = await openDesk()
-  const labels = [label('a'), label('b')]
-  assert.equal(await desk.state.write((tx) => putLabels(tx, labels)), 2)
-  assert.equal(await desk.state.write((tx) => putLabels(tx, labels)), 0)
-  assert.deepEqual(await listHead(desk.state, '1'), { revision: 1, entries: 2 })
-  assert.equal(await desk.state.write((tx) => putLabels(tx, [label('a'), label('b', { notes: 'moved' })])), 1)
-  assert.deepEqual(await listHead(desk.state, '1'), { revision: 2, entries: 2 })
+describe('the history', () => {
+  test('it tells who changed what when, field by field, the newest first', async () => {
+    await using desk = await openDesk()
+    await put(desk, [label('a')])
+    desk.clock.move(5000)
+    await put(desk, [label('a', { name: 'New name' }), label('b')], 'bob')
+    const [second, first, ...older] = await historyOf(desk.state, { subject: 'a', limit: 10 })
+    assert.deepEqual(older, [])
+    assert.deepEqual([first?.action, first?.by, first?.is], ['added', 'ann', label('a')])
+    assert.deepEqual(
+      [second?.action, second?.by, second?.via, second?.was, second?.is],
+      ['changed', 'bob', 'a test', { name: 'A' }, { name: 'New name' }],
+    )
+    assert.equal((second?.atMs ?? 0) - (first?.atMs ?? 0), 5000)
+    assert.deepEqual(
+      (await historyOf(desk.state, { limit: 10 })).map(({ change }) => change),
+      [2, 2, 1],
+    )
+    assert.deepEqual(await historyOf(desk.state, { chain: '137', limit: 10 }), [])
+  })
+
+  test('a transaction that fails leaves neither a row nor a trace', async () => {
+    await using desk = await openDesk()
+    const failed = desk.state.write(async (tx) => {
+      await putLabels(bookOf(tx, desk), [label('a')])
+      throw new Error('disk full')
+    })
+    await assert.rejects(failed, /disk full/)
+    assert.deepEqual(await historyOf(desk.state, { limit: 10 }), [])
+    assert.equal(await listHead(desk.state, '1'), undefined)
+  })
+
+  test('whatever is written and removed in whatever order, the history played forward gives the rows', async () => {
+    const slug = fc.constantFrom('a', 'b', 'c')
+    const step = fc.oneof(
+      fc.record({
+        do: fc.constant('put' as const),
+        slug,
+        name: fc.constantFrom('x', 'y'),
+        notes: fc.constantFrom('', 'n'),
+      }),
+      fc.record({ do: fc.constant('remove' as const), slug }),
+    )
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.array(step, { maxLength: 4 }), { maxLength: 6 }), async (transactions) => {
+        await using desk = await openDesk()
+        for (const steps of transactions) {
+          desk.clock.move(1000)
+          await desk.state.write(async (tx) => {
+            const book = bookOf(tx, desk)
+            for (const one of steps) {
+              if (one.do === 'put')
+                await putLabels(
+                  book,
+                  [{ chain: '1', ...one }].map(({ do: _, ...patch }) => patch),
+                )
+              else await removeLabel(book, '1', one.slug)
+            }
+          })
+        }
+        const replayed = new Map<string, object>()
+        for (const edit of (await historyOf(desk.state, { limit: 100 })).reverse()) {
+          const before = replayed.get(edit.subject)
+          if (edit.was)
+            for (const [field, value] of Object.entries(edit.was)) assert.deepEqual(before?.[field as never], value)
+          if (edit.action === 'removed') replayed.delete(edit.subject)
+          else replayed.set(edit.subject, { ...before, ...edit.is })
+        }
+        const rows = await Array.fromAsync(eachLabel(desk.state))
+        assert.deepEqual(
+          rows,
+          [...replayed].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, row]) => row),
+        )
+        assert.equal((await listHead(desk.state, '1'))?.entries ?? 0, rows.length)
+      }),
+      { numRuns: 25 },
+    )
+  })
 })
 
-test('a finished list is written once per change, and never older than the store', async () => {
-  await using desk = await openDesk()
-  assert.equal(await finishedList(desk.state, '1', 'json'), undefined)
-  await desk.state.write((tx) => putLabels(tx, [label('a')]))
-  const [first, meanwhile] = await Promise.all([1, 2].map(() => finishedList(desk.state, '1', 'json')))
-  assert.ok(first?.envelope)
-  assert.equal(meanwhile, first)
-  await desk.state.write((tx) => putLabels(tx, [label('z', { chain: '137' })]))
-  assert.equal(await finishedList(desk.state, '1', 'json'), first, 'a change elsewhere is no change here')
-  await desk.state.write((tx) => putLabels(tx, [label('b')]))
-  const second = await finishedList(desk.state, '1', 'json')
-  assert.notEqual(second?.etag, first.etag)
-  assert.equal(JSON.parse(Buffer.from(second?.file ?? []).toString()).length, 2)
-})
+describe('finished lists', () => {
+  test('a finished list is written once per change, and never older than the store', async () => {
+    await using desk = await openDesk()
+    assert.equal(await finishedList(desk.state, '1', 'json'), undefined)
+    await put(desk, [label('a')])
+    const [first, meanwhile] = await Promise.all([1, 2].map(() => finishedList(desk.state, '1', 'json')))
+    assert.ok(first?.envelope)
+    assert.equal(meanwhile, first)
+    await put(desk, [label('z', { chain: '137' })])
+    assert.equal(await finishedList(desk.state, '1', 'json'), first, 'a change elsewhere is no change here')
+    await put(desk, [label('b')])
+    const second = await finishedList(desk.state, '1', 'json')
+    assert.notEqual(second?.file.plain.etag, first.file.plain.etag)
+    assert.equal(JSON.parse(Buffer.from(second?.file.plain.bytes ?? []).toString()).length, 2)
+  })
 
-test('a list longer than a chunk is whole in both forms', async () => {
-  await using desk = await openDesk()
-  const labels = Array.from({ length: 2500 }, (_, at) => label(`entity-${String(at).padStart(4, '0')}`))
-  await desk.state.write((tx) => putLabels(tx, labels))
-  const json = await finishedList(desk.state, '1', 'json')
-  const csv = await finishedList(desk.state, '1', 'csv')
-  const { result } = JSON.parse(Buffer.from(json?.envelope ?? []).toString())
-  assert.deepEqual(JSON.parse(Buffer.from(json?.file ?? []).toString()), result)
-  assert.deepEqual(
-    result.map((record: { labelslug: string }) => record.labelslug),
-    labels.map(({ slug }) => slug),
-  )
-  assert.equal(
-    Buffer.from(csv?.file ?? [])
-      .toString()
-      .split('\r\n').length,
-    1 + 2500 + 1,
-  )
+  test('a list longer than a chunk is whole in both forms', async () => {
+    await using desk = await openDesk()
+    const labels = Array.from({ length: 2500 }, (_, at) => label(`entity-${String(at).padStart(4, '0')}`))
+    assert.equal((await put(desk, labels)).added, 2500)
+    const json = await finishedList(desk.state, '1', 'json')
+    const csv = await finishedList(desk.state, '1', 'csv')
+    const text = (bytes: Uint8Array | undefined) => Buffer.from(bytes ?? []).toString()
+    const { result } = JSON.parse(text(json?.envelope?.plain.bytes))
+    assert.deepEqual(JSON.parse(text(json?.file.plain.bytes)), result)
+    assert.deepEqual(
+      result.map((record: { labelslug: string }) => record.labelslug),
+      labels.map(({ slug }) => slug),
+    )
+    assert.equal(text(csv?.file.plain.bytes).split('\r\n').length, 1 + 2500 + 1)
+  })
 })

@@ -1,9 +1,13 @@
-// The labelled entities of each chain. Importers, the demo world and the endpoints all go through here.
+// The labelled entities of each chain. Importers, commands, the demo world and the endpoints all go through here.
 //
-// 1. A slug names one entity of a chain; writing it again replaces it, writing the same again changes nothing.
+// 1. A slug names one entity of a chain; an entity of several chains is one row on each, because its words may differ
+//    there (decision 0090). Writing the same again changes nothing.
 // 2. The chain's revision moves in the same transaction as its labels, so a list kept under a revision is never stale.
+// 3. Every change is in the history (labels-history.ts); there is no other way to write.
 import type { LabelRecord } from '#api/wire/explorer.ts'
 import type { State, StateReader, StateWriter } from '#store/state.ts'
+import { type Book, rowsOf } from './labels-history.ts'
+import { type Counts, putRows, type Shelf } from './labels-put.ts'
 
 export interface Label {
   readonly chain: string
@@ -15,29 +19,64 @@ export interface Label {
   readonly updatedUnix: number
 }
 
-/** Tells how many labels were new or changed. */
-export async function putLabels(tx: StateWriter, labels: Iterable<Label>): Promise<number> {
-  const changedByChain = new Map<string, number>()
-  for (const label of labels) {
-    const { chain, slug, name, description, notes, updatedUnix } = label
-    const changed = await tx.run(putLabel, chain, slug, name, description, notes, updatedUnix)
-    if (changed > 0) changedByChain.set(chain, (changedByChain.get(chain) ?? 0) + changed)
-  }
-  for (const chain of changedByChain.keys()) await tx.run(moveList, chain, chain)
-  return [...changedByChain.values()].reduce((sum, count) => sum + count, 0)
+/** What to set; what is left out stays, or is empty when the entity is new. A new one without a name is called by its slug. */
+export type LabelPatch = Pick<Label, 'chain' | 'slug'> & Partial<Label>
+
+const columns = 'chain, slug, name, description, notes, updated_unix as "updatedUnix"'
+
+const shelf: Shelf<Label, LabelPatch> = {
+  kind: 'entity',
+  keyOf: ({ slug }) => slug,
+  subjectOf: ({ slug }) => ({ subject: slug, source: '' }),
+  read: (tx, chain, patches) =>
+    tx.all<Label>(
+      `select ${columns} from labels where chain = ? and slug in ${rowsOf(1, patches.length)}`,
+      chain,
+      ...patches.map(({ slug }) => slug),
+    ),
+  filled: ({ chain, slug, name, description, notes, updatedUnix }, before, nowUnix) => ({
+    chain,
+    slug,
+    name: name ?? before?.name ?? slug,
+    description: description ?? before?.description ?? '',
+    notes: notes ?? before?.notes ?? '',
+    updatedUnix: updatedUnix ?? before?.updatedUnix ?? nowUnix,
+  }),
+  write: async (tx, rows) => {
+    await tx.run(
+      `insert into labels (chain, slug, name, description, notes, updated_unix) values ${rowsOf(rows.length, 6)}
+       on conflict (chain, slug) do update set name = excluded.name, description = excluded.description,
+         notes = excluded.notes, updated_unix = excluded.updated_unix`,
+      ...rows.flatMap((row) => [row.chain, row.slug, row.name, row.description, row.notes, row.updatedUnix]),
+    )
+  },
 }
 
-const putLabel = `
-  insert into labels (chain, slug, name, description, notes, updated_unix) values (?, ?, ?, ?, ?, ?)
-  on conflict (chain, slug) do update set
-    name = excluded.name, description = excluded.description, notes = excluded.notes, updated_unix = excluded.updated_unix
-  where (labels.name, labels.description, labels.notes, labels.updated_unix)
-     <> (excluded.name, excluded.description, excluded.notes, excluded.updated_unix)`
+export async function putLabels(book: Book, patches: Iterable<LabelPatch>): Promise<Counts> {
+  const { chains, ...counts } = await putRows(book, shelf, patches)
+  for (const chain of chains) await moveList(book.tx, chain)
+  return counts
+}
 
-const moveList = `
-  insert into label_lists (chain, revision, entries)
-  values (?, 1, (select count(*) from labels where chain = ?))
-  on conflict (chain) do update set revision = label_lists.revision + 1, entries = excluded.entries`
+/** False when there is no such entity on that chain. */
+export async function removeLabel(book: Book, chain: string, slug: string): Promise<boolean> {
+  const [was] = await shelf.read(book.tx, chain, [{ chain, slug }])
+  if (!was) return false
+  await book.tx.run('delete from labels where chain = ? and slug = ?', chain, slug)
+  await book.write([{ kind: 'entity', chain, subject: slug, source: '', action: 'removed', was }])
+  await moveList(book.tx, chain)
+  return true
+}
+
+async function moveList(tx: StateWriter, chain: string): Promise<void> {
+  await tx.run(
+    `insert into label_lists (chain, revision, entries)
+     values (?, 1, (select count(*) from labels where chain = ?))
+     on conflict (chain) do update set revision = label_lists.revision + 1, entries = excluded.entries`,
+    chain,
+    chain,
+  )
+}
 
 /** How long a chain's list is, and which edition of it stands. Undefined: the chain never had a label. */
 export function listHead(
@@ -56,3 +95,44 @@ export function listLabels(state: State, chain: string): AsyncIterable<LabelReco
     chain,
   )
 }
+
+/** Every entity, or those of one chain, by slug and chain: chains of one entity come together. */
+export const eachLabel = (state: State, chain?: string): AsyncIterable<Label> =>
+  chain === undefined
+    ? state.each<Label>(`select ${columns} from labels order by slug, chain`)
+    : state.each<Label>(`select ${columns} from labels where chain = ? order by slug`, chain)
+
+/** An entity on each of its chains. */
+export const findLabels = (state: StateReader, slug: string): Promise<Label[]> =>
+  state.all<Label>(`select ${columns} from labels where slug = ? order by chain`, slug)
+
+/** Those of these slugs that the chain knows. */
+export async function knownSlugs(state: StateReader, chain: string, slugs: readonly string[]): Promise<Set<string>> {
+  if (slugs.length === 0) return new Set()
+  const rows = await state.all<{ slug: string }>(
+    `select slug from labels where chain = ? and slug in ${rowsOf(1, slugs.length)}`,
+    chain,
+    ...slugs,
+  )
+  return new Set(rows.map(({ slug }) => slug))
+}
+
+/** Entities whose name or slug holds the text, in any letter case. */
+export const searchLabels = (
+  state: StateReader,
+  text: string,
+  about: { readonly chain?: string | undefined; readonly limit: number },
+): Promise<Label[]> =>
+  state.all<Label>(
+    `select ${columns} from labels
+     where (lower(name) like ? escape '!' or slug like ? escape '!') and (? = '' or chain = ?)
+     order by slug, chain limit ?`,
+    holding(text),
+    holding(text),
+    about.chain ?? '',
+    about.chain ?? '',
+    about.limit,
+  )
+
+/** A pattern for "holds this text", whatever the text. */
+export const holding = (text: string): string => `%${text.toLowerCase().replaceAll(/[!%_]/g, '!$&')}%`

@@ -3,28 +3,29 @@
 // 1. A list is kept under the revision read before its rows. Rows newer than that revision only mean that the list is
 //    written once more than needed; rows older than it are impossible.
 // 2. Callers who meet while a list is being written wait for the same one.
-// 3. At most `keptMax` lists are kept; the one asked for longest ago goes first.
+// 3. At most `listsMax` lists are kept, of `bytesMax` together but at least one; the one asked for longest ago goes first.
 import type { LabelRecord } from '#api/wire/explorer.ts'
-import { etagOf } from '#core/etag.ts'
 import type { State } from '#store/state.ts'
 import { csvHeader, csvLine } from './csv.ts'
 import { listHead, listLabels } from './labels.ts'
 import type { ExportForm } from './link.ts'
+import { FinishedBytes } from './lists-packed.ts'
 
 export interface FinishedList {
   /** The download: the array of records, or the CSV. */
-  readonly file: Uint8Array
-  readonly etag: string
-  /** Group A's envelope around the array; the file is a view into it. Only of the JSON form. */
-  readonly envelope?: Uint8Array
+  readonly file: FinishedBytes
+  /** Group A's envelope around the array; the plain file is a view into it. Only of the JSON form. */
+  readonly envelope?: FinishedBytes
 }
 
 interface Kept {
   readonly revision: number
   readonly list: Promise<FinishedList>
+  finished?: FinishedList
 }
 
-const keptMax = 16
+const listsMax = 16
+const bytesMax = 512 * 1024 * 1024
 const linesPerChunk = 1000
 const envelopeStart = '{"status":"1","message":"OK","result":'
 
@@ -38,27 +39,41 @@ export async function finishedList(state: State, chain: string, form: ExportForm
   shelves.set(state, shelf)
   const name = `${chain}.${form}`
   const found = shelf.get(name)
-  const kept = found?.revision === head.revision ? found : { revision: head.revision, list: write(state, chain, form) }
+  const kept: Kept =
+    found?.revision === head.revision ? found : { revision: head.revision, list: write(state, chain, form) }
   shelf.delete(name)
   shelf.set(name, kept)
-  const [oldest] = shelf.keys()
-  if (shelf.size > keptMax && oldest !== undefined) shelf.delete(oldest)
   try {
-    return await kept.list
+    kept.finished ??= await kept.list
+    trim(shelf)
+    return kept.finished
   } catch (error) {
     if (shelf.get(name) === kept) shelf.delete(name)
     throw error
   }
 }
 
+/** Invariant 3. */
+function trim(shelf: Map<string, Kept>): void {
+  let bytes = 0
+  let lists = 0
+  for (const [name, { finished }] of [...shelf].reverse()) {
+    bytes += sizeOf(finished)
+    lists += 1
+    if (lists > listsMax || (lists > 1 && bytes > bytesMax)) shelf.delete(name)
+  }
+}
+
+/** The plain file of the JSON form lies inside its envelope and is counted twice: rather too much than too little. */
+const sizeOf = (list: FinishedList | undefined): number => (list?.file.size ?? 0) + (list?.envelope?.size ?? 0)
+
 async function write(state: State, chain: string, form: ExportForm): Promise<FinishedList> {
   if (form === 'csv') {
-    const file = await joined(listLabels(state, chain), csvHeader, csvLine, '', '')
-    return { file, etag: etagOf(file) }
+    return { file: new FinishedBytes(await joined(listLabels(state, chain), csvHeader, csvLine, '', '')) }
   }
   const envelope = await joined(listLabels(state, chain), `${envelopeStart}[`, JSON.stringify, ',', ']}')
   const file = envelope.subarray(envelopeStart.length, -1)
-  return { file, etag: etagOf(file), envelope }
+  return { file: new FinishedBytes(file), envelope: new FinishedBytes(envelope) }
 }
 
 /** Becomes bytes chunk by chunk, so that the whole never exists as text as well. */

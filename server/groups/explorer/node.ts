@@ -47,7 +47,7 @@ export function openNode(
     async tip(options) {
       const [latest] = await rpc.results([headerCall('latest')], options)
       const head = toHeader(latest)
-      const [outcome] = await rpc.ask([headerCall(finalTag(chain, head.number))], options)
+      const [outcome] = await rpc.ask([{ ...headerCall(finalTag(chain, head.number)), errorIsAnswer: true }], options)
       const final = outcome?.is === 'result' ? toHeader(outcome.result) : undefined
       // Two nodes may have answered: what is final for one may lie ahead of the other.
       return { head, final: final && final.number <= head.number ? final : undefined }
@@ -58,10 +58,13 @@ export function openNode(
 const finalTag = ({ finalityBlocks }: ChainSettings, head: number): number | 'finalized' =>
   finalityBlocks === 0 ? 'finalized' : Math.max(0, head - finalityBlocks)
 
+/** All that a node needs. */
+export type NodeDesk = Pick<Desk, 'settings' | 'clock'>
+
 const opened = new WeakMap<Desk['settings'], Map<string, ChainNode>>()
 
 /** The chain's node, or undefined when none is configured. */
-export function nodeOf(desk: Desk, id: string): ChainNode | undefined {
+export function nodeOf(desk: NodeDesk, id: string): ChainNode | undefined {
   const chain = desk.settings.explorer.chains.find((one) => one.id === id)
   if (!chain || chain.rpc.length === 0) return undefined
   const nodes = opened.get(desk.settings) ?? new Map<string, ChainNode>()
@@ -74,7 +77,7 @@ export function nodeOf(desk: Desk, id: string): ChainNode | undefined {
 }
 
 /** As nodeOf, for those who cannot do without. */
-export function needNode(desk: Desk, id: string): ChainNode {
+export function needNode(desk: NodeDesk, id: string): ChainNode {
   const node = nodeOf(desk, id)
   if (node) return node
   const known = desk.settings.explorer.chains.some((one) => one.id === id)

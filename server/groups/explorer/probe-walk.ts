@@ -52,7 +52,7 @@ export async function walk(node: ChainNode, address: string, limits: WalkLimits)
   const walker = new Walker(node, address, limits, tip)
   const funding = await walker.run()
   const final = tip.final !== undefined && (funding?.block ?? tip.head.number) <= tip.final.number
-  if (funding && !final) await walker.sameChain()
+  if (!final) await walker.sameChain()
   return { funding, final, asOf: tip.head.number }
 }
 

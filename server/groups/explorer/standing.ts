@@ -27,7 +27,7 @@ export async function putHead(tx: StateWriter, chain: string, finalUntil: number
 const known = new WeakMap<State, { version: number; byChain: Map<string, Promise<Standing>> }>()
 
 /** Kept until anything at all is committed: reading it twice more per call would cost as much as the answer. */
-export function standingOf(desk: Desk, chain: string): Promise<Standing> {
+export function standingOf(desk: Pick<Desk, 'state' | 'settings'>, chain: string): Promise<Standing> {
   const version = desk.state.version()
   let kept = known.get(desk.state)
   if (kept?.version !== version) {
@@ -43,7 +43,7 @@ export function standingOf(desk: Desk, chain: string): Promise<Standing> {
   return reading
 }
 
-async function read({ state, settings }: Desk, chain: string): Promise<Standing> {
+async function read({ state, settings }: Pick<Desk, 'state' | 'settings'>, chain: string): Promise<Standing> {
   const from = settings.explorer.chains.find(({ id }) => id === chain)?.firstBlock ?? 0
   const head = await state.get<{ final_until: number }>('select final_until from chain_heads where chain = ?', chain)
   const covered = await coverageOf(state, blocksOf(chain))

@@ -3,23 +3,27 @@
 import { contract } from '#api/contract.ts'
 import { stringifyJson } from '#api/json.ts'
 import type { Quote } from '#api/wire/fx.ts'
+import { canonicalJson } from '#core/canonical-json.ts'
 import { compare, formatDecimal, toNumber } from '#core/decimal.ts'
 import { Fault } from '#core/fault.ts'
 import type { FxSettings } from '#core/settings/fx.ts'
+import { timingOf } from '#core/settings/fx-sources.ts'
 import { answer, type Desk, type Outcome } from '#serve/answer.ts'
 import { bodyHash, type QuoteInput, readAsked } from './asked.ts'
-import { isFresh, type Mid, midOf } from './mid.ts'
+import { findMid, isFresh, type Mid } from './mid.ts'
 import { type Asked, baseUnits, type Price, placesOf, priceOf } from './price.ts'
 import { type KeptReply, keepQuote, type NewQuote, type Replay, replayed } from './quotes.ts'
 import { latestRates } from './rate-store.ts'
+import { receiptOf } from './receipt-body.ts'
 import { shape } from './shape.ts'
-import { maturitySeconds, type Offer, offerOf } from './terms.ts'
+import { maturitySeconds, type Offer, offerOf, outlierPpm } from './terms.ts'
 import { typedDataOf } from './typed-data.ts'
 
 /** Everything a quote is made of, but for its id and nonce. */
 interface Deal {
   readonly input: QuoteInput
   readonly keyId: string
+  readonly asked: Asked['side']
   readonly offer: Offer
   readonly mid: Mid
   readonly price: Price
@@ -37,7 +41,7 @@ export const createQuote = answer(contract['fx.createQuote'], shape, async (inpu
   const offer = findOffer(settings.fx, input)
   const mid = await freshMid(desk, offer, createdMs)
   const price = priceWithin(mid, asked, offer)
-  const deal = { input, keyId: caller.keyId, offer, mid, price, createdMs }
+  const deal = { input, keyId: caller.keyId, asked: asked.side, offer, mid, price, createdMs }
   return sent(await keepQuote(state, () => drawQuote(desk, deal), replay, createdMs))
 })
 
@@ -66,12 +70,15 @@ async function freshMid({ state, settings }: Desk, { from, to }: Offer, nowMs: n
   const { sources, crossVia } = settings.fx
   const latest = await latestRates(state, from.tracks, to.tracks)
   const fresh = latest.filter((rate) => isFresh(rate, sources, nowMs))
-  const mid = midOf(fresh, from.tracks, to.tracks, crossVia)
-  if (mid) return mid
-  const ages = latest.map((rate) => `${rate.source} ${rate.base}/${rate.quote} ${nowMs - rate.atMs} ms old`)
-  throw new Fault('fx.rate_stale', {
-    detail: `${from.tracks}/${to.tracks}: ${ages.join(', ') || 'no source has given a rate'}`,
-    retryAfterMs: Math.min(5000, ...sources.map(({ everyMs }) => everyMs)),
+  const found = findMid(fresh, from.tracks, to.tracks, { crossVia, outlierPpm: outlierPpm(settings.fx) })
+  if (found.is === 'mid') return found.mid
+  const disputed = found.is === 'disputed'
+  const told = (disputed ? found.rates : latest).map(
+    ({ source, base, quote, rate, atMs }) => `${source} ${base}/${quote} ${rate} ${nowMs - atMs} ms old`,
+  )
+  throw new Fault(disputed ? 'fx.rate_disputed' : 'fx.rate_stale', {
+    detail: `${from.tracks}/${to.tracks}: ${told.join(', ') || 'no source has given a rate'}`,
+    retryAfterMs: Math.min(5000, ...sources.map((source) => timingOf(source).everyMs)),
   })
 }
 
@@ -94,6 +101,7 @@ function drawQuote(desk: Desk, deal: Deal): NewQuote {
   const nonce = input.type === 'tradable' ? drawNonce(desk.random.bytes(7)) : null
   const expiresMs = createdMs + desk.settings.fx.expirySeconds[input.type] * 1000
   const quote = toQuote(desk.settings.fx, deal, { id, nonce, expiresMs })
+  const reply = new TextEncoder().encode(stringifyJson(quote))
   return {
     id,
     keyId,
@@ -103,8 +111,8 @@ function drawQuote(desk: Desk, deal: Deal): NewQuote {
     expiresMs,
     asOfMs: Math.min(createdMs, ...mid.rates.map(({ atMs }) => atMs)),
     nonce,
-    pricedFrom: explain(deal),
-    reply: new TextEncoder().encode(stringifyJson(quote)),
+    pricedFrom: canonicalJson(receiptOf({ ...deal, quote, reply, outlierPpm: outlierPpm(desk.settings.fx) })),
+    reply,
   }
 }
 
@@ -147,14 +155,3 @@ function toQuote(
   })
   return quote
 }
-
-/** The price's own record: enough to work it out again. */
-const explain = ({ mid, offer, price }: Deal): string =>
-  stringifyJson({
-    rates: mid.rates,
-    mid: { over: mid.value.over.toString(), under: mid.value.under.toString() },
-    spreadPpm: offer.spreadPpm,
-    feePpm: offer.feePpm,
-    collateralPpm: offer.collateralPpm,
-    rate: formatDecimal(price.rate),
-  })

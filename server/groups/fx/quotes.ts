@@ -11,6 +11,8 @@ export const replayMs = 86_400_000
 /** Each write adds at most one key, so removing more than one keeps the table at a day's worth. */
 const prunedPerWrite = 100
 const drawsMax = 5
+/** Quotes that are asked for at the same time share the wait for the disk (decision 0083). */
+const together = { together: true } as const
 
 export interface Replay {
   readonly keyId: string
@@ -53,6 +55,20 @@ export async function replayed(reader: StateReader, replay: Replay, nowMs: numbe
   return row
 }
 
+export interface StoredQuote extends KeptReply {
+  readonly kind: NewQuote['kind']
+  readonly expiresMs: number
+  readonly pricedFrom: string
+}
+
+/** The quote as it was answered, if this key asked for it; without a key, whoever did. */
+export const storedQuote = (reader: StateReader, id: string, keyId?: string): Promise<StoredQuote | undefined> =>
+  reader.get<StoredQuote>(
+    `select kind, expires_ms as "expiresMs", as_of_ms as "asOfMs", priced_from as "pricedFrom", reply
+     from fx_quotes where id = ? and (? is null or key_id = ?)`,
+    ...[id.toLowerCase(), keyId ?? null, keyId ?? null],
+  )
+
 /** Stores what `draw` makes, drawing again should its id or nonce be taken, or returns what the key already has. */
 export const keepQuote = (
   state: State,
@@ -66,7 +82,7 @@ export const keepQuote = (
     const quote = await insertQuote(tx, draw)
     if (replay) await keepReplay(tx, replay, quote)
     return quote
-  })
+  }, together)
 
 async function insertQuote(tx: StateWriter, draw: () => NewQuote): Promise<NewQuote> {
   for (let draws = 0; draws < drawsMax; draws++) {

@@ -1,5 +1,6 @@
-// From a source's JSON document to rates, by the paths its settings give. Whatever cannot be a price is refused with a
-// reason, so that it is reported and never stored (decision 0028). Pure.
+// From a source's JSON document to rates, by the paths its settings give; and the gate that what any kind of source says
+// passes. Whatever cannot be a price is refused with a reason, so that it is reported and never stored (decision 0028).
+// Pure.
 import { compare, decimal, formatDecimal, parseDecimal } from '#core/decimal.ts'
 import type { FxSource } from '#core/settings/fx.ts'
 import type { Rate } from './mid.ts'
@@ -55,16 +56,31 @@ export function readRates(document: unknown, source: FxSource, nowMs: number): R
 function readEntry(document: unknown, entry: unknown, source: FxSource, nowMs: number): Rate | Refusal {
   const read = (path: string) => follow(path.startsWith('$.') ? document : entry, fromTop(path))
   const [base, quote] = source.pair?.split('/') ?? [read(source.document.base), read(source.document.quote)]
+  const [rate, atMs] = [read(source.document.rate), readTime(read(source.document.time))]
+  return acceptable({ source: source.id, base, quote, rate, atMs }, nowMs)
+}
+
+/** What a source of any kind has said, before it is believed. */
+export interface Said {
+  readonly source: string
+  readonly base: unknown
+  readonly quote: unknown
+  /** Decimal text, if it is anything. */
+  readonly rate: unknown
+  readonly atMs: number | undefined
+}
+
+/** The rate, or why it cannot be one. The last gate before the store, whatever the kind of source. */
+export function acceptable({ source, base, quote, rate, atMs }: Said, nowMs: number): Rate | Refusal {
   const about = `${shown(base)}/${shown(quote)}`
   if (!isCurrency(base) || !isCurrency(quote) || base === quote) {
     return { about, reason: 'the pair is not two currencies of three capital letters' }
   }
-  const rate = readRate(read(source.document.rate))
-  if (typeof rate === 'object') return { about, reason: rate.reason }
-  const atMs = readTime(read(source.document.time))
+  const value = readRate(rate)
+  if (typeof value === 'object') return { about, reason: value.reason }
   if (atMs === undefined) return { about, reason: 'the time is missing or is no ISO 8601 or Unix time' }
   if (atMs > nowMs + aheadMaxMs) return { about, reason: `the time is ${atMs - nowMs} ms in the future` }
-  return { source: source.id, base, quote, rate, atMs }
+  return { source, base, quote, rate: value, atMs }
 }
 
 function readRate(value: unknown): string | { readonly reason: string } {
@@ -78,7 +94,8 @@ function readRate(value: unknown): string | { readonly reason: string } {
   return text
 }
 
-function readTime(value: unknown): number | undefined {
+/** ISO 8601 with a zone, Unix seconds or milliseconds; undefined for anything else. */
+export function readTime(value: unknown): number | undefined {
   if (typeof value !== 'string') return undefined
   const atMs = timeText.test(value)
     ? Date.parse(value)

@@ -2,12 +2,15 @@
 //
 // 1. The same source, pair and time is one rate, however often it arrives.
 // 2. The latest moves forward in time only, in the same transaction as the history.
+// 3. History has an end: each write removes a few rates of its pair that are older than asked for, and never the latest.
 import { compare, decimal } from '#core/decimal.ts'
-import type { FxSettings } from '#core/settings/fx.ts'
-import type { Desk } from '#serve/answer.ts'
-import type { State, StateReader } from '#store/state.ts'
-import { isFresh, type Rate } from './mid.ts'
+import type { State, StateReader, StateWriter } from '#store/state.ts'
+import type { Rate } from './mid.ts'
 import type { Refusal } from './rate-document.ts'
+
+const dayMs = 86_400_000
+/** More than a write adds, so that the table shrinks to its limit when that is lowered. */
+const prunedPerRate = 10
 
 const columns = 'source, base, quote, rate, at_ms as "atMs"'
 
@@ -17,6 +20,7 @@ export async function keepRates(
   source: string,
   rates: readonly Rate[],
   receivedMs: number,
+  historyDays = Number.POSITIVE_INFINITY,
 ): Promise<{ readonly kept: number; readonly refused: readonly Refusal[] }> {
   const latest = await state.all<Rate>(`select ${columns} from fx_latest where source = ?`, source)
   const known = new Map(latest.map((rate) => [`${rate.base}/${rate.quote}`, rate]))
@@ -33,13 +37,14 @@ export async function keepRates(
     }
   }
   // A poll that brings nothing new costs no commit.
-  if (news.length > 0) await writeRates(state, news, receivedMs)
+  if (news.length > 0) await writeRates(state, news, receivedMs, receivedMs - historyDays * dayMs)
   return { kept: news.length, refused }
 }
 
-const writeRates = (state: State, rates: readonly Rate[], receivedMs: number): Promise<void> =>
+const writeRates = (state: State, rates: readonly Rate[], receivedMs: number, keptFromMs: number): Promise<void> =>
   state.write(async (tx) => {
     for (const { source, base, quote, rate, atMs } of rates) {
+      if (keptFromMs > 0) await prune(tx, [source, base, quote], Math.min(keptFromMs, atMs))
       const values = [source, base, quote, atMs, rate, receivedMs]
       await tx.run(
         `insert into fx_rates (source, base, quote, at_ms, rate, received_ms) values (?, ?, ?, ?, ?, ?)
@@ -56,6 +61,13 @@ const writeRates = (state: State, rates: readonly Rate[], receivedMs: number): P
     }
   })
 
+const prune = (tx: StateWriter, pair: readonly [string, string, string], beforeMs: number): Promise<number> =>
+  tx.run(
+    `delete from fx_rates where source = ? and base = ? and quote = ? and at_ms in
+       (select at_ms from fx_rates where source = ? and base = ? and quote = ? and at_ms < ? order by at_ms limit ?)`,
+    ...[...pair, ...pair, beforeMs, prunedPerRate],
+  )
+
 /** The latest rates that have one of these currencies on either side. */
 export const latestRates = (state: StateReader, one: string, other: string): Promise<Rate[]> =>
   state.all<Rate>(`select ${columns} from fx_latest where base in (?, ?) or quote in (?, ?)`, one, other, one, other)
@@ -63,32 +75,36 @@ export const latestRates = (state: StateReader, one: string, other: string): Pro
 export const allLatestRates = (state: StateReader): Promise<Rate[]> =>
   state.all<Rate>(`select ${columns} from fx_latest order by source, base, quote`)
 
-export interface SourceHealth {
-  readonly source: string
-  /** Null where the source has never given a rate. */
-  readonly pair: string | null
-  readonly ageMs: number | null
-  readonly fresh: boolean
+export interface PastRate extends Rate {
+  readonly receivedMs: number
 }
 
-/** How old each configured source's rates are, for readiness. */
-export async function ratesFresh({
-  state,
-  settings,
-  clock,
-}: Pick<Desk, 'state' | 'settings' | 'clock'>): Promise<readonly SourceHealth[]> {
-  const nowMs = clock.now()
-  const latest = await allLatestRates(state)
-  return settings.fx.sources.flatMap((source) => healthOf(source.id, latest, settings.fx, nowMs))
+export interface HistorySpan {
+  readonly base: string
+  readonly quote: string
+  /** Left out: every source that has given this pair. */
+  readonly source?: string
+  readonly fromMs: number
+  readonly untilMs: number
+  readonly rowsMax: number
 }
 
-function healthOf(source: string, latest: readonly Rate[], fx: FxSettings, nowMs: number): readonly SourceHealth[] {
-  const own = latest.filter((rate) => rate.source === source)
-  if (own.length === 0) return [{ source, pair: null, ageMs: null, fresh: false }]
-  return own.map((rate) => ({
-    source,
-    pair: `${rate.base}/${rate.quote}`,
-    ageMs: Math.max(0, nowMs - rate.atMs),
-    fresh: isFresh(rate, fx.sources, nowMs),
-  }))
+/** What was said about a pair, as it was said, newest first. */
+export async function rateHistory(state: StateReader, span: HistorySpan): Promise<PastRate[]> {
+  const { base, quote, fromMs, untilMs, rowsMax } = span
+  const sources =
+    span.source === undefined
+      ? await state.all<{ source: string }>('select source from fx_latest where base = ? and quote = ?', base, quote)
+      : [{ source: span.source }]
+  const found: PastRate[] = []
+  // One source at a time follows the order of the table; all at once would read all of it.
+  for (const { source } of sources) {
+    const rows = await state.all<PastRate>(
+      `select ${columns}, received_ms as "receivedMs" from fx_rates
+       where source = ? and base = ? and quote = ? and at_ms >= ? and at_ms < ? order by at_ms desc limit ?`,
+      ...[source, base, quote, fromMs, untilMs, rowsMax],
+    )
+    found.push(...rows)
+  }
+  return found.toSorted((a, b) => b.atMs - a.atMs || (a.source < b.source ? -1 : 1)).slice(0, rowsMax)
 }

@@ -6,8 +6,9 @@ import type { State } from '#store/state.ts'
 import { openDesk, settingsWith, testNowMs, testVisit } from '#test/desk.ts'
 import { createQuote } from './create-quote.ts'
 import type { Rate } from './mid.ts'
-import { allLatestRates, keepRates, ratesFresh } from './rate-store.ts'
-import { primeRates, type RateNotice, rateFindings, startRates } from './rates.ts'
+import { allLatestRates, keepRates, rateHistory } from './rate-store.ts'
+import { type RateNotice, rateFindings, startRates } from './rates.ts'
+import { sourceHealth } from './source-health.ts'
 
 const eurUsd = (rate: string, atMs: number): Rate => ({ source: 'a', base: 'EUR', quote: 'USD', rate, atMs })
 const source = { id: 'a', kind: 'http-json', url: 'https://rates.example/', staleMs: 10_000 }
@@ -52,11 +53,14 @@ test('health names every configured source, its pairs, their age and whether the
   await keepRates(desk.state, 'a', [eurUsd('1.08', testNowMs - 10_000)], testNowMs)
   await keepRates(desk.state, 'b', [{ ...eurUsd('1.08', testNowMs - 10_001), source: 'b' }], testNowMs)
   await keepRates(desk.state, 'gone', [{ ...eurUsd('1.08', testNowMs), source: 'gone' }], testNowMs)
-  assert.deepEqual(await ratesFresh(desk), [
-    { source: 'a', pair: 'EUR/USD', ageMs: 10_000, fresh: true },
-    { source: 'b', pair: 'EUR/USD', ageMs: 10_001, fresh: false },
-    { source: 'c', pair: null, ageMs: null, fresh: false },
-  ])
+  const health = await sourceHealth(desk)
+  assert.deepEqual(
+    health.map(({ source, rates }) => [
+      source.id,
+      ...rates.map(({ base, ageMs, standing }) => [base, ageMs, standing]),
+    ]),
+    [['a', ['EUR', 10_000, 'used']], ['b', ['EUR', 10_001, 'stale']], ['c']],
+  )
   const [ready] = await rateFindings(desk)
   assert.deepEqual(ready, {
     name: 'fx rates',
@@ -138,10 +142,13 @@ test('a source that fails is told and asked again; the other one carries the quo
     const south = world.notices.find((notice) => notice.source === 'demo-south')
     assert.equal(south?.is, fault === 'stale' ? 'kept' : 'failed')
     assert.equal((await ask(world.desk)).is, 'bytes')
-    const health = (await ratesFresh(world.desk)).filter(({ source }) => source === 'demo-south')
-    assert.ok(health.every(({ fresh }) => !fresh))
     stop.abort()
     await ended
+    const after = (await sourceHealth(world.desk)).find(({ source }) => source.id === 'demo-south')
+    assert.ok(after?.rates.every(({ standing }) => standing === 'stale'))
+    assert.equal(after?.status?.failures, fault === 'stale' ? 0 : 1)
+    assert.equal(after?.status?.goodMs, fault === 'stale' ? testNowMs : null)
+    if (fault === 'error') assert.match(after?.status?.reason ?? '', /answered with status 500/)
   }
 })
 
@@ -178,9 +185,60 @@ test('a slow source holds up neither the others nor the stop', async () => {
   await ended
 })
 
-test('priming asks every source once, and a failing one is no obstacle', async () => {
-  await using world = await openFeedDesk()
-  world.feed.setFault('south', 'error')
-  await primeRates(world.desk, new AbortController().signal)
-  assert.equal((await ask(world.desk)).is, 'bytes')
+test('a rate that leaves the others is logged once, shown as an outlier, and does not price quotes', async () => {
+  const sources = ['a', 'b', 'c'].map((id) => ({ ...source, id, staleMs: 60_000 }))
+  await using desk = await openDesk({ fx: { sources } })
+  const say = (id: string, rate: string) =>
+    keepRates(desk.state, id, [{ ...eurUsd(rate, desk.clock.now()), source: id }], desk.clock.now())
+  await Promise.all([say('a', '1.25'), say('b', '1.25'), say('c', '1.40')])
+  const standings = async () =>
+    (await sourceHealth(desk)).map(({ rates }) => rates.map(({ standing }) => standing).join())
+  assert.deepEqual(await standings(), ['used', 'used', 'outlier'])
+  assert.match((await rateFindings(desk))[0]?.says ?? '', /c EUR\/USD 0 ms old, outlier/)
+  const priced = await ask(desk)
+  assert.equal(priced.is === 'bytes' && JSON.parse(new TextDecoder().decode(priced.bytes)).rate, 0.7996)
+  desk.clock.move(1)
+  await say('b', '1.40')
+  desk.clock.move(1)
+  await say('a', '1.60')
+  assert.deepEqual(await standings(), ['outlier', 'used', 'used'])
+  desk.clock.move(1)
+  await say('b', '1.20')
+  assert.deepEqual(await standings(), ['outlier', 'outlier', 'outlier'])
+  assert.equal((await rateFindings(desk))[0]?.ok, false)
+  await assert.rejects(ask(desk), /fx\.rate_disputed: USD\/EUR/)
+})
+
+test('history reads back what every source said, newest first, within bounds', async () => {
+  await using desk = await openDesk()
+  await keepRates(desk.state, 'a', [eurUsd('1.08', 1000), eurUsd('1.09', 2000), eurUsd('1.10', 3000)], 3500)
+  await keepRates(desk.state, 'b', [{ ...eurUsd('1.11', 2000), source: 'b' }], 3600)
+  const read = async (changes: object) =>
+    (
+      await rateHistory(desk.state, {
+        ...{ base: 'EUR', quote: 'USD', fromMs: 0, untilMs: 10_000, rowsMax: 10 },
+        ...changes,
+      })
+    ).map(({ source, rate, receivedMs }) => `${source} ${rate} ${receivedMs}`)
+  assert.deepEqual(await read({}), ['a 1.10 3500', 'a 1.09 3500', 'b 1.11 3600', 'a 1.08 3500'])
+  assert.deepEqual(await read({ source: 'b' }), ['b 1.11 3600'])
+  assert.deepEqual(await read({ fromMs: 2000, untilMs: 3000 }), ['a 1.09 3500', 'b 1.11 3600'])
+  assert.deepEqual(await read({ rowsMax: 2 }), ['a 1.10 3500', 'a 1.09 3500'])
+  assert.deepEqual(await read({ base: 'USD', quote: 'EUR' }), [])
+})
+
+test('history has an end: rates beyond it go a few at a time, the latest stays', async () => {
+  await using desk = await openDesk()
+  const dayMs = 86_400_000
+  const nowMs = testNowMs
+  const old = Array.from({ length: 15 }, (_, at) => eurUsd(`1.${at + 10}`, nowMs - 40 * dayMs + at))
+  await keepRates(desk.state, 'a', old, nowMs - 40 * dayMs)
+  await keepRates(desk.state, 'a', [eurUsd('1.5', nowMs)], nowMs, 30)
+  const [count] = await desk.state.all<{ n: number }>('select count(*) as n from fx_rates')
+  assert.equal(count?.n, 15 - 10 + 1)
+  await keepRates(desk.state, 'a', [eurUsd('1.6', nowMs + 1)], nowMs, 30)
+  assert.deepEqual(await history(desk), [
+    { rate: '1.5', atMs: nowMs, receivedMs: nowMs },
+    { rate: '1.6', atMs: nowMs + 1, receivedMs: nowMs },
+  ])
 })

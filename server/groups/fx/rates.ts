@@ -1,72 +1,70 @@
 // How rates arrive: one polling loop a source, each document refined and stored, each outcome logged and told; and
 // whether what has arrived is enough to quote with.
 import type { FxSource } from '#core/settings/fx.ts'
+import { timingOf } from '#core/settings/fx-sources.ts'
 import { type PollOutcome, poll } from '#ingest/poll.ts'
-import { fetchText } from '#io/fetch.ts'
 import type { Desk } from '#serve/answer.ts'
 import type { Finding } from '#serve/health.ts'
-import { isFresh, midOf } from './mid.ts'
-import { parseKeepingDigits, type Refusal, readRates } from './rate-document.ts'
-import { allLatestRates, keepRates, ratesFresh, type SourceHealth } from './rate-store.ts'
+import { findMid, isFresh } from './mid.ts'
+import type { Refusal } from './rate-document.ts'
+import { allLatestRates, keepRates } from './rate-store.ts'
+import { healthText, sourceHealth, standingOf, writeStatus } from './source-health.ts'
+import { openReader, type Reader } from './sources.ts'
+import { outlierPpm } from './terms.ts'
 
-const documentBytesMax = 1_048_576
 const backoffMaxMs = 60_000
 const reasonsLogged = 5
+/** How long a source may be well without a word about it in the store. */
+const statusEveryMs = 60_000
 
 export type RateNotice = { readonly source: string } & (
   | { readonly is: 'kept'; readonly kept: number; readonly refused: readonly Refusal[] }
   | { readonly is: 'failed'; readonly failures: number; readonly reason: string }
 )
 
-type Polled = Awaited<ReturnType<typeof keepRates>>
+interface Polled {
+  readonly kept: number
+  readonly refused: readonly Refusal[]
+}
 type Tell = (notice: RateNotice) => void
 
 /** Asks every source at its interval. Resolves when the signal has ended all loops. */
 export async function startRates(desk: Desk, signal: AbortSignal, tell: Tell = () => {}): Promise<void> {
   await Promise.all(
-    desk.settings.fx.sources.map((source) =>
-      poll(
-        desk,
-        {
-          everyMs: source.everyMs,
-          // The fetch has its own limit; what remains of an attempt is a local write.
-          timeoutMs: source.timeoutMs * 2,
-          backoffMaxMs: Math.max(source.everyMs, backoffMaxMs),
-          work: (stop) => askSource(desk, source, stop),
-          report: (outcome) => tell(noticeOf(desk, source, outcome)),
-        },
-        signal,
-      ),
-    ),
+    desk.settings.fx.sources.map((source) => {
+      const reader = openReader(source, desk.settings.fx, desk.clock)
+      return reader && follow(desk, source, reader, signal, tell)
+    }),
   )
 }
 
-/** Asks every source once, so that a server can quote from its first request on. A source that fails is only logged. */
-export async function primeRates(desk: Desk, signal: AbortSignal): Promise<void> {
-  const failed = (error: unknown) => ({ is: 'failed', error, tookMs: 0, failures: 1 }) as const
-  await Promise.all(
-    desk.settings.fx.sources.map((source) =>
-      askSource(desk, source, signal).catch((error) => noticeOf(desk, source, failed(error))),
-    ),
+async function follow(desk: Desk, source: FxSource, reader: Reader, signal: AbortSignal, tell: Tell): Promise<void> {
+  const { everyMs } = timingOf(source)
+  const logbook = new Logbook(desk, source)
+  await poll(
+    desk,
+    {
+      everyMs,
+      // The reader has its own limit; what remains of an attempt is a local write.
+      timeoutMs: source.timeoutMs * 2,
+      backoffMaxMs: Math.max(everyMs, backoffMaxMs),
+      work: (stop) => askSource(desk, source, reader, stop),
+      report: (outcome) => {
+        const notice = noticeOf(desk, source, outcome)
+        logbook.note(notice)
+        tell(notice)
+      },
+    },
+    signal,
   )
+  await logbook.written()
 }
 
-async function askSource(desk: Desk, source: FxSource, signal: AbortSignal): Promise<Polled> {
-  const { timeoutMs } = source
-  const headers = { accept: 'application/json' }
-  const text = await fetchText(source.url, { timeoutMs, bytesMax: documentBytesMax, signal, headers })
-  const receivedMs = desk.clock.now()
-  const { rates, refused } = readRates(parsed(text), source, receivedMs)
-  const { kept, refused: changed } = await keepRates(desk.state, source.id, rates, receivedMs)
+async function askSource(desk: Desk, source: FxSource, reader: Reader, signal: AbortSignal): Promise<Polled> {
+  const { rates, refused } = await reader(signal)
+  const { state, clock, settings } = desk
+  const { kept, refused: changed } = await keepRates(state, source.id, rates, clock.now(), settings.fx.historyDays)
   return { kept, refused: [...refused, ...changed] }
-}
-
-function parsed(text: string): unknown {
-  try {
-    return parseKeepingDigits(text)
-  } catch (cause) {
-    throw new Error('the source answered something that is not JSON', { cause })
-  }
 }
 
 function noticeOf(desk: Desk, { id }: FxSource, outcome: PollOutcome<Polled>): RateNotice {
@@ -84,7 +82,73 @@ function noticeOf(desk: Desk, { id }: FxSource, outcome: PollOutcome<Polled>): R
   return { source: id, is: 'kept', kept, refused }
 }
 
-const agesShown = 20
+/** Keeps one source's state of health in the store and says once when a rate of it becomes an outlier, and when it ends. */
+class Logbook {
+  readonly #desk: Desk
+  readonly #source: FxSource
+  readonly #outliers = new Set<string>()
+  #words: string | undefined
+  #writtenMs = Number.NEGATIVE_INFINITY
+  #last: Promise<void> = Promise.resolve()
+
+  constructor(desk: Desk, source: FxSource) {
+    this.#desk = desk
+    this.#source = source
+  }
+
+  note(notice: RateNotice): void {
+    this.#last = this.#last
+      .then(() => this.#write(notice))
+      .catch((error: unknown) => {
+        const reason = error instanceof Error ? error.message : String(error)
+        this.#desk.log.warn({ source: this.#source.id, reason }, 'the state of a source could not be written')
+      })
+  }
+
+  written(): Promise<void> {
+    return this.#last
+  }
+
+  async #write(notice: RateNotice): Promise<void> {
+    const nowMs = this.#desk.clock.now()
+    const failures = notice.is === 'failed' ? notice.failures : 0
+    const reason = wordsOf(notice)
+    const words = `${failures}/${reason}`
+    if (words !== this.#words || nowMs - this.#writtenMs >= statusEveryMs) {
+      const goodMs = notice.is === 'kept' ? nowMs : null
+      await writeStatus(this.#desk.state, this.#source.id, { triedMs: nowMs, goodMs, failures, reason })
+      this.#words = words
+      this.#writtenMs = nowMs
+    }
+    if (notice.is === 'kept' && notice.kept > 0) await this.#watchOutliers(nowMs)
+  }
+
+  async #watchOutliers(nowMs: number): Promise<void> {
+    const { state, settings, log } = this.#desk
+    const source = this.#source.id
+    const latest = await allLatestRates(state)
+    for (const rate of latest.filter((one) => one.source === source)) {
+      const pair = `${rate.base}/${rate.quote}`
+      const is = standingOf(rate, latest, settings.fx, nowMs) === 'outlier'
+      if (is === this.#outliers.has(pair)) continue
+      if (is) {
+        this.#outliers.add(pair)
+        log.warn({ source, pair, rate: rate.rate }, 'the rate is far from the others and is left out')
+      } else {
+        this.#outliers.delete(pair)
+        log.info({ source, pair, rate: rate.rate }, 'the rate is near the others again')
+      }
+    }
+  }
+}
+
+function wordsOf(notice: RateNotice): string | null {
+  if (notice.is === 'failed') return notice.reason
+  const [first] = notice.refused
+  return first ? `${first.about}: ${first.reason}` : null
+}
+
+const sourcesShown = 20
 
 /** Decision 0029: ready when every currency of a token can be priced against the first one's; one stale source of several is no reason. */
 export async function rateFindings(desk: Pick<Desk, 'state' | 'settings' | 'clock'>): Promise<readonly Finding[]> {
@@ -92,15 +156,13 @@ export async function rateFindings(desk: Pick<Desk, 'state' | 'settings' | 'cloc
   if (!groups.fx.on || fx.sources.length === 0) return []
   const nowMs = desk.clock.now()
   const fresh = (await allLatestRates(desk.state)).filter((rate) => isFresh(rate, fx.sources, nowMs))
+  const rules = { crossVia: fx.crossVia, outlierPpm: outlierPpm(fx) }
   const [first = '', ...others] = new Set(fx.tokens.map(({ tracks }) => tracks))
-  const missing = others.filter((other) => !midOf(fresh, first, other, fx.crossVia))
-  const ages = (await ratesFresh(desk)).slice(0, agesShown).map(ageText).join('; ')
+  const missing = others.filter((other) => findMid(fresh, first, other, rules).is !== 'mid')
+  const ages = (await sourceHealth(desk)).slice(0, sourcesShown).map(healthText).join('; ')
   return [
     missing.length === 0
       ? { name: 'fx rates', ok: true, says: ages }
       : { name: 'fx rates', ok: false, says: `no fresh rate between ${first} and ${missing.join(', ')}: ${ages}` },
   ]
 }
-
-const ageText = ({ source, pair, ageMs, fresh }: SourceHealth): string =>
-  pair === null ? `${source} has given no rate` : `${source} ${pair} ${ageMs} ms old${fresh ? '' : ', stale'}`

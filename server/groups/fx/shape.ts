@@ -10,6 +10,7 @@ const numbers: Partial<Record<FaultCode, number>> = {
   'fx.amount_range': 3005,
   'fx.pair_unknown': 3008,
   'fx.rate_stale': 3010,
+  'fx.rate_disputed': 3010,
 }
 
 function numberOf(fault: Fault): number {

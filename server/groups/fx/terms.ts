@@ -42,3 +42,6 @@ export function offerOf(fx: FxSettings, fromCode: string, toCode: string, tenor:
 
 /** One basis point is a hundred parts per million. */
 const ppm = (basisPoints: number | string): bigint => unitsOf(decimal(String(basisPoints)), 2, 'down')
+
+/** How far a source may be from the median of the others. */
+export const outlierPpm = (fx: FxSettings): bigint => ppm(fx.outlierBps)

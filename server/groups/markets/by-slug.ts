@@ -2,6 +2,7 @@
 // past (`asOf`, decision 0047) has to be put together.
 import { contract } from '#api/contract.ts'
 import { isUnchanged } from '#core/etag.ts'
+import { invalid } from '#core/fault.ts'
 import { answer, type Desk, type Outcome, type Visit } from '#serve/answer.ts'
 import { withoutTags } from './documents.ts'
 import { marketAsOf } from './past.ts'
@@ -12,7 +13,7 @@ import { shape } from './shape.ts'
 const pastAgeSeconds = 3600
 
 export const bySlug = answer(contract['markets.bySlug'], shape, async ({ slug, include_tag, asOf }, desk, visit) => {
-  if (asOf !== undefined) return inThePast(desk, visit, slug, include_tag, Date.parse(asOf))
+  if (asOf !== undefined) return inThePast(desk, visit, slug, include_tag, momentOf(asOf))
   const ready = await readyMarket(desk, slug, include_tag, takesGzip(desk, visit.headers['accept-encoding']))
   if (!ready) return { is: 'nothing' }
   const { bytes, etag, modifiedMs, headers } = ready
@@ -37,6 +38,14 @@ async function inThePast(
   const bytes = tags ? past.body : withoutTags(past.body, past.tagsAt)
   return { is: 'bytes', bytes, headers, confidence: { asOf: new Date(Math.min(asOfMs, nowMs)).toISOString() } }
 }
+
+/** A time without a zone is UTC. */
+function momentOf(text: string): number {
+  const ms = Date.parse(zoned.test(text) ? text : `${text}Z`)
+  if (Number.isNaN(ms)) throw invalid(['query', 'asOf'], 'must be a valid date-time', text)
+  return ms
+}
+const zoned = /(?:[Zz]|[+-]\d\d:?\d\d)$/
 
 /** `gzip` or `*` with a weight that is not zero. Where fields are renamed on the way out, the bytes must stay text. */
 function takesGzip(desk: Desk, header: string | undefined): boolean {

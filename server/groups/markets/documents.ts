@@ -24,6 +24,8 @@ export interface Library {
   record(kind: KindName, id: string): Stored | undefined
   /** Those that link to this record, in order. */
   referring(reference: Reference, id: string): readonly Shown[]
+  /** Every record that was found. */
+  names(): (readonly [KindName, string])[]
 }
 
 export interface Document {

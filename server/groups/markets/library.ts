@@ -17,6 +17,7 @@ const recordsMax = 200_000
 export async function loadLibrary(source: Records, marketIds: readonly string[]): Promise<Library> {
   const records = new Map<string, Stored | undefined>()
   const referring = new Map<string, readonly Shown[]>()
+  const found: (readonly [KindName, string])[] = []
   const waiting: [KindName, string][] = marketIds.map((id) => ['market', id])
   for (let next = waiting.pop(); next; next = waiting.pop()) {
     const [kind, id] = next
@@ -26,6 +27,7 @@ export async function loadLibrary(source: Records, marketIds: readonly string[])
     const record = await source.record(kind, id)
     records.set(name, record)
     if (!record) continue
+    found.push(next)
     for (const [field, ids] of Object.entries(record.links)) {
       const to = kinds[kind].links[field]?.to
       if (to) for (const target of ids) waiting.push([to, target])
@@ -37,6 +39,7 @@ export async function loadLibrary(source: Records, marketIds: readonly string[])
   return {
     record: (kind, id) => records.get(`${kind}/${id}`),
     referring: ({ from, to }, id) => referring.get(`${from}>${to}/${id}`) ?? [],
+    names: () => found,
   }
 }
 

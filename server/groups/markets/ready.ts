@@ -42,12 +42,7 @@ const bySlug = `
 
 const shelves = new WeakMap<State, Shelf>()
 
-export async function readyMarket(
-  desk: Desk,
-  slug: string,
-  tags: boolean,
-  packed = false,
-): Promise<Ready | undefined> {
+export async function readyMarket(desk: Desk, slug: string, tags: boolean, packed = false): Promise<Ready | undefined> {
   const { state } = desk
   const shelf = shelfOf(desk)
   const version = state.version()
@@ -118,7 +113,9 @@ function formsOf(row: Row, askedSlug: string, maxAgeSeconds: number): Forms {
   // Other bytes need another tag; these bytes follow from those, so their tags may too.
   const ready = (bytes: Uint8Array, mark: string, query: string): Ready => {
     const tag = mark === '' ? etag : `${etag.slice(0, -1)}-${mark}"`
-    const moved = row.slug !== askedSlug && { 'content-location': `/markets/slug/${encodeURIComponent(row.slug)}${query}` }
+    const moved = row.slug !== askedSlug && {
+      'content-location': `/markets/slug/${encodeURIComponent(row.slug)}${query}`,
+    }
     const headers = {
       etag: tag,
       'last-modified': httpDate(row.modified_ms),

@@ -21,6 +21,8 @@ import { diffOf, VersionLog } from './versions.ts'
 export interface Reject {
   readonly kind: KindName
   readonly id: string
+  /** Where it was stated. */
+  readonly place: string
   readonly problems: readonly Problem[]
 }
 
@@ -68,7 +70,7 @@ export async function putMarkets(
   for (const record of records) {
     const refined = refine(record)
     if (refined.problems.length > 0) {
-      rejects.push({ kind: record.kind, id: record.id, problems: refined.problems })
+      rejects.push({ kind: record.kind, id: record.id, place: record.place ?? '', problems: refined.problems })
       continue
     }
     const outcome = await putRecord(turn, record, refined)
@@ -132,7 +134,14 @@ function asideOf(old: string | null | undefined, { partial }: MarketRecord, { as
 }
 
 /** Where the slug, the title or the place of a record changed, those that show its reference are written anew. */
-function touchReferences({ touched }: Turn, kind: KindName, old: Stored | undefined, next: Stored, was?: Row, is?: Row) {
+function touchReferences(
+  { touched }: Turn,
+  kind: KindName,
+  old: Stored | undefined,
+  next: Stored,
+  was?: Row,
+  is?: Row,
+) {
   const through = kinds[kind].shownThrough
   if (through === undefined) return
   const before = old?.links[through] ?? []

@@ -12,6 +12,8 @@ export interface MarketRecord {
   readonly links?: Readonly<Record<string, readonly string[]>>
   /** Seen inside another record, where sources cut it short: fields left out stay as they were (decision 0046). */
   readonly partial?: boolean
+  /** Where it was stated: file and line, or address and page. */
+  readonly place?: string
   /** What was found wrong on the way here. */
   readonly problems?: readonly Problem[]
 }

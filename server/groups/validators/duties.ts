@@ -54,8 +54,12 @@ const dutiesStream = (network: Network): string => `duties/${network}`
 export const coveredEpochs = (facts: FactsReader, network: Network): Promise<Range[]> =>
   coverageOf(facts, dutiesStream(network))
 
-/** Writes what is new in the batch and tells which epochs that was. */
-export async function writeDuties(facts: Facts, batch: DutiesBatch): Promise<Range[]> {
+/** Writes what is new in the batch and tells which epochs that was. `also` is part of the same transaction. */
+export async function writeDuties(
+  facts: Facts,
+  batch: DutiesBatch,
+  also?: (tx: FactsWriter, fresh: readonly Range[]) => Promise<void>,
+): Promise<Range[]> {
   const { network, time, epochs } = batch
   return facts.write(async (tx) => {
     const covered = await coveredEpochs(tx, network)
@@ -68,6 +72,7 @@ export async function writeDuties(facts: Facts, batch: DutiesBatch): Promise<Ran
       }
     }
     for (const { from, until } of fresh) await cover(tx, dutiesStream(network), from, until)
+    await also?.(tx, fresh)
     return fresh
   })
 }

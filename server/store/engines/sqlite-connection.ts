@@ -61,6 +61,11 @@ export class Connection {
     if (this.#db.isTransaction) this.#db.exec('rollback')
   }
 
+  /** False as well when SQLite has rolled back by itself. */
+  get isTransaction(): boolean {
+    return this.#db.isTransaction
+  }
+
   dataVersion(): number {
     return Number(this.#dataVersion.get()?.data_version)
   }

@@ -105,6 +105,20 @@ describe('sqlite beside another process', () => {
     await state.close()
   })
 
+  test('while it writes, ours that go together wait and then all succeed', async () => {
+    await using here = await place()
+    const state = await here.open()
+    await using other = otherProcess(
+      here.file,
+      `db.exec('begin immediate'); say('holding')
+       setTimeout(() => { db.exec('commit'); say('let go') }, 100)`,
+    )
+    assert.equal(await other.line(), 'holding')
+    await Promise.all(['a', 'b', 'c'].map((name) => state.write((tx) => tx.run(add, name, 1), { together: true })))
+    assert.deepEqual(await state.get('select count(*) as n from counters'), { n: 3 })
+    await state.close()
+  })
+
   test('an exclusive lock is a fault naming the file', async () => {
     await using here = await place()
     await (await here.open()).close()
@@ -152,6 +166,26 @@ describe('sqlite on a bad disk', () => {
     assert.deepEqual(await state.get('select count(*) as n from things'), { n: 0 })
     await state.write((tx) => tx.run(add, 'later', 1))
     assert.deepEqual(await state.get('select count(*) as n from counters'), { n: 2 })
+    await state.close()
+  })
+
+  test('a full disk fails all that go together with it: none of them is acknowledged, and afterwards all goes on', async () => {
+    await using here = await place()
+    const state = await here.open()
+    const shared = { together: true }
+    const before = state.write((tx) => tx.run(add, 'before', 1), shared)
+    const fill = state.write(async (tx) => {
+      await tx.all('pragma max_page_count = 64')
+      for (let id = 0; ; id += 1) await tx.run('insert into things values (?, ?, null)', id, 'x'.repeat(1000))
+    }, shared)
+    const outcomes = await Promise.allSettled([before, fill])
+    for (const outcome of outcomes) {
+      assert(outcome.status === 'rejected')
+      assert(saying(here.file, /disk is full; free some space/)(outcome.reason))
+    }
+    assert.deepEqual(await state.all('select name from counters'), [])
+    await state.write((tx) => tx.run(add, 'later', 1), shared)
+    assert.deepEqual(await state.all('select name from counters'), [{ name: 'later' }])
     await state.close()
   })
 

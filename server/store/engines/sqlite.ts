@@ -7,11 +7,14 @@
 // 3. `version` is SQLite's data_version on the reading connection; it moves with every commit by anybody else, our own
 //    writer and other processes included.
 // 4. Nothing here waits inside SQLite once the file is open: a busy file is asked again between turns of the event loop.
+// 5. Writes that go together are savepoints of one transaction, answered after its commit. A member that fails is rolled
+//    back to its own beginning. When SQLite gives the whole transaction up (a full disk), none of them is acknowledged.
 import { Fault } from '#core/fault.ts'
 import { systemClock } from '#io/clock.ts'
 import { Fence } from '../fence.ts'
+import { Gathering, type Member } from '../gathering.ts'
 import { type MigrationTurn, migrate } from '../migrate.ts'
-import type { Migration, Row, State, StateDialect, StateWriter, Value } from '../state.ts'
+import type { Migration, Row, State, StateDialect, StateWriter, Value, WriteOptions } from '../state.ts'
 import { closedFault, Turns } from '../turns.ts'
 import { Connection } from './sqlite-connection.ts'
 import { isBusy, renameSqlite } from './sqlite-faults.ts'
@@ -60,6 +63,7 @@ class SqliteState implements State {
   readonly #file: string
   readonly #options: SqliteOptions
   readonly #turns: Turns
+  readonly #gathering: Gathering
   #writer: Connection | undefined
   #reader: Connection | undefined
   #iterations = 0
@@ -68,6 +72,7 @@ class SqliteState implements State {
     this.#file = file
     this.#options = options
     this.#turns = new Turns(file, writesWaitingMax)
+    this.#gathering = new Gathering(this.#turns, (members) => this.#together(members))
   }
 
   async open(): Promise<void> {
@@ -103,23 +108,62 @@ class SqliteState implements State {
     }
   }
 
-  write<T>(work: (tx: StateWriter) => Promise<T>): Promise<T> {
-    return this.#turns.take(async () => {
-      const writer = this.#writer
-      if (!writer) throw closedFault(this.#file)
-      await this.#patiently(() => writer.run('begin immediate'))
-      const fence = new Fence()
-      try {
-        const result = await work(new SqliteTransaction(writer, fence, this.#file))
-        fence.end()
-        await this.#patiently(() => writer.run('commit'))
-        return result
-      } catch (error) {
-        fence.doom(error)
-        writer.rollback()
-        throw error
-      }
-    })
+  write<T>(work: (tx: StateWriter) => Promise<T>, { together = false }: WriteOptions = {}): Promise<T> {
+    return together ? this.#gathering.join(work) : this.#turns.take(() => this.#alone(work))
+  }
+
+  async #alone<T>(work: (tx: StateWriter) => Promise<T>): Promise<T> {
+    const writer = await this.#begin()
+    const fence = new Fence()
+    try {
+      const result = await work(new SqliteTransaction(writer, fence, this.#file))
+      fence.end()
+      await this.#patiently(() => writer.run('commit'))
+      return result
+    } catch (error) {
+      fence.doom(error)
+      writer.rollback()
+      throw error
+    }
+  }
+
+  /** Invariant 5. */
+  async #together(members: readonly Member[]): Promise<void> {
+    const writer = await this.#begin()
+    const answers: (() => void)[] = []
+    try {
+      for (const member of members) answers.push(await this.#inSavepoint(writer, member))
+      await this.#patiently(() => writer.run('commit'))
+    } catch (error) {
+      writer.rollback()
+      throw error
+    }
+    for (const answer of answers) answer()
+  }
+
+  /** How to answer the member once the rest is on the disk. Throws when the whole transaction is lost. */
+  async #inSavepoint(writer: Connection, { work, resolve, reject }: Member): Promise<() => void> {
+    writer.run('savepoint member')
+    const fence = new Fence()
+    try {
+      const result = await work(new SqliteTransaction(writer, fence, this.#file))
+      fence.end()
+      writer.run('release member')
+      return () => resolve(result as never)
+    } catch (error) {
+      fence.doom(error)
+      if (!writer.isTransaction) throw error
+      writer.run('rollback to member')
+      writer.run('release member')
+      return () => reject(error)
+    }
+  }
+
+  async #begin(): Promise<Connection> {
+    const writer = this.#writer
+    if (!writer) throw closedFault(this.#file)
+    await this.#patiently(() => writer.run('begin immediate'))
+    return writer
   }
 
   version(): number {

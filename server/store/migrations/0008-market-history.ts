@@ -42,6 +42,7 @@ export const migration: Migration = {
       cursor text not null, -- the next page's offset or token; empty: the first page
       page bigint not null, -- pages read in this pass
       sweep bigint not null, -- number of the full pass under way or last finished
+      started_ms bigint not null, -- when this pass began
       mark_ms bigint, -- everything the source changed before this is here (source time)
       reached_ms bigint, -- newest change met in this pass (source time)
       full_at_ms bigint, -- when the last full pass was finished
@@ -52,7 +53,8 @@ export const migration: Migration = {
     `create table market_sightings (
       source text not null,
       market_id text not null,
-      sweep bigint not null,
+      sweep bigint not null, -- the source's full pass in which it was last seen
+      seen_ms bigint not null,
       primary key (source, market_id)
     ) ${clustered}`,
     'create index market_sightings_market on market_sightings (market_id)',

@@ -1,0 +1,77 @@
+// `tetrad chains`: which chains are configured, what their nodes can do, and what it costs when they cannot.
+import type { Command } from 'commander'
+import type { ChainSettings } from '#core/settings/explorer.ts'
+import type { Ability, Capabilities } from '#io/evm/capabilities.ts'
+import { tell } from './failure.ts'
+import { note, print, printJson, table } from './print.ts'
+import { type CommonOptions, configOf } from './settings.ts'
+
+/** Long enough for a slow node, short enough to wait for. */
+const askMs = 30_000
+
+interface Report {
+  readonly chain: ChainSettings
+  readonly can?: Capabilities
+  readonly costs: readonly string[]
+  readonly trouble?: string
+  readonly nodes: readonly { readonly name: string; readonly trouble: string | undefined }[]
+}
+
+export function addChains(program: Command): void {
+  program
+    .command('chains')
+    .description('Ask the nodes of every configured chain what they can do; says what a missing ability costs.')
+    .action(async (_: unknown, command: Command) => {
+      const options = command.optsWithGlobals<CommonOptions>()
+      const { settings } = await configOf(options)
+      const reports = await Promise.all(settings.explorer.chains.map(report))
+      if (options.json) printJson(reports.map(asJson))
+      else await show(reports)
+      if (reports.some(({ trouble }) => trouble !== undefined)) process.exitCode = 1
+    })
+}
+
+async function report(chain: ChainSettings): Promise<Report> {
+  if (chain.rpc.length === 0) return { chain, costs: [], nodes: [] }
+  const [{ openNode }, { costs }, { systemClock }] = await Promise.all([
+    import('#groups/explorer/node.ts'),
+    import('#io/evm/capabilities.ts'),
+    import('#io/clock.ts'),
+  ])
+  const node = openNode(chain, { clock: systemClock })
+  try {
+    const can = await node.capabilities({ untilMs: systemClock.monotonicMs() + askMs })
+    return { chain, can, costs: costs(can, chain), nodes: node.rpc.health() }
+  } catch (error) {
+    return { chain, costs: [], trouble: tell(error).message, nodes: node.rpc.health() }
+  }
+}
+
+async function show(reports: readonly Report[]): Promise<void> {
+  const { abilityNames } = await import('#io/evm/capabilities.ts')
+  const mark = (has: Readonly<Record<Ability, boolean>> | undefined, name: Ability) =>
+    has ? (has[name] ? 'yes' : 'no') : '-'
+  const rows = reports.map(({ chain, can }) => [
+    ...[chain.id, chain.name, chain.mode, String(chain.rpc.length), can ? String(can.head) : '-'],
+    ...abilityNames.map((name) => mark(can?.has, name)),
+  ])
+  print(table(['chain', 'name', 'mode', 'nodes', 'head', ...abilityNames], rows))
+  for (const { chain, costs, trouble, nodes } of reports) {
+    for (const words of [...costs, ...(trouble === undefined ? [] : [trouble])]) note(`chain ${chain.id}: ${words}`)
+    for (const node of nodes)
+      if (node.trouble !== undefined && node.trouble !== trouble) note(`chain ${chain.id}: ${node.trouble}`)
+    if (chain.rpc.length === 0) note(`chain ${chain.id}: no node; add one under explorer.chains[].rpc`)
+  }
+}
+
+const asJson = ({ chain, can, costs, trouble, nodes }: Report) => ({
+  chain: chain.id,
+  name: chain.name,
+  mode: chain.mode,
+  head: can?.head ?? null,
+  can: can?.has ?? null,
+  traces: can?.traces ?? null,
+  costs,
+  trouble: trouble ?? null,
+  nodes: nodes.map((node) => ({ name: node.name, trouble: node.trouble ?? null })),
+})

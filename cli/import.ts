@@ -1,0 +1,232 @@
+// `tetrad import markets FILE…`: records out of files of any size, plain or gzipped, or from standard input. Works beside
+// a running server, which answers from the new records at once. What does not fit goes to a file of rejects.
+import { once } from 'node:events'
+import { createReadStream, createWriteStream, type WriteStream } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import { createGunzip } from 'node:zlib'
+import { type Command, Option } from 'commander'
+import type { ImportTotals } from '#groups/markets/import.ts'
+import type { Reject } from '#groups/markets/records.ts'
+import type { Piece } from '#groups/markets/split.ts'
+import type { State } from '#store/state.ts'
+import { withState } from './data.ts'
+import { CommandFailure } from './failure.ts'
+import { note, print, printJson } from './print.ts'
+import { type CommonOptions, configOf } from './settings.ts'
+
+interface ImportOptions extends CommonOptions {
+  readonly like?: string
+  readonly record: 'market' | 'event'
+  readonly lines?: boolean
+  readonly rejects?: string
+  readonly strict?: boolean
+}
+
+const redrawMs = 200
+const logLineMs = 5000
+const rejectsShown = 5
+
+export function addImport(program: Command): void {
+  const bring = program.command('import').description('Bring records in from files.')
+  bring
+    .command('markets')
+    .description('Markets with all that is inside them: a JSON list, one record per line, or a single record.')
+    .argument('<files...>', 'files, plain or gzipped; - for standard input')
+    .option('--like <feed>', 'use the rename table and the record kind of this configured feed')
+    .addOption(new Option('--record <kind>', 'what the files hold').choices(['market', 'event']).default('market'))
+    .option('--lines', 'one record per line, whatever the first line looks like')
+    .option('--rejects <file>', 'where records go that do not fit (default: markets.rejects.ndjson)')
+    .option('--strict', 'fail when there is any such record')
+    .addHelpText('after', '\nThe same file again changes nothing. See docs/markets.md.')
+    .action((files: string[], _: unknown, command: Command) => bringAll(files, command.optsWithGlobals()))
+}
+
+async function bringAll(files: readonly string[], options: ImportOptions): Promise<void> {
+  const { table, record } = await likeOf(options)
+  await using rejects = new RejectsFile(options.rejects ?? 'markets.rejects.ndjson', options.json === true)
+  const sum = { read: 0, changed: 0, written: 0, stale: 0, rejected: 0 }
+  const startMs = performance.now()
+  const stop = new AbortController()
+  const onSignal = () => stop.abort()
+  process.once('SIGINT', onSignal).once('SIGTERM', onSignal)
+  await withState(options, 'made', async (state) => {
+    for (const file of files) {
+      const totals = await bringOne(state, file, { ...options, record }, table, rejects, stop.signal)
+      for (const name of Object.keys(sum) as (keyof typeof sum)[]) sum[name] += totals[name]
+      if (stop.signal.aborted) break
+    }
+  })
+  process.off('SIGINT', onSignal).off('SIGTERM', onSignal)
+  const seconds = (performance.now() - startMs) / 1000
+  report(sum, seconds, options, rejects.file)
+  if (stop.signal.aborted) {
+    throw new CommandFailure('import.stopped', 'Stopped before the end; run it again to finish, nothing is done twice.')
+  }
+  if (options.strict && sum.rejected > 0) {
+    throw new CommandFailure('import.rejects', `${sum.rejected} records did not fit; see ${rejects.file}.`)
+  }
+}
+
+async function likeOf({ like, record, ...options }: ImportOptions) {
+  if (like === undefined) return { table: {}, record }
+  const { settings } = await configOf(options)
+  const feed = settings.markets.feeds.find(({ id }) => id === like)
+  if (!feed) {
+    const known = settings.markets.feeds.map(({ id }) => id).join(', ') || 'none'
+    throw new CommandFailure('feed.unknown', `There is no feed ${like} in the configuration; there is: ${known}.`)
+  }
+  return { table: feed.fields, record: feed.record }
+}
+
+async function bringOne(
+  state: State,
+  file: string,
+  options: ImportOptions,
+  table: Readonly<Record<string, Readonly<Record<string, string>>>>,
+  rejects: RejectsFile,
+  signal: AbortSignal,
+): Promise<ImportTotals> {
+  const [{ importMarkets }, { Renames }, { systemClock }] = await Promise.all([
+    import('#groups/markets/import.ts'),
+    import('#groups/markets/decompose.ts'),
+    import('#io/clock.ts'),
+  ])
+  const name = file === '-' ? 'stdin' : file
+  const source = await openSource(file)
+  const lines = options.lines === true || /\.(ndjson|jsonl)(\.gz)?$/i.test(file)
+  const line = progressLine(name, source.bytes, options.json === true)
+  const totals = await importMarkets({ state, clock: systemClock }, piecesOf(source.chunks, lines), {
+    kind: options.record,
+    renames: new Renames(table),
+    source: 'import',
+    file: name,
+    signal,
+    onReject: (reject) => rejects.write(reject),
+    onBatch: (so) => line.draw(source.read(), so),
+  })
+  line.end()
+  return totals
+}
+
+interface Source {
+  readonly chunks: AsyncIterable<Uint8Array>
+  /** Bytes of the file; undefined where that is not known. */
+  readonly bytes: number | undefined
+  /** Bytes of the file read so far. */
+  readonly read: () => number
+}
+
+async function openSource(file: string): Promise<Source> {
+  let size: number | undefined
+  if (file !== '-') {
+    const found = await stat(file).catch(() => undefined)
+    if (!found?.isFile()) throw new CommandFailure('import.file', `There is no file ${file}.`)
+    size = found.size
+  }
+  const input = file === '-' ? process.stdin : createReadStream(file)
+  let read = 0
+  const counted = async function* () {
+    for await (const chunk of input as AsyncIterable<Uint8Array>) {
+      read += chunk.length
+      yield chunk
+    }
+  }
+  return { chunks: unpacked(file, counted()), bytes: size, read: () => read }
+}
+
+/** Gzip is told by its first two bytes, not by the name. */
+async function* unpacked(file: string, reader: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let head = Buffer.alloc(0)
+  let ended = false
+  while (head.length < 2 && !ended) {
+    const { value, done } = await reader.next()
+    if (done) ended = true
+    else head = Buffer.concat([head, value])
+  }
+  const rest = async function* () {
+    yield head
+    for (let next = await reader.next(); !ended && !next.done; next = await reader.next()) yield next.value
+  }
+  if (head[0] !== 0x1f || head[1] !== 0x8b) return yield* rest()
+  const { Readable } = await import('node:stream')
+  try {
+    yield* Readable.from(rest()).pipe(createGunzip()) as AsyncIterable<Uint8Array>
+  } catch (error) {
+    throw new CommandFailure('import.gzip', `${file} cannot be unpacked (${(error as Error).message}).`)
+  }
+}
+
+async function* piecesOf(chunks: AsyncIterable<Uint8Array>, lines: boolean): AsyncGenerator<Piece> {
+  const { Splitter } = await import('#groups/markets/split.ts')
+  const splitter = new Splitter({ lines })
+  for await (const chunk of chunks) yield* splitter.push(chunk)
+  yield* splitter.end()
+}
+
+/** Made when the first reject comes: a clean run leaves no file. */
+class RejectsFile implements AsyncDisposable {
+  readonly file: string
+  readonly #quiet: boolean
+  #stream: WriteStream | undefined
+  #shown = 0
+
+  constructor(file: string, quiet: boolean) {
+    this.file = file
+    this.#quiet = quiet
+  }
+
+  async write({ kind, id, place, problems }: Reject): Promise<void> {
+    const [first] = problems
+    const field = first?.at.join('.') ?? ''
+    if (!this.#quiet && this.#shown < rejectsShown) {
+      this.#shown += 1
+      note(`${place}: ${kind} ${id || '?'}: ${field ? `${field} ` : ''}${first?.says ?? ''}`)
+    }
+    this.#stream ??= createWriteStream(this.file)
+    const fields = problems.map(({ at, says, value }) => ({ field: at.join('.'), reason: says, value }))
+    if (!this.#stream.write(`${JSON.stringify({ place, kind, id, problems: fields })}\n`)) {
+      await once(this.#stream, 'drain')
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const stream = this.#stream
+    if (stream) await new Promise<void>((resolve) => stream.end(resolve))
+  }
+}
+
+/** A bar on a terminal, a line now and then elsewhere. */
+function progressLine(file: string, bytes: number | undefined, quiet: boolean) {
+  const { stderr } = process
+  const startMs = performance.now()
+  let drawnMs = stderr.isTTY ? Number.NEGATIVE_INFINITY : startMs
+  return {
+    draw(read: number, { read: records }: ImportTotals) {
+      const nowMs = performance.now()
+      if (quiet || nowMs - drawnMs < (stderr.isTTY ? redrawMs : logLineMs)) return
+      drawnMs = nowMs
+      const share = bytes ? Math.min(1, read / bytes) : undefined
+      const cells =
+        share === undefined ? '' : `${'█'.repeat(share * 24).padEnd(24, '░')} ${(share * 100).toFixed(1)} %  `
+      const rate = Math.round((records * 1000) / Math.max(1, nowMs - startMs))
+      const words = `${cells}${file}  ${(read / 1e6).toFixed(1)} MB  ${records} records  ${rate}/s`
+      stderr.write(stderr.isTTY ? `\r\u001b[2K${words}` : `${words}\n`)
+    },
+    end() {
+      if (!quiet && stderr.isTTY) stderr.write('\r\u001b[2K')
+    },
+  }
+}
+
+function report(sum: ImportTotals, seconds: number, { json }: ImportOptions, rejectsFile: string): void {
+  const rejects = sum.rejected > 0 ? rejectsFile : null
+  if (json) {
+    printJson({ ...sum, seconds: Number(seconds.toFixed(3)), rejects })
+    return
+  }
+  const perSecond = Math.round(sum.read / Math.max(seconds, 0.001))
+  print(
+    `${sum.read} records read in ${seconds.toFixed(1)} s (${perSecond}/s): ${sum.changed} records new or different, ${sum.written} answers written, ${sum.stale} older than known, ${sum.rejected} rejected`,
+  )
+  if (rejects) note(`What did not fit, and why, is in ${rejects}.`)
+}

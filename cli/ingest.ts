@@ -1,0 +1,163 @@
+// `tetrad ingest evm` reads a chain into the store and follows its head; `tetrad repair` fills the holes of one. Both may
+// run beside the server and beside each other: what they write is the same whoever writes it, and however often.
+import { type Command, InvalidArgumentError } from 'commander'
+import { faults } from '#api/faults.ts'
+import { Fault } from '#core/fault.ts'
+import type { Progress as Event } from '#groups/explorer/index-chain.ts'
+import type { FollowDesk } from '#groups/explorer/index-start.ts'
+import type { ChainNode } from '#groups/explorer/node.ts'
+import { withState } from './data.ts'
+import { CommandFailure } from './failure.ts'
+import { note, print, printJson } from './print.ts'
+import { openProgress } from './progress.ts'
+import { type CommonOptions, configOf } from './settings.ts'
+
+interface IngestOptions extends CommonOptions {
+  readonly chain: string
+  readonly once?: boolean
+  readonly from?: number
+  readonly until?: number
+}
+
+/** Failures in a row, without a single block between them, after which a one-time run gives up. */
+const failuresMax = 5
+const failureWaitMs = 2000
+
+export function addIngest(program: Command): void {
+  const ingest = program.command('ingest').description('Read a source into the store.')
+  ingest
+    .command('evm')
+    .description('Read every block of a chain, then follow its head until stopped. Goes on where it was interrupted.')
+    .requiredOption('--chain <id>', 'which of the configured chains')
+    .option('--once', 'end when the present head is reached')
+    .action((_: unknown, command: Command) => run(command.optsWithGlobals(), 'follow'))
+
+  program
+    .command('repair')
+    .description('Read the blocks that are missing between the first and the newest final one.')
+    .requiredOption('--chain <id>', 'which of the configured chains')
+    .option('--from <block>', 'first block to look at', blockNumber)
+    .option('--until <block>', 'block to stop before', blockNumber)
+    .action((_: unknown, command: Command) => run(command.optsWithGlobals(), 'repair'))
+}
+
+interface Sum {
+  blocks: number
+  rows: number
+  head: number
+  takenBack: number
+}
+
+async function run(options: IngestOptions, task: 'follow' | 'repair'): Promise<void> {
+  const { settings } = await configOf(options)
+  const [{ needNode }, { systemClock }, { systemRandom }, { openLog }, { untilStopped }] = await Promise.all([
+    import('#groups/explorer/node.ts'),
+    import('#io/clock.ts'),
+    import('#io/random.ts'),
+    import('#io/log.ts'),
+    import('./stop.ts'),
+  ])
+  const stop = new AbortController()
+  const sum: Sum = { blocks: 0, rows: 0, head: 0, takenBack: 0 }
+  const startMs = systemClock.monotonicMs()
+  await withState(options, 'made', async (state) => {
+    const log = openLog('warn', (line) => process.stderr.write(line))
+    const desk: FollowDesk = { state, settings, clock: systemClock, random: systemRandom, log }
+    const node = needNode(desk, options.chain)
+    const progress = openProgress(options.json === true, () => systemClock.monotonicMs())
+    const share = () => nodeShare(node, systemClock.monotonicMs() - startMs)
+    const tell = (event: Event) => {
+      add(sum, event)
+      if (event.is === 'plan') progress.plan(event.blocks)
+      if (event.is === 'range') {
+        const words = `node ${Math.round(share() * 100)} % of the time  ${sum.rows} rows`
+        progress.step(event.range.until - event.range.from, words)
+      }
+    }
+    const work = working(desk, node, options, task, tell, stop.signal)
+    const stopped = untilStopped(systemClock, async () => stop.abort())
+    await Promise.race([work, stopped])
+    await work
+    progress.end()
+    report(options, sum, (systemClock.monotonicMs() - startMs) / 1000, share())
+  })
+}
+
+async function working(
+  desk: FollowDesk,
+  node: ChainNode,
+  options: IngestOptions,
+  task: 'follow' | 'repair',
+  tell: (event: Event) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const [{ catchUp, fill }, { follow }] = await Promise.all([
+    import('#groups/explorer/index-chain.ts'),
+    import('#groups/explorer/index-start.ts'),
+  ])
+  if (task === 'follow' && !options.once) {
+    // A mistake is told at once; what fails later is waited for.
+    await node.capabilities()
+    return follow(desk, node, signal, tell)
+  }
+  const once = async () => {
+    if (task === 'follow') return catchUp(desk, node, tell, signal)
+    const { final } = await node.tip({ signal })
+    if (!final) throw new CommandFailure('chain.not_final', 'The node names no final block; set finalityBlocks.')
+    const from = Math.max(options.from ?? 0, node.chain.firstBlock)
+    return fill(
+      desk,
+      node,
+      { from, until: Math.max(from, Math.min(options.until ?? Infinity, final.number + 1)) },
+      tell,
+      signal,
+    )
+  }
+  await patiently(desk, once, signal)
+}
+
+/** Again after what may pass; every block that was read in between counts as a new start. */
+async function patiently(desk: FollowDesk, work: () => Promise<void>, signal: AbortSignal): Promise<void> {
+  for (let failures = 0; !signal.aborted; ) {
+    const version = desk.state.version()
+    try {
+      return await work()
+    } catch (error) {
+      failures = desk.state.version() === version ? failures + 1 : 1
+      if (!(error instanceof Fault) || faults[error.code].retry !== 'later' || failures >= failuresMax) throw error
+      note(`tetrad: ${error.message}; trying again`)
+      await desk.clock.sleep(failureWaitMs, signal)
+    }
+  }
+}
+
+function add(sum: Sum, event: Event): void {
+  if (event.is === 'range') {
+    sum.blocks += event.range.until - event.range.from
+    sum.rows += event.rows
+  }
+  if (event.is === 'near') {
+    sum.head = event.head
+    sum.takenBack += event.takenBack
+  }
+}
+
+const nodeShare = (node: ChainNode, tookMs: number): number =>
+  Math.min(1, node.rpc.counts().waitedMs / Math.max(1, tookMs))
+
+function report({ chain, json }: IngestOptions, sum: Sum, seconds: number, share: number): void {
+  const blocksPerSecond = Math.round(sum.blocks / Math.max(seconds, 0.001))
+  if (json) {
+    const rounded = { seconds: Number(seconds.toFixed(3)), nodeShare: Number(share.toFixed(3)) }
+    printJson({ chain, ...sum, ...rounded, blocksPerSecond })
+    return
+  }
+  print(
+    `chain ${chain}: ${sum.blocks} final blocks read, ${sum.rows} first fundings, ${seconds.toFixed(1)} s (${blocksPerSecond} blocks/s, node ${Math.round(share * 100)} % of the time)`,
+  )
+}
+
+function blockNumber(text: string): number {
+  if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('It must be a block number.')
+  return Number(text)
+}

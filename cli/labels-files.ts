@@ -1,0 +1,172 @@
+// `tetrad labels import | export`: the registry from files and to files (decision 0094).
+import { createWriteStream } from 'node:fs'
+import { readFile, stat, writeFile } from 'node:fs/promises'
+import { basename, extname } from 'node:path'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { type Command, Option } from 'commander'
+import type { Imported, ImportForm } from '#groups/explorer/import.ts'
+import type { ExportPart } from '#groups/explorer/labels-export.ts'
+import type { Counts } from '#groups/explorer/labels-put.ts'
+import { withState } from './data.ts'
+import { CommandFailure } from './failure.ts'
+import { authorOf, chainOption, oneChain, percent } from './labels-words.ts'
+import { note, print, printJson } from './print.ts'
+import { type CommonOptions, configOf } from './settings.ts'
+
+interface ImportOptions extends CommonOptions {
+  readonly format?: ImportForm
+  readonly chain?: readonly string[]
+  readonly source?: string
+  readonly confidence?: number
+  readonly rejects?: string
+  readonly strict?: boolean
+  readonly by?: string
+}
+
+interface ExportOptions extends CommonOptions {
+  readonly format?: 'csv' | 'json'
+  readonly what?: ExportPart
+  readonly chain?: string
+  readonly out?: string
+}
+
+const fileBytesMax = 256 * 1024 * 1024
+
+export function addLabelFiles(labels: Command): void {
+  labels
+    .command('import')
+    .description('Bring in a file. Bad records go to a file of rejects, the others in one transaction.')
+    .argument('<file>', 'CSV or JSON; entities, tagged addresses or both')
+    .addOption(new Option('--format <form>', 'default: by the ending of the file').choices(['csv', 'json', 'oli']))
+    .addOption(chainOption('chains of records that name none'))
+    .option('--source <source>', 'whose word it is, where a record does not say (default: import, or oli)')
+    .option('--confidence <percent>', 'how sure new addresses are that do not say (default: 50)', percent)
+    .option('--rejects <file>', 'where bad records go (default: <file>.rejects.csv)')
+    .option('--strict', 'take nothing when a record is bad')
+    .option('--by <who>', 'who makes the change (default: the name of the user)')
+    .addHelpText('after', '\nThe forms and their columns are described in docs/labels.md.')
+    .action((file: string, _: unknown, command: Command) => bring(file, command.optsWithGlobals()))
+
+  labels
+    .command('export')
+    .description('Write the registry in a form that import takes back.')
+    .addOption(new Option('--format <form>', 'default: by the ending of --out, or json').choices(['csv', 'json']))
+    .addOption(
+      new Option('--what <part>', 'default: all, or entities as CSV').choices(['entities', 'addresses', 'all']),
+    )
+    .option('--chain <id>', 'only of this chain', oneChain)
+    .option('--out <file>', 'file to write (default: standard output)')
+    .action((_: unknown, command: Command) => send(command.optsWithGlobals()))
+}
+
+async function bring(file: string, options: ImportOptions): Promise<void> {
+  const { importLabels } = await import('#groups/explorer/import.ts')
+  const text = await textOf(file)
+  const form = options.format ?? formOf(file)
+  const { settings } = await configOf(options)
+  const author = await authorOf(options, `tetrad labels import ${basename(file)}`)
+  const imported = await withState(options, 'made', (state) =>
+    importLabels(state, author, text, {
+      form,
+      source: options.source ?? (form === 'oli' ? 'oli' : 'import'),
+      everyChain: settings.explorer.chains.map(({ id }) => id),
+      ...(options.chain && { chains: options.chain }),
+      ...(options.confidence !== undefined && { confidence: options.confidence }),
+      ...(options.strict && { strict: true }),
+    }),
+  )
+  const rejectsFile = await writeRejects(imported, options.rejects ?? `${file}.rejects.csv`)
+  if (!imported.done) {
+    throw new CommandFailure(
+      'labels.rejected',
+      `${imported.rejects.length} records are bad, so none was taken (--strict); see ${rejectsFile}.`,
+    )
+  }
+  const { entities, addresses, rejects } = imported
+  if (options.json)
+    return printJson({ entities, addresses, rejected: rejects.length, rejectsFile: rejectsFile ?? null })
+  print(`entities   ${countWords(entities)}\naddresses  ${countWords(addresses)}`)
+  if (rejectsFile !== undefined) note(`${rejects.length} records were not taken; see ${rejectsFile}.`)
+}
+
+const countWords = ({ added, changed, unchanged }: Counts): string =>
+  `${added} added, ${changed} changed, ${unchanged} unchanged`
+
+/** Written only when there is something to write. */
+async function writeRejects({ rejects }: Imported, file: string): Promise<string | undefined> {
+  if (rejects.length === 0) return undefined
+  const { csvRow } = await import('#groups/explorer/csv.ts')
+  const rows = rejects.map(({ line, reason, raw }) => csvRow([line, reason, raw]))
+  try {
+    await writeFile(file, [csvRow(['line', 'reason', 'record']), ...rows].join(''))
+  } catch (error) {
+    throw new CommandFailure('labels.rejects', `The good records are in, but ${cannot('written', file, error)}`)
+  }
+  return file
+}
+
+async function textOf(file: string): Promise<string> {
+  try {
+    const { size } = await stat(file)
+    if (size > fileBytesMax) {
+      throw new CommandFailure('labels.file', `${file} is larger than ${fileBytesMax >> 20} MiB; split it.`)
+    }
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(await readFile(file))
+  } catch (error) {
+    if (error instanceof CommandFailure) throw error
+    if (error instanceof TypeError) throw new CommandFailure('labels.file', `${file} is not UTF-8 text.`)
+    throw new CommandFailure('labels.file', cannot('read', file, error))
+  }
+}
+
+const cannot = (verb: string, file: string, error: unknown): string =>
+  `${file} cannot be ${verb}; check the path and its permissions (${(error as Error).message}).`
+
+function formOf(file: string): ImportForm {
+  const ending = extname(file).toLowerCase()
+  if (ending === '.csv') return 'csv'
+  if (ending === '.json') return 'json'
+  throw new CommandFailure('labels.format', `${file} ends neither in .csv nor in .json; say what it is with --format.`)
+}
+
+async function send(options: ExportOptions): Promise<void> {
+  const { csvExport, jsonExport } = await import('#groups/explorer/labels-export.ts')
+  const format = options.format ?? (extname(options.out ?? '').toLowerCase() === '.csv' ? 'csv' : 'json')
+  const part = options.what ?? (format === 'csv' ? 'entities' : 'all')
+  if (format === 'csv' && part === 'all') {
+    throw new CommandFailure('labels.options', 'A CSV file holds one table: say --what entities or --what addresses.')
+  }
+  await withState(options, 'found', async (state) => {
+    const scope = { chain: options.chain }
+    const pieces =
+      format === 'csv' && part !== 'all' ? csvExport(state, { part, ...scope }) : jsonExport(state, { part, ...scope })
+    const out = options.out
+    try {
+      await pipeline(Readable.from(gathered(pieces)), out === undefined ? stdout : createWriteStream(out))
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).syscall !== 'open') throw error
+      throw new CommandFailure('labels.file', cannot('written', out ?? '', error))
+    }
+  })
+  if (options.out !== undefined && options.json) printJson({ file: options.out, format, what: part })
+}
+
+/** The process's own output stays open. */
+async function stdout(pieces: AsyncIterable<string>): Promise<void> {
+  for await (const piece of pieces) {
+    if (!process.stdout.write(piece)) await new Promise((resolve) => process.stdout.once('drain', resolve))
+  }
+}
+
+/** Few large pieces instead of many small ones. */
+async function* gathered(pieces: AsyncIterable<string>): AsyncGenerator<string> {
+  let text = ''
+  for await (const piece of pieces) {
+    text += piece
+    if (text.length < 65_536) continue
+    yield text
+    text = ''
+  }
+  if (text !== '') yield text
+}

@@ -1,0 +1,149 @@
+// `tetrad labels list | search | history`: what the registry holds, and how it came to.
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import type { Label } from '#groups/explorer/labels.ts'
+import type { PastEdit } from '#groups/explorer/labels-history.ts'
+import type { Tag } from '#groups/explorer/tags.ts'
+import { withState } from './data.ts'
+import { oneChain, subjectOf } from './labels-words.ts'
+import { minuteText, note, print, printJson, table } from './print.ts'
+import type { CommonOptions } from './settings.ts'
+
+interface ListOptions extends CommonOptions {
+  readonly chain?: string
+  readonly addresses?: boolean
+  readonly limit: number
+}
+
+const limitMax = 10_000
+/** Longer texts are cut in a table; --json has them whole. */
+const cellCharsMax = 60
+
+export function addLabelLists(labels: Command): void {
+  labels
+    .command('list')
+    .description('List entities by slug, or tagged addresses.')
+    .option('--chain <id>', 'only of this chain', oneChain)
+    .option('--addresses', 'tagged addresses instead of entities')
+    .addOption(limitOption(100))
+    .action((_: unknown, command: Command) => list(command.optsWithGlobals()))
+
+  labels
+    .command('search')
+    .description('Find entities and addresses: part of a name or slug, or a whole address.')
+    .argument('<text>', 'what to look for')
+    .option('--chain <id>', 'only of this chain', oneChain)
+    .addOption(limitOption(100))
+    .action((text: string, _: unknown, command: Command) => search(text, command.optsWithGlobals()))
+
+  labels
+    .command('history')
+    .description('Who changed what when, the newest first.')
+    .argument('[what]', 'only of this slug or address')
+    .option('--chain <id>', 'only of this chain', oneChain)
+    .addOption(limitOption(100))
+    .action((what: string | undefined, _: unknown, command: Command) => history(what, command.optsWithGlobals()))
+}
+
+async function list(options: ListOptions): Promise<void> {
+  const { eachLabel } = await import('#groups/explorer/labels.ts')
+  const { eachTag } = await import('#groups/explorer/tags.ts')
+  const entities: Label[] = []
+  const addresses: Tag[] = []
+  await withState(options, 'found', async (state) => {
+    const { limit, chain } = options
+    if (options.addresses) await take(eachTag(state, chain), addresses, limit)
+    else await take(eachLabel(state, chain), entities, limit)
+  })
+  await show(options, entities, addresses)
+}
+
+async function search(text: string, options: ListOptions): Promise<void> {
+  const { searchLabels } = await import('#groups/explorer/labels.ts')
+  const { findTags, searchTags } = await import('#groups/explorer/tags.ts')
+  const { address } = await subjectOf(text)
+  const about = { chain: options.chain, limit: options.limit }
+  const [entities, addresses] = await withState(options, 'found', async (state) =>
+    address === undefined
+      ? ([await searchLabels(state, text, about), await searchTags(state, text, about)] as const)
+      : ([[], await findTags(state, address, about)] as const),
+  )
+  await show(options, entities, addresses)
+}
+
+async function history(what: string | undefined, options: ListOptions): Promise<void> {
+  const { historyOf } = await import('#groups/explorer/labels-history.ts')
+  const { slug, address } = what === undefined ? { slug: '', address: undefined } : await subjectOf(what)
+  const subject = address ?? slug
+  const found = await withState(options, 'found', (state) =>
+    historyOf(state, {
+      limit: options.limit,
+      ...(subject !== '' && { subject }),
+      ...(options.chain !== undefined && { chain: options.chain }),
+    }),
+  )
+  if (options.json) return printJson(found.map(({ atMs, ...edit }) => ({ at: new Date(atMs).toISOString(), ...edit })))
+  if (found.length === 0) return note(subject === '' ? 'Nothing was changed yet.' : `Nothing is known of ${subject}.`)
+  const rows = found.map((edit) => [
+    ...[minuteText(edit.atMs), edit.by, edit.via, edit.action, edit.chain],
+    ...[edit.source === '' ? edit.subject : `${edit.subject} (${edit.source})`, cut(fieldsOf(edit), 100)],
+  ])
+  print(table(['when', 'who', 'how', 'what', 'chain', 'of', 'fields'], rows))
+}
+
+/** `name: "A" → "B"`, or the whole of what was added or removed by its name. */
+function fieldsOf({ action, was = {}, is = {} }: PastEdit): string {
+  if (action !== 'changed') return JSON.stringify({ ...was, ...is }['name' as never])
+  const before = was as Record<string, unknown>
+  return Object.entries(is)
+    .filter(([field]) => field !== 'updatedUnix' || Object.keys(is).length === 1)
+    .map(([field, value]) => `${field}: ${JSON.stringify(before[field])} → ${JSON.stringify(value)}`)
+    .join(', ')
+}
+
+async function show(options: ListOptions, entities: readonly Label[], addresses: readonly Tag[]): Promise<void> {
+  if (options.json) {
+    const { addressRecord } = await import('#groups/explorer/labels-export.ts')
+    const asEntities = entities.map(({ updatedUnix, ...one }) => ({ ...one, updated: updatedUnix }))
+    return printJson({ entities: asEntities, addresses: addresses.map(addressRecord) })
+  }
+  if (entities.length + addresses.length === 0) return note('There is nothing like that in the registry.')
+  if (entities.length > 0) {
+    const rows = entities.map((one) => [
+      one.chain,
+      one.slug,
+      cut(one.name),
+      minuteText(one.updatedUnix * 1000),
+      cut(one.description),
+    ])
+    print(table(['chain', 'slug', 'name', 'updated', 'description'], rows))
+  }
+  if (addresses.length > 0) {
+    const rows = addresses.map((one) => [
+      ...[one.chain, one.address, cut(one.name), one.entity || '-', one.source, `${one.confidence} %`],
+      cut(one.evidenceUrl || '-'),
+    ])
+    print(table(['chain', 'address', 'name', 'entity', 'source', 'sure', 'evidence'], rows))
+  }
+  if (Math.max(entities.length, addresses.length) === options.limit) note('There may be more; see --limit.')
+}
+
+const cut = (text: string, max = cellCharsMax): string => {
+  const line = text.replaceAll(/\s+/g, ' ')
+  return line.length > max ? `${line.slice(0, max - 1)}…` : line
+}
+
+async function take<T>(from: AsyncIterable<T>, into: T[], limit: number): Promise<void> {
+  for await (const one of from) {
+    into.push(one)
+    if (into.length >= limit) return
+  }
+}
+
+const limitOption = (usual: number): Option =>
+  new Option('--limit <n>', `how many at most (default: ${usual})`).default(usual, '').argParser((text) => {
+    const limit = Number(text)
+    if (!Number.isInteger(limit) || limit < 1 || limit > limitMax) {
+      throw new InvalidArgumentError(`It must be 1 to ${limitMax}.`)
+    }
+    return limit
+  })

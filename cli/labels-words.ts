@@ -1,0 +1,32 @@
+// Words that the commands about labels share: what a chain, an address or a share is on the command line, and who types.
+import { userInfo } from 'node:os'
+import { InvalidArgumentError, Option } from 'commander'
+import type { Author } from '#groups/explorer/labels-history.ts'
+
+/** What a word on the command line stands for. */
+export async function subjectOf(text: string): Promise<{ slug: string; address: string | undefined }> {
+  const { isAddress } = await import('#groups/explorer/labels-check.ts')
+  const lower = text.toLowerCase()
+  return isAddress(text) ? { slug: '', address: lower } : { slug: lower, address: undefined }
+}
+
+export const chainOption = (words: string): Option => new Option('--chain <list>', words).argParser(chainsOf)
+
+export function chainsOf(text: string): string[] {
+  return text.split(',').map((one) => oneChain(one.trim()))
+}
+
+export function oneChain(text: string): string {
+  if (!/^[1-9]\d{0,18}$/.test(text)) throw new InvalidArgumentError('It must be a chain id, such as 1.')
+  return text
+}
+
+export function percent(text: string): number {
+  if (!/^\d{1,3}$/.test(text) || Number(text) > 100) throw new InvalidArgumentError('It must be 0 to 100.')
+  return Number(text)
+}
+
+export async function authorOf(options: { readonly by?: string }, via: string): Promise<Author> {
+  const { systemClock } = await import('#io/clock.ts')
+  return { by: options.by ?? userInfo().username, via, atMs: systemClock.now() }
+}

@@ -1,0 +1,179 @@
+// `tetrad markets …` shows what came with the markets (drift, rejects, vanished ones, feeds); `tetrad ingest markets`
+// reads the configured feeds. Both work beside a running server.
+import type { Command } from 'commander'
+import { InvalidArgumentError } from 'commander'
+import type { PassReport } from '#groups/markets/ingest.ts'
+import type { Desk } from '#serve/answer.ts'
+import { withState } from './data.ts'
+import { CommandFailure } from './failure.ts'
+import { minuteText, note, print, printJson, table } from './print.ts'
+import { type CommonOptions, configOf } from './settings.ts'
+
+interface IngestOptions extends CommonOptions {
+  readonly feed?: string
+  readonly full?: boolean
+}
+
+interface ListOptions extends CommonOptions {
+  readonly max: number
+}
+
+const maxOption = ['--max <n>', 'how many, at most', wholeNumber, 100] as const
+
+export function addMarkets(program: Command): void {
+  const ingest =
+    program.commands.find((command) => command.name() === 'ingest') ??
+    program.command('ingest').description('Read a source into the store.')
+  ingest
+    .command('markets')
+    .description('Read the configured market feeds once. Goes on where it was interrupted.')
+    .option('--feed <id>', 'only this feed')
+    .option('--full', 'everything, not only what changed lately')
+    .action((_: unknown, command: Command) => read(command.optsWithGlobals()))
+
+  const markets = program.command('markets').description('What came with the markets: drift, rejects, vanished, feeds.')
+  markets
+    .command('drift')
+    .description('Fields of sources that the contract does not know: stored aside, not served.')
+    .action((_: unknown, command: Command) => drift(command.optsWithGlobals()))
+  markets
+    .command('rejects')
+    .description('Records of feeds that did not fit the contract, newest first.')
+    .option(...maxOption)
+    .action((_: unknown, command: Command) => rejects(command.optsWithGlobals()))
+  markets
+    .command('vanished')
+    .description('Markets that no feed shows any more; they are still answered.')
+    .option(...maxOption)
+    .action((_: unknown, command: Command) => vanished(command.optsWithGlobals()))
+  markets
+    .command('feeds')
+    .description('How far each feed has been read.')
+    .action((_: unknown, command: Command) => feeds(command.optsWithGlobals()))
+}
+
+async function read(options: IngestOptions): Promise<void> {
+  const { settings } = await configOf(options)
+  const wanted = settings.markets.feeds.filter(({ id }) => options.feed === undefined || id === options.feed)
+  if (wanted.length === 0) {
+    const known = settings.markets.feeds.map(({ id }) => id).join(', ')
+    const words = known
+      ? `There is no feed ${options.feed}; there is: ${known}.`
+      : 'No feed is configured (markets.feeds).'
+    throw new CommandFailure('feed.unknown', words)
+  }
+  const [{ readFeed, FeedHeld }, { systemClock }, { systemRandom }, { openLog }] = await Promise.all([
+    import('#groups/markets/ingest.ts'),
+    import('#io/clock.ts'),
+    import('#io/random.ts'),
+    import('#io/log.ts'),
+  ])
+  const stop = new AbortController()
+  process.once('SIGINT', () => stop.abort()).once('SIGTERM', () => stop.abort())
+  const reports: Record<string, PassReport> = {}
+  await withState(options, 'made', async (state) => {
+    const log = openLog('warn', (line) => process.stderr.write(line))
+    // Facts are the running server's; nothing here asks for them.
+    const desk = { state, settings, clock: systemClock, random: systemRandom, log } as unknown as Desk
+    for (const feed of wanted) {
+      const line = pageLine(feed.id, options.json === true)
+      const work = { holder: systemRandom.uuid(), full: options.full === true, signal: stop.signal, onPage: line.draw }
+      try {
+        reports[feed.id] = await readFeed(desk, feed, work)
+      } catch (error) {
+        if (stop.signal.aborted) throw new CommandFailure('ingest.stopped', 'Stopped; run it again to go on from here.')
+        if (!(error instanceof FeedHeld)) throw new CommandFailure('ingest.failed', `${feed.id}: ${wordsOf(error)}`)
+        throw new CommandFailure(
+          'feed.held',
+          `The feed ${feed.id} is being read by another process, the server perhaps.`,
+        )
+      } finally {
+        line.end()
+      }
+    }
+  })
+  if (options.json) return printJson(reports)
+  for (const [id, one] of Object.entries(reports)) {
+    print(
+      `${id}: ${one.pass} pass, ${one.pages} pages, ${one.records} records: ${one.changed} new or different, ${one.written} answers written, ${one.rejected} rejected, ${one.vanished} vanished`,
+    )
+  }
+}
+
+const wordsOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+
+function pageLine(feed: string, quiet: boolean) {
+  const { stderr } = process
+  return {
+    draw({ pages, records }: PassReport) {
+      if (!quiet && stderr.isTTY) stderr.write(`\r\u001b[2K${feed}: page ${pages}, ${records} records`)
+    },
+    end() {
+      if (!quiet && stderr.isTTY) stderr.write('\r\u001b[2K')
+    },
+  }
+}
+
+async function drift(options: CommonOptions): Promise<void> {
+  const { listDrift } = await import('#groups/markets/drift.ts')
+  const rows = await withState(options, 'found', listDrift)
+  if (options.json) return printJson(rows.map(({ firstMs, lastMs, ...row }) => ({ ...row, ...times(firstMs, lastMs) })))
+  if (rows.length === 0) return note('No drift: every field that came is in the contract.')
+  const head = ['source', 'kind', 'field', 'records', 'first seen', 'last seen', 'for example']
+  const cells = rows.map(({ source, kind, field, records, firstMs, lastMs, sample }) => [
+    ...[source, kind, field, String(records), minuteText(firstMs), minuteText(lastMs), sample.slice(0, 40)],
+  ])
+  print(table(head, cells))
+}
+
+async function rejects(options: ListOptions): Promise<void> {
+  const { listRejects } = await import('#groups/markets/rejects.ts')
+  const rows = await withState(options, 'found', (state) => listRejects(state, options.max))
+  if (options.json) return printJson(rows.map(({ firstMs, lastMs, ...row }) => ({ ...row, ...times(firstMs, lastMs) })))
+  if (rows.length === 0) return note('No rejects: every record of the feeds fitted.')
+  const head = ['source', 'kind', 'id', 'field', 'reason', 'times', 'last seen', 'where']
+  const cells = rows.map(({ source, kind, id, field, reason, times: count, lastMs, place }) => [
+    ...[source, kind, id, field, reason, String(count), minuteText(lastMs), place],
+  ])
+  print(table(head, cells))
+}
+
+async function vanished(options: ListOptions): Promise<void> {
+  const { listVanished } = await import('#groups/markets/sightings.ts')
+  const rows = await withState(options, 'found', (state) => listVanished(state, options.max))
+  if (options.json) return printJson(rows.map(({ id, slug, vanishedMs }) => ({ id, slug, lastSeen: iso(vanishedMs) })))
+  if (rows.length === 0) return note('No market has vanished.')
+  print(
+    table(
+      ['id', 'slug', 'last seen'],
+      rows.map(({ id, slug, vanishedMs }) => [id, slug, minuteText(vanishedMs)]),
+    ),
+  )
+}
+
+async function feeds(options: CommonOptions): Promise<void> {
+  const { allStandings } = await import('#groups/markets/standing.ts')
+  const rows = await withState(options, 'found', allStandings)
+  if (options.json) {
+    const shown = rows.map(({ source, pass, page, sweep, fullAtMs, doneAtMs }) => ({
+      ...{ feed: source, pass, pagesRead: page, fullPasses: sweep },
+      lastFull: fullAtMs === null ? null : iso(fullAtMs),
+      lastPass: doneAtMs === null ? null : iso(doneAtMs),
+    }))
+    return printJson(shown)
+  }
+  if (rows.length === 0) return note('No feed has been read yet.')
+  const cells = rows.map(({ source, pass, page, sweep, fullAtMs, doneAtMs }) => [
+    ...[source, page === 0 ? 'waiting' : `${pass}, page ${page}`, String(sweep)],
+    ...[minuteText(fullAtMs ?? undefined), minuteText(doneAtMs ?? undefined)],
+  ])
+  print(table(['feed', 'now', 'full passes', 'last full pass', 'last pass'], cells))
+}
+
+const iso = (atMs: number): string => new Date(atMs).toISOString()
+const times = (firstMs: number, lastMs: number) => ({ firstSeen: iso(firstMs), lastSeen: iso(lastMs) })
+
+function wholeNumber(text: string): number {
+  if (!/^[1-9]\d{0,5}$/.test(text)) throw new InvalidArgumentError('It must be a whole number above 0.')
+  return Number(text)
+}

@@ -1,0 +1,58 @@
+// What there is to ask about. Given by whoever runs the suite, otherwise looked for: the contract's examples, and the
+// first validators that the server knows.
+import { contract } from '#api/contract.ts'
+import { Skipped } from './check.ts'
+import type { Site } from './site.ts'
+
+const indicesTried = 32
+const indicesWanted = 3
+
+const found = new WeakMap<Site, Map<string, Promise<unknown>>>()
+
+/** Each is looked for once a run. */
+function once<T>(site: Site, name: string, look: () => Promise<T>): Promise<T> {
+  const known = found.get(site) ?? new Map<string, Promise<unknown>>()
+  found.set(site, known)
+  const there = known.get(name) ?? look()
+  known.set(name, there)
+  return there as Promise<T>
+}
+
+/** At least one index that the server knows. */
+export async function validatorsOf(site: Site): Promise<readonly [number, ...number[]]> {
+  const indices = await once(site, 'validators', async () => {
+    if (site.samples.validators) return site.samples.validators
+    const known: number[] = []
+    for (let index = 0; index < indicesTried && known.length < indicesWanted; index++) {
+      const { status } = await site.ask('validators.metadata', { validator_index_or_pubkey: index })
+      if (status === 200) known.push(index)
+    }
+    return known
+  })
+  if (indices.length === 0) throw new Skipped('no validator is known; name some with --validators')
+  return indices as unknown as readonly [number, ...number[]]
+}
+
+export async function slugOf(site: Site): Promise<string> {
+  const slug = await once(site, 'slug', async () => {
+    const candidate = site.samples.slug ?? contract['markets.bySlug'].example.input.slug ?? ''
+    const { status } = await site.ask('markets.bySlug', { slug: candidate })
+    return site.samples.slug !== undefined || status === 200 ? candidate : undefined
+  })
+  if (slug === undefined) throw new Skipped('no market is known; name one with --slug')
+  return slug
+}
+
+export async function addressOf(site: Site): Promise<string> {
+  const address = await once(site, 'address', async () => {
+    const candidate = site.samples.address ?? contract['explorer.fundedBy'].example.input.address ?? ''
+    const { body } = await site.ask('explorer.fundedBy', { address: candidate })
+    const isKnown = (body as { status?: unknown } | undefined)?.status === '1'
+    return site.samples.address !== undefined || isKnown ? candidate : undefined
+  })
+  if (address === undefined) throw new Skipped('no funded address is known; name one with --address')
+  return address
+}
+
+export const pairOf = (site: Site): { readonly from: string; readonly to: string } =>
+  site.samples.pair ?? { from: 'USDC', to: 'EURC' }

@@ -1,0 +1,133 @@
+// When a source of rates rests, and how much of a span of time it was awake: a rate from Friday is not old on Sunday if
+// nobody makes rates in between (decision 0081). Pure; time zones come from the platform's own tables.
+//
+// 1. Closed hours are wall-clock hours of one time zone; their edges are turned into instants one by one, so that a
+//    change of clocks inside a weekend is counted as long as it is.
+// 2. Overlapping closed hours (a holiday on a Sunday) count once.
+
+export interface ClosedHours {
+  /** `Fri 17:00 - Sun 17:00`; left out: open all week. */
+  readonly week?: string
+  readonly timeZone: string
+  /** A known set of whole days: `target` are the closing days of the euro's payment system. */
+  readonly holidays: 'none' | 'target'
+  /** Whole days: `2026-12-24`, or `12-24` for every year. */
+  readonly dates: readonly string[]
+}
+
+export const weekShape =
+  /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun) ([01]\d|2[0-3]):([0-5]\d) - (Mon|Tue|Wed|Thu|Fri|Sat|Sun) ([01]\d|2[0-3]):([0-5]\d)$/
+
+const weekdays = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat']
+const minuteMs = 60_000
+const dayMs = 86_400_000
+const weekMinutes = 10_080
+/** A longer span is not looked at day by day: no limit of staleness comes near it. */
+export const spanMaxMs = 60 * dayMs
+
+type Span = readonly [fromMs: number, untilMs: number]
+
+/** Milliseconds between the two instants during which the source was not closed. */
+export function openMs(closed: ClosedHours, fromMs: number, untilMs: number): number {
+  if (untilMs <= fromMs || untilMs - fromMs > spanMaxMs) return untilMs - fromMs
+  const week = weekOf(closed.week)
+  const spans: Span[] = []
+  // A week's closed hours may have begun up to seven days before.
+  const firstDay = Math.floor(wallOf(closed.timeZone, fromMs) / dayMs) - 7
+  const lastDay = Math.floor(wallOf(closed.timeZone, untilMs) / dayMs)
+  for (let day = firstDay; day <= lastDay; day++) {
+    const beginsMs = day * dayMs
+    if (week && new Date(beginsMs).getUTCDay() === week.weekday) {
+      spans.push([beginsMs + week.startMs, beginsMs + week.startMs + week.lengthMs])
+    }
+    if (isHoliday(closed, beginsMs)) spans.push([beginsMs, beginsMs + dayMs])
+  }
+  const instants = spans.map(
+    ([from, until]): Span => [instantOf(closed.timeZone, from), instantOf(closed.timeZone, until)],
+  )
+  return untilMs - fromMs - covered(instants, fromMs, untilMs)
+}
+
+function covered(spans: readonly Span[], fromMs: number, untilMs: number): number {
+  let sum = 0
+  let reached = fromMs
+  for (const [from, until] of spans.toSorted((a, b) => a[0] - b[0])) {
+    const begins = Math.max(from, reached)
+    const ends = Math.min(until, untilMs)
+    if (ends <= begins) continue
+    sum += ends - begins
+    reached = ends
+  }
+  return sum
+}
+
+function weekOf(text: string | undefined) {
+  const [, startDay = '', startHour, startMinute, endDay = '', endHour, endMinute] = weekShape.exec(text ?? '') ?? []
+  if (startDay === '') return undefined
+  const minutes = (day: string, hour?: string, minute?: string) =>
+    weekdays.indexOf(day) * 1440 + Number(hour) * 60 + Number(minute)
+  const start = minutes(startDay, startHour, startMinute)
+  const length = (minutes(endDay, endHour, endMinute) - start + weekMinutes) % weekMinutes
+  return { weekday: Math.floor(start / 1440), startMs: (start % 1440) * minuteMs, lengthMs: length * minuteMs }
+}
+
+function isHoliday({ holidays, dates }: ClosedHours, dayBeginsMs: number): boolean {
+  const date = new Date(dayBeginsMs).toISOString().slice(0, 10)
+  if (dates.includes(date) || dates.includes(date.slice(5))) return true
+  return holidays === 'target' && isTargetHoliday(date)
+}
+
+const targetDays = ['01-01', '05-01', '12-25', '12-26']
+
+function isTargetHoliday(date: string): boolean {
+  if (targetDays.includes(date.slice(5))) return true
+  const fromEaster = (Date.parse(`${date}T00:00:00Z`) - easterMs(Number(date.slice(0, 4)))) / dayMs
+  return fromEaster === -2 || fromEaster === 1
+}
+
+/** Easter Sunday of the Gregorian calendar, by the rule of Meeus, Jones and Butcher. */
+export function easterMs(year: number): number {
+  const a = year % 19
+  const century = Math.floor(year / 100)
+  const ofCentury = year % 100
+  const g = Math.floor((8 * century + 13) / 25)
+  const h = (19 * a + century - Math.floor(century / 4) - g + 15) % 30
+  const l = (32 + 2 * (century % 4) + 2 * Math.floor(ofCentury / 4) - h - (ofCentury % 4)) % 7
+  const m = Math.floor((a + 11 * h + 22 * l) / 451)
+  const month = Math.floor((h + l - 7 * m + 114) / 31)
+  return Date.UTC(year, month - 1, ((h + l - 7 * m + 114) % 31) + 1)
+}
+
+const formats = new Map<string, Intl.DateTimeFormat>()
+
+/** Throws a RangeError for a time zone that is not known. */
+export function formatOf(timeZone: string): Intl.DateTimeFormat {
+  const known = formats.get(timeZone)
+  if (known) return known
+  const number = 'numeric' as const
+  const made = new Intl.DateTimeFormat('en-US', {
+    ...{ timeZone, hourCycle: 'h23', year: number, month: number, day: number },
+    ...{ hour: number, minute: number, second: number },
+  })
+  formats.set(timeZone, made)
+  return made
+}
+
+/** What the clock on the wall shows at an instant, written as if it were UTC. */
+function wallOf(timeZone: string, atMs: number): number {
+  if (timeZone === 'UTC') return atMs
+  const part = Object.fromEntries(
+    formatOf(timeZone)
+      .formatToParts(atMs)
+      .map(({ type, value }) => [type, Number(value)]),
+  )
+  const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = part
+  return Date.UTC(year, month - 1, day, hour, minute, second) + (((atMs % 1000) + 1000) % 1000)
+}
+
+/** The instant at which the clock on the wall shows this; of an hour that comes twice one of the two. */
+export function instantOf(timeZone: string, wallMs: number): number {
+  const offsetAt = (atMs: number) => wallOf(timeZone, atMs) - atMs
+  const guess = wallMs - offsetAt(wallMs)
+  return wallMs - offsetAt(guess)
+}

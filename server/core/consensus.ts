@@ -1,0 +1,110 @@
+// The figures of the consensus rules that a network may set otherwise, as a node lists them (`/eth/v1/config/spec`): presets
+// other than mainnet's and shorter slots follow from here, in one process. What a node leaves out is mainnet's.
+
+/** In order. A fork that is not listed is not understood, and nothing is guessed about its blocks. */
+export const forks = ['phase0', 'altair', 'bellatrix', 'capella', 'deneb', 'electra', 'fulu'] as const
+export type Fork = (typeof forks)[number]
+
+export interface ConsensusRules {
+  readonly slotSeconds: number
+  readonly slotsPerEpoch: number
+  /** First epoch of each fork; Infinity when it is not planned. */
+  readonly forkEpochs: Readonly<Record<Fork, number>>
+  readonly syncCommitteeSize: number
+  readonly epochsPerSyncPeriod: number
+  readonly committeesPerSlotMax: number
+  readonly historicalRoots: number
+  readonly historicalMixes: number
+  readonly slashingsVector: number
+  /** Gwei. */
+  readonly increment: number
+  readonly baseRewardFactor: number
+  readonly leakAfterEpochs: number
+  readonly scoreBias: number
+  readonly scoreRecovery: number
+  readonly inactivityQuotient: Readonly<{ altair: number; bellatrix: number }>
+  readonly slashingQuotient: Readonly<{ altair: number; bellatrix: number; electra: number }>
+  readonly whistleblowerQuotient: Readonly<{ altair: number; electra: number }>
+}
+
+/** Weights of the flags and of the rest; the same on every network. */
+export const weights = { source: 14, target: 26, head: 14, sync: 2, proposer: 8, all: 64 } as const
+
+const figureShape = /^\d{1,20}$/
+
+/** Throws an Error that names the figure when the node's list is not usable. */
+export function readRules(spec: Readonly<Record<string, unknown>>): ConsensusRules {
+  const figure = (name: string, mainnet: number): number => {
+    const value = spec[name]
+    if (value === undefined) return mainnet
+    if (typeof value !== 'string' || !figureShape.test(value)) throw new Error(`${name} is ${JSON.stringify(value)}`)
+    return toFigure(BigInt(value))
+  }
+  return {
+    slotSeconds: atLeastOne(figure('SECONDS_PER_SLOT', 12), 'SECONDS_PER_SLOT'),
+    slotsPerEpoch: atLeastOne(figure('SLOTS_PER_EPOCH', 32), 'SLOTS_PER_EPOCH'),
+    forkEpochs: {
+      phase0: 0,
+      // A node that does not list a fork does not know it.
+      altair: figure('ALTAIR_FORK_EPOCH', Number.POSITIVE_INFINITY),
+      bellatrix: figure('BELLATRIX_FORK_EPOCH', Number.POSITIVE_INFINITY),
+      capella: figure('CAPELLA_FORK_EPOCH', Number.POSITIVE_INFINITY),
+      deneb: figure('DENEB_FORK_EPOCH', Number.POSITIVE_INFINITY),
+      electra: figure('ELECTRA_FORK_EPOCH', Number.POSITIVE_INFINITY),
+      fulu: figure('FULU_FORK_EPOCH', Number.POSITIVE_INFINITY),
+    },
+    syncCommitteeSize: atLeastOne(figure('SYNC_COMMITTEE_SIZE', 512), 'SYNC_COMMITTEE_SIZE'),
+    epochsPerSyncPeriod: atLeastOne(
+      figure('EPOCHS_PER_SYNC_COMMITTEE_PERIOD', 256),
+      'EPOCHS_PER_SYNC_COMMITTEE_PERIOD',
+    ),
+    committeesPerSlotMax: atLeastOne(figure('MAX_COMMITTEES_PER_SLOT', 64), 'MAX_COMMITTEES_PER_SLOT'),
+    historicalRoots: figure('SLOTS_PER_HISTORICAL_ROOT', 8192),
+    historicalMixes: figure('EPOCHS_PER_HISTORICAL_VECTOR', 65_536),
+    slashingsVector: figure('EPOCHS_PER_SLASHINGS_VECTOR', 8192),
+    increment: atLeastOne(figure('EFFECTIVE_BALANCE_INCREMENT', 1_000_000_000), 'EFFECTIVE_BALANCE_INCREMENT'),
+    baseRewardFactor: figure('BASE_REWARD_FACTOR', 64),
+    leakAfterEpochs: figure('MIN_EPOCHS_TO_INACTIVITY_PENALTY', 4),
+    scoreBias: figure('INACTIVITY_SCORE_BIAS', 4),
+    scoreRecovery: figure('INACTIVITY_SCORE_RECOVERY_RATE', 16),
+    inactivityQuotient: {
+      altair: figure('INACTIVITY_PENALTY_QUOTIENT_ALTAIR', 3 * 2 ** 24),
+      bellatrix: figure('INACTIVITY_PENALTY_QUOTIENT_BELLATRIX', 2 ** 24),
+    },
+    slashingQuotient: {
+      altair: figure('MIN_SLASHING_PENALTY_QUOTIENT_ALTAIR', 64),
+      bellatrix: figure('MIN_SLASHING_PENALTY_QUOTIENT_BELLATRIX', 32),
+      electra: figure('MIN_SLASHING_PENALTY_QUOTIENT_ELECTRA', 4096),
+    },
+    whistleblowerQuotient: {
+      altair: figure('WHISTLEBLOWER_REWARD_QUOTIENT', 512),
+      electra: figure('WHISTLEBLOWER_REWARD_QUOTIENT_ELECTRA', 4096),
+    },
+  }
+}
+
+/** Far-future epochs and the like are beyond all counting. */
+export const toFigure = (value: bigint): number =>
+  value > BigInt(Number.MAX_SAFE_INTEGER) ? Number.POSITIVE_INFINITY : Number(value)
+
+function atLeastOne(value: number, name: string): number {
+  if (value >= 1 && Number.isFinite(value)) return value
+  throw new Error(`${name} is ${value}`)
+}
+
+export const forkAt = (rules: ConsensusRules, epoch: number): Fork =>
+  forks.findLast((fork) => epoch >= rules.forkEpochs[fork]) ?? 'phase0'
+
+export const isFrom = (rules: ConsensusRules, fork: Fork, epoch: number): boolean => epoch >= rules.forkEpochs[fork]
+
+export const epochAt = (rules: ConsensusRules, slot: number): number => Math.floor(slot / rules.slotsPerEpoch)
+export const firstSlotAt = (rules: ConsensusRules, epoch: number): number => epoch * rules.slotsPerEpoch
+
+/** The largest whole number whose square is not larger. */
+export function isqrt(value: bigint): bigint {
+  if (value < 2n) return value
+  let root = BigInt(Math.floor(Math.sqrt(Number(value))))
+  while (root * root > value) root -= 1n
+  while ((root + 1n) * (root + 1n) <= value) root += 1n
+  return root
+}

@@ -1,0 +1,20 @@
+// What this server answers beyond the specification (decision 0049); described in api/extensions.ts.
+import { checkSignature } from '#groups/fx/check-signature.ts'
+import { quote } from '#groups/fx/quote.ts'
+import { receipt } from '#groups/fx/receipt.ts'
+import { receiptKey } from '#groups/fx/receipt-key.ts'
+import { setRate } from '#groups/fx/set-rate.ts'
+import { changes, changesBySlug } from '#groups/markets/list-changes.ts'
+import { changeStream } from '#groups/markets/stream-changes.ts'
+import type { Answer } from '#serve/answer.ts'
+
+export const extensions = [
+  quote, //           GET  /v1/exchange/fx/quotes/{id}
+  receipt, //         GET  /v1/exchange/fx/quotes/{id}/receipt
+  checkSignature, //  POST /v1/exchange/fx/quotes/{id}/check-signature
+  receiptKey, //      GET  /v1/exchange/fx/receipt-key
+  setRate, //         POST /v1/exchange/fx/rates
+  changesBySlug, // GET  /markets/slug/{slug}/changes
+  changes, //       GET  /markets/changes
+  changeStream, //  GET  /markets/changes/stream
+] as unknown as readonly Answer[]

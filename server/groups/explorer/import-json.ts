@@ -1,0 +1,71 @@
+// Reads the records of a JSON document with the line each begins on, so that a reject can be found again. The document is
+// an array of records, or an object with arrays of records in it; the object's other members hold for all of them.
+import { Fault } from '#core/fault.ts'
+import type { ImportedRecord } from './import-csv.ts'
+
+export function readJson(text: string, arrays: readonly string[]): ImportedRecord[] {
+  const document = parsed(text)
+  if (Array.isArray(document)) return placed(document, linesOf(text).get('') ?? [], {})
+  if (typeof document !== 'object' || document === null) throw unfit(arrays)
+  const members = Object.entries(document)
+  const found = members.filter(([name, value]) => arrays.includes(name) && Array.isArray(value))
+  if (found.length === 0) throw unfit(arrays)
+  const shared = Object.fromEntries(members.filter(([, value]) => typeof value !== 'object'))
+  const lines = linesOf(text)
+  return found.flatMap(([name, values]) => placed(values as unknown[], lines.get(name) ?? [], shared))
+}
+
+function placed(values: readonly unknown[], lines: readonly number[], shared: object): ImportedRecord[] {
+  return values.map((value, at) => {
+    const line = lines[at] ?? 1
+    const raw = JSON.stringify(value)
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+      return { line, record: undefined, reason: 'is not an object', raw }
+    }
+    return { line, record: { ...shared, ...value }, raw }
+  })
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text.replace(/^\uFEFF/, ''))
+  } catch (error) {
+    const says = `the file is not valid JSON: ${(error as Error).message}`
+    throw new Fault('input.invalid', { says, cause: error })
+  }
+}
+
+function unfit(arrays: readonly string[]): Fault {
+  const says = `the file holds no records: expected an array, or an object with ${arrays.join(' or ')}`
+  return new Fault('input.invalid', { says })
+}
+
+const tokens = /"([^"\\]*(?:\\.[^"\\]*)*)"(\s*:)?|[[\]{}]|\n|[^\s"[\]{}:,]+/g
+
+/** Where the elements begin of the outermost array ('') or of the arrays directly inside the outermost object. */
+function linesOf(text: string): Map<string, number[]> {
+  const lines = new Map<string, number[]>()
+  const open: string[] = []
+  let line = 1
+  let name = ''
+  for (const [token, key, colon] of text.matchAll(tokens)) {
+    if (token === '\n') line += 1
+    else if (colon !== undefined) {
+      if (open.length === 1) name = JSON.parse(`"${key}"`)
+      line += colon.split('\n').length - 1
+    } else if (token === ']' || token === '}') open.pop()
+    else {
+      const outer = open.length === 1 && open[0] === '['
+      const inner = open.length === 2 && open[0] === '{' && open[1] === '['
+      if (outer || inner) placeFor(lines, outer ? '' : name).push(line)
+      if (token === '[' || token === '{') open.push(token)
+    }
+  }
+  return lines
+}
+
+function placeFor(lines: Map<string, number[]>, name: string): number[] {
+  const there = lines.get(name) ?? []
+  lines.set(name, there)
+  return there
+}

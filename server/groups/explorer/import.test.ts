@@ -1,0 +1,352 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import { openDesk, type TestDesk } from '#test/desk.ts'
+import { type ImportForm, type ImportOptions, importLabels } from './import.ts'
+import { readCsv } from './import-csv.ts'
+import { readJson } from './import-json.ts'
+import { eachLabel, findLabels, listHead } from './labels.ts'
+import { historyOf } from './labels-history.ts'
+import { eachTag, findTags } from './tags.ts'
+
+const hot = '0x28c6c06298d514db089934071355e5743bf21d60'
+const cold = `0x${'c0'.repeat(20)}`
+
+const bring = (desk: TestDesk, form: ImportForm, text: string, options: Partial<ImportOptions> = {}) =>
+  importLabels(desk.state, { by: 'ann', via: 'import labels', atMs: desk.clock.now() }, text, {
+    form,
+    source: form === 'oli' ? 'oli' : 'import',
+    everyChain: ['1', '137'],
+    ...options,
+  })
+
+const entities = [
+  'chains,slug,name,description,notes',
+  '"1,137",harbour,Harbour Exchange,"Deposit, hot wallets.","two\r\nlines"',
+  '1,lantern,Lantern,,',
+  '',
+].join('\r\n')
+
+const addresses = [
+  'chain,address,name,entity,source,confidence,evidence',
+  `1,${hot.toUpperCase().replace('0X', '0x')},Hot wallet,harbour,own,90,https://harbour.example/proof`,
+  `1,${cold},Cold wallet,,,,`,
+  '',
+].join('\n')
+
+describe('CSV', () => {
+  test('entities and then their addresses go in, and a second time nothing changes', async () => {
+    await using desk = await openDesk()
+    const first = await bring(desk, 'csv', entities)
+    assert.deepEqual(first, {
+      entities: { added: 3, changed: 0, unchanged: 0 },
+      addresses: { added: 0, changed: 0, unchanged: 0 },
+      rejects: [],
+      done: true,
+    })
+    const harbour = (await findLabels(desk.state, 'harbour'))[0]
+    assert.deepEqual([harbour?.description, harbour?.notes], ['Deposit, hot wallets.', 'two\r\nlines'])
+    assert.deepEqual((await bring(desk, 'csv', addresses)).addresses, { added: 2, changed: 0, unchanged: 0 })
+    const [tag] = await findTags(desk.state, hot)
+    assert.deepEqual([tag?.entity, tag?.confidence, tag?.evidenceUrl], ['harbour', 90, 'https://harbour.example/proof'])
+    assert.deepEqual(
+      (await findTags(desk.state, cold)).map(({ source, confidence }) => [source, confidence]),
+      [['import', 50]],
+    )
+
+    desk.clock.move(3_600_000)
+    const before = await historyOf(desk.state, { limit: 100 })
+    assert.deepEqual((await bring(desk, 'csv', entities)).entities, { added: 0, changed: 0, unchanged: 3 })
+    assert.deepEqual((await bring(desk, 'csv', addresses)).addresses, { added: 0, changed: 0, unchanged: 2 })
+    assert.deepEqual(await historyOf(desk.state, { limit: 100 }), before)
+    assert.deepEqual(await listHead(desk.state, '1'), { revision: 1, entries: 2 })
+  })
+
+  test('a bad row is told with its line and reason, the good ones go in together', async () => {
+    await using desk = await openDesk()
+    const file = [
+      'chain,address,name,entity,source,confidence,evidence', // line 1
+      `1,${hot},Good,,own,90,`, // 2
+      `1,0x123,Short,,own,90,`, // 3
+      `1,${cold},"Two`, // 4 and 5
+      `lines",,own,101,`,
+      `x,${cold},Nowhere,,own,90,`, // 6
+      `1,${cold},Few`, // 7
+      `1,${cold},"Closed"too early,,own,90,`, // 8
+      `1,${hot},Other words,,own,90,`, // 9
+      `1,${hot},Good,,own,90,`, // 10: the same again is fine
+      `1,${cold},Stray,nobody,own,90,`, // 11
+      `1,${cold},Link,,other,90,ftp://x`, // 12
+      `1,${cold},,,third,90,`, // 13
+      `1,${cold},"never closed,,own,90,`, // 14
+      `1,${cold},Lost,,own,90,`, // swallowed by the quote above
+    ].join('\n')
+    const { addresses, rejects } = await bring(desk, 'csv', file)
+    assert.deepEqual(addresses, { added: 1, changed: 0, unchanged: 0 })
+    assert.deepEqual(
+      rejects.map(({ line, reason }) => [line, reason]),
+      [
+        [3, 'address must be 0x and 40 hexadecimal digits'],
+        [4, 'confidence must be a whole number from 0 to 100'],
+        [6, 'chain must be a chain id such as 1, not x'],
+        [7, 'has 3 values, the header has 7'],
+        [8, 'a closing quote is followed by more text'],
+        [9, 'line 2 says something else about the same row'],
+        [11, 'chain 1 has no entity nobody; add it first'],
+        [12, 'evidence must be a link that begins with http:// or https://'],
+        [13, 'name is needed'],
+        [14, 'a quote is opened here and never closed'],
+      ],
+    )
+    assert.equal(rejects[0]?.raw, `1,0x123,Short,,own,90,`)
+  })
+
+  test('strict: one bad row keeps all others out', async () => {
+    await using desk = await openDesk()
+    const file = `chain,address,name,entity\n1,${hot},Good,\n1,${cold},Bad,nobody\n`
+    const result = await bring(desk, 'csv', file, { strict: true })
+    assert.deepEqual([result.done, result.addresses.added, result.rejects.length], [false, 0, 1])
+    assert.deepEqual(await Array.fromAsync(eachTag(desk.state)), [])
+    assert.deepEqual(await historyOf(desk.state, { limit: 1 }), [])
+    const other = await bring(desk, 'csv', `chain,address,name\n1,0x,x\n1,${hot},Good\n`, { strict: true })
+    assert.deepEqual([other.done, (await Array.fromAsync(eachTag(desk.state))).length], [false, 0])
+  })
+
+  test('the file that 4.1 links to can be brought back in, for a chain that is given', async () => {
+    await using desk = await openDesk()
+    const file = 'labelname,labelslug,shortdescription,notes,lastupdatedtimestamp\r\nHarbour,harbour,x,,1790000000\r\n'
+    assert.equal((await bring(desk, 'csv', file, { chains: ['137'] })).entities.added, 1)
+    const [row] = await findLabels(desk.state, 'harbour')
+    assert.deepEqual([row?.chain, row?.updatedUnix], ['137', 1_790_000_000])
+    assert.equal((await bring(desk, 'csv', file)).rejects[0]?.reason, 'chain is needed')
+  })
+
+  test('a column that is not known, or no header at all, is a fault of the file', async () => {
+    await using desk = await openDesk()
+    await assert.rejects(bring(desk, 'csv', 'chain,slug,nmae\n1,a,A\n'), /column nmae is not known/)
+    await assert.rejects(bring(desk, 'csv', ''), /no header line/)
+  })
+
+  test('a column that is left out leaves its field alone', async () => {
+    await using desk = await openDesk()
+    await bring(desk, 'csv', entities)
+    await bring(desk, 'csv', 'chain,slug,name\n1,harbour,Harbour Ltd\n')
+    const [row] = await findLabels(desk.state, 'harbour')
+    assert.deepEqual([row?.name, row?.description], ['Harbour Ltd', 'Deposit, hot wallets.'])
+  })
+
+  test('any table of values comes back out of the reader as it went in, with the lines right', () => {
+    const cell = fc.string({ unit: fc.constantFrom('a', ',', '"', '\r', '\n', ' ', 'é'), maxLength: 8 })
+    fc.assert(
+      fc.property(fc.array(fc.tuple(cell, cell), { maxLength: 5 }), fc.constantFrom('\n', '\r\n'), (rows, end) => {
+        const quoted = (text: string) => `"${text.replaceAll('"', '""')}"`
+        const lines = rows.map((row) => row.map(quoted).join(','))
+        const read = [...readCsv(['x,y', ...lines].join(end)).records]
+        assert.deepEqual(
+          read.map(({ record }) => [record?.x, record?.y]),
+          rows,
+        )
+        let line = 2
+        for (const [at, one] of lines.entries()) {
+          assert.equal(read[at]?.line, line)
+          line += one.split(/\r\n|\r|\n/).length
+        }
+      }),
+    )
+  })
+})
+
+describe('JSON', () => {
+  test('an array of records, or an object with entities and addresses; the line of a bad one is told', async () => {
+    await using desk = await openDesk()
+    const file = JSON.stringify(
+      {
+        entities: [
+          { chains: ['1', 137], slug: 'harbour', name: 'Harbour {[" Exchange' },
+          { chains: [1], slug: 'Not A Slug', name: 'x' },
+        ],
+        addresses: [
+          { chain: '1', address: hot, name: 'Hot', entity: 'harbour', confidence: 80 },
+          { chain: '1', address: hot, name: 'Hot', colour: 'red' },
+          'nothing',
+          { chain: '1', address: cold, name: 5 },
+        ],
+      },
+      null,
+      2,
+    )
+    const { entities, addresses, rejects } = await bring(desk, 'json', file)
+    assert.deepEqual([entities.added, addresses.added], [2, 1])
+    const lineOf = (text: string) => file.slice(0, file.indexOf(text)).split('\n').length
+    assert.deepEqual(
+      rejects.map(({ line, reason }) => [line, reason]),
+      [
+        [
+          lineOf('Not A Slug') - 4,
+          'slug must be lower-case letters, digits and . _ ~ -, 1 to 128 of them, and no address',
+        ],
+        [lineOf('colour') - 4, 'colour is not a known name'],
+        [lineOf('nothing'), 'is not an object'],
+        [lineOf('"name": 5') - 3, 'name must be a text'],
+      ],
+    )
+    assert.equal((await bring(desk, 'json', `[{"chain":1,"name":"Ünïted Ports"}]`)).entities.added, 1)
+    assert.equal((await findLabels(desk.state, 'united-ports')).length, 1)
+  })
+
+  test('what is no JSON, or holds no records, is a fault of the file', async () => {
+    await using desk = await openDesk()
+    await assert.rejects(bring(desk, 'json', '[{"a":1,}]'), /not valid JSON/)
+    await assert.rejects(bring(desk, 'json', '{"labels":[]}'), /no records.*entities or addresses/)
+    await assert.rejects(bring(desk, 'json', '7'), /no records/)
+  })
+
+  test('every element is told with the line it begins on, however the document is laid out', () => {
+    const value = fc.oneof(
+      fc.string(),
+      fc.integer(),
+      fc.constant({ a: [1, { b: '}]"' }] }),
+      fc.constant({ 'x"': null }),
+    )
+    fc.assert(
+      fc.property(
+        fc.array(value, { maxLength: 6 }),
+        fc.constantFrom(0, 1, 2),
+        fc.boolean(),
+        (values, indent, inside) => {
+          const text = JSON.stringify(inside ? { before: { addresses: [1] }, addresses: values } : values, null, indent)
+          const read = readJson(text, ['addresses'])
+          assert.equal(read.length, values.length)
+          const rows = text.split('\n')
+          for (const { line, raw } of read) {
+            const first = JSON.stringify(JSON.parse(raw), null, indent).split('\n')[0] ?? ''
+            assert.ok(rows[line - 1]?.includes(first.replace(/,$/, '')), `${line}: ${raw}`)
+          }
+        },
+      ),
+    )
+  })
+
+  test('text that a store would not give back as it was is refused', async () => {
+    await using desk = await openDesk()
+    const { rejects } = await bring(
+      desk,
+      'json',
+      '[{"chain":1,"slug":"a","name":"\\ud800"},{"chain":1,"slug":"b","name":"a\\u0000b"}]',
+    )
+    assert.deepEqual(
+      rejects.map(({ reason }) => reason),
+      ['name holds characters that cannot be kept', 'name holds characters that cannot be kept'],
+    )
+  })
+})
+
+describe('the form of the Open Labels Initiative, decision 0093', () => {
+  const attester = `0x${'A7'.repeat(20)}`
+
+  test('pivoted records: the name, the owner as an entity, a link as evidence', async () => {
+    await using desk = await openDesk()
+    const file = JSON.stringify(
+      [
+        {
+          address: hot,
+          chain_id: 'eip155:1',
+          contract_name: 'Hot wallet',
+          is_eoa: true,
+          owner_project: 'harbour',
+          _source: 'https://h.example',
+        },
+        { address: cold, chain_id: 'eip155-137', name: 'Vault', usage_category: 'cex' },
+        { address: cold, chain_id: 'eip155:1', is_contract: true },
+        { address: cold, chain_id: 'solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp', contract_name: 'x' },
+      ],
+      null,
+      1,
+    )
+    const { entities, addresses, rejects } = await bring(desk, 'oli', file)
+    assert.deepEqual([entities.added, addresses.added], [1, 2])
+    assert.deepEqual(
+      rejects.map(({ reason }) => reason.slice(0, 32)),
+      ['no tag names the address', 'chain_id must be eip155: and a n'],
+    )
+    const [tag] = await findTags(desk.state, hot)
+    assert.deepEqual(
+      [tag?.name, tag?.entity, tag?.source, tag?.evidenceUrl],
+      ['Hot wallet', 'harbour', 'oli', 'https://h.example'],
+    )
+    assert.deepEqual((await bring(desk, 'oli', file)).addresses, { added: 0, changed: 0, unchanged: 2 })
+  })
+
+  test('pivoted in CSV, with the columns of their template', async () => {
+    await using desk = await openDesk()
+    const file = [
+      'address,chain_id,is_eoa,contract_name,owner_project,erc20.symbol,usage_category,source_code_verified',
+      `${hot},eip155:10,false,mirror,mirror,,non_fungible_tokens,`,
+      `${cold},eip155:10,,,,,fungible_tokens,`,
+    ].join('\n')
+    const { addresses, rejects } = await bring(desk, 'oli', file)
+    assert.deepEqual([addresses.added, rejects.map(({ line }) => line)], [1, [3]])
+  })
+
+  test('one tag a record: gathered per address, the newer word counts, attesters stay apart', async () => {
+    await using desk = await openDesk()
+    const label = (tag_id: string, tag_value: string, time: string, by = attester) => ({
+      ...{ tag_id, tag_value, chain_id: 'eip155:1', time, attester: by },
+    })
+    const file = JSON.stringify({
+      address: hot,
+      count: 4,
+      labels: [
+        label('contract_name', 'New', '2026-02-01T00:00:00'),
+        label('contract_name', 'Old', '2026-01-01T00:00:00'),
+        label('oli.owner_project', 'harbour', '2026-01-01T00:00:00'),
+        label('contract_name', 'Theirs', '2026-01-01T00:00:00', cold),
+      ],
+    })
+    assert.equal((await bring(desk, 'oli', file)).addresses.added, 2)
+    assert.deepEqual(
+      (await findTags(desk.state, hot)).map(({ name, source, entity }) => [name, source, entity]).sort(),
+      [
+        ['New', `oli:${attester.toLowerCase()}`, 'harbour'],
+        ['Theirs', `oli:${cold}`, ''],
+      ],
+    )
+  })
+
+  test('attestations: tags inside, as an object or as text; revoked ones are not taken', async () => {
+    await using desk = await openDesk()
+    const file = JSON.stringify({
+      attestations: [
+        { caip10: `eip155:1:${hot}`, tags_json: '{"contract_name":"A"}', attester },
+        { recipient: cold, chain_id: 'eip155:1', tags: { contract_name: 'B' }, attester, revoked: false },
+        { recipient: cold, chain_id: 'eip155:137', tags: { contract_name: 'C' }, attester, revoked: true },
+        { recipient: cold, chain_id: 'eip155:137', tags_json: '{', attester },
+      ],
+    })
+    const { addresses, rejects } = await bring(desk, 'oli', file)
+    assert.equal(addresses.added, 2)
+    assert.deepEqual(
+      rejects.map(({ reason }) => reason),
+      ['has been revoked', 'its tags are not an object'],
+    )
+  })
+
+  test('a label for any chain goes to every chain that is served', async () => {
+    await using desk = await openDesk()
+    const file = JSON.stringify([{ address: hot, chain_id: 'eip155:any', contract_name: 'Everywhere' }])
+    assert.equal((await bring(desk, 'oli', file)).addresses.added, 2)
+    assert.match((await bring(desk, 'oli', file, { everyChain: [] })).rejects[0]?.reason ?? '', /none is configured/)
+  })
+
+  test('an owner who is in the registry keeps its words', async () => {
+    await using desk = await openDesk()
+    await bring(desk, 'csv', entities)
+    await bring(
+      desk,
+      'oli',
+      JSON.stringify([{ address: hot, chain_id: 'eip155:1', name: 'x', owner_project: 'harbour' }]),
+    )
+    const names = (await Array.fromAsync(eachLabel(desk.state, '1'))).map(({ name }) => name)
+    assert.deepEqual(names, ['Harbour Exchange', 'Lantern'])
+  })
+})

@@ -1,0 +1,195 @@
+// The index at the end of a chain, step by step. Random histories are in history.test.ts, kill -9 in cli/ingest.test.ts.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { systemClock } from '#io/clock.ts'
+import { SimChain } from '#sim/evm/chain.ts'
+import { SimNode } from '#sim/evm/node.ts'
+import { coverageOf } from '#store/coverage.ts'
+import { openState } from '#store/open.ts'
+import type { State } from '#store/state.ts'
+import { openDesk, testVisit } from '#test/desk.ts'
+import { fundedBy } from './funded-by.ts'
+import { findFunding } from './fundings.ts'
+import { catchUp, type Progress } from './index-chain.ts'
+import { findNear, keptBlocks } from './index-near.ts'
+import { startChains } from './index-start.ts'
+import { openNode } from './node.ts'
+import { blocksOf } from './standing.ts'
+
+async function stage({
+  blocks = 60,
+  finalLag = 20,
+  index = {} as object,
+  state: given = undefined as State | undefined,
+} = {}) {
+  const chain = new SimChain({ seed: 'index', finalLag })
+  chain.mine(blocks)
+  const sim = new SimNode(chain)
+  const desk = await openDesk({
+    explorer: {
+      chains: [{ id: '1', name: 'Sim', mode: 'index', rpc: [{ url: await sim.listen(), batchMax: 4 }] }],
+      index: { rangeBlocks: 7, ...index },
+    },
+  })
+  const [settings] = desk.settings.explorer.chains
+  assert.ok(settings)
+  const real = { ...desk, clock: systemClock }
+  const node = openNode(settings, real, { restMs: 0 })
+  const told: Progress[] = []
+  return {
+    ...{ chain, sim, desk, real, node, told },
+    catchUp: (state = given ?? desk.state) => catchUp({ ...real, state }, node, (progress) => told.push(progress)),
+    ask: (address: string) => fundedBy.reply({ chainid: '1', address }, real, testVisit()),
+    async [Symbol.asyncDispose]() {
+      await sim[Symbol.asyncDispose]()
+      await desk[Symbol.asyncDispose]()
+    },
+  }
+}
+
+type Stage = Awaited<ReturnType<typeof stage>>
+
+async function holds({ chain, desk }: Stage): Promise<void> {
+  const kept = await keptBlocks(desk.state, '1')
+  assert.deepEqual(
+    kept.map(({ number, hash }) => [number, hash]),
+    chain.blocks.slice(chain.final).map(({ number, hash }) => [number, hash]),
+  )
+  assert.deepEqual(await coverageOf(desk.state, blocksOf('1')), [{ from: 0, until: chain.final + 1 }])
+  for (const address of chain.addresses()) {
+    const final = await findFunding(desk.state, '1', address)
+    assert.equal(final?.tx, chain.firstFunding(address, chain.final)?.tx)
+    assert.equal((final ?? (await findNear(desk.state, '1', address)))?.tx, chain.firstFunding(address)?.tx)
+  }
+}
+
+describe('the run of blocks that are not final', () => {
+  test('new blocks are added, replaced ones taken back, final ones settled', async () => {
+    await using at = await stage()
+    await at.catchUp()
+    await holds(at)
+    at.chain.mine(3)
+    await at.catchUp()
+    await holds(at)
+    at.chain.reorg(7, 9)
+    await at.catchUp()
+    await holds(at)
+    assert.equal(at.told.findLast((one) => one.is === 'near')?.takenBack, 7)
+    at.chain.mine(15)
+    await at.catchUp()
+    await holds(at)
+  })
+
+  test('a chain that becomes shorter takes its last blocks with it', async () => {
+    await using at = await stage()
+    await at.catchUp()
+    at.chain.reorg(9, 2)
+    await at.catchUp()
+    await holds(at)
+  })
+
+  test('after a long absence the run is settled and the gap is read as final blocks', async () => {
+    await using at = await stage()
+    await at.catchUp()
+    at.chain.reorg(12, 12)
+    at.chain.mine(70)
+    await at.catchUp()
+    await holds(at)
+  })
+
+  test('a block that is not the child of the one below is not taken: the chain changed between two reads', async () => {
+    await using at = await stage()
+    let reads = 0
+    // Blocks are read four to a request; the chain is replaced between the first and the second of the run.
+    at.sim.meanwhile = () => {
+      if (at.told.some((one) => one.is === 'range') && ++reads > 12) {
+        at.sim.meanwhile = undefined
+        at.chain.reorg(18, 18)
+      }
+    }
+    await at.catchUp()
+    assert.equal(at.sim.meanwhile, undefined)
+    const kept = await keptBlocks(at.desk.state, '1')
+    const forks = kept.map(({ number, hash }) => at.chain.blocks[number]?.hash === hash)
+    // What was taken is of one chain: once it differs from the present one, it differs to the end.
+    assert.deepEqual(forks, [...forks].sort().reverse())
+    await at.catchUp()
+    await holds(at)
+  })
+
+  test('a node that contradicts a final block is not believed, and nothing is lost', async () => {
+    await using at = await stage()
+    await at.catchUp()
+    const other = new SimChain({ seed: 'another world', finalLag: 20 })
+    other.mine(62)
+    const before = await keptBlocks(at.desk.state, '1')
+    const right = at.sim.chain
+    Object.assign(at.sim, { chain: other })
+    await assert.rejects(at.catchUp(), /another block 40 than the one that was final/)
+    Object.assign(at.sim, { chain: right })
+    assert.deepEqual(await keptBlocks(at.desk.state, '1'), before)
+    await at.catchUp()
+    await holds(at)
+  })
+
+  test('no more blocks are kept than nearMax', async () => {
+    await using at = await stage({ index: { nearMax: 5 } })
+    await at.catchUp()
+    assert.equal((await keptBlocks(at.desk.state, '1')).length, 6)
+  })
+})
+
+test('two processes that follow the same chain into the same store end with the rows of one', async () => {
+  await using at = await stage()
+  const second = await openState(at.desk.dir)
+  try {
+    for (let turn = 0; turn < 6; turn++) {
+      await Promise.allSettled([at.catchUp(), at.catchUp(second)])
+      if (turn === 2) at.chain.reorg(5, 8)
+      else at.chain.mine(4)
+    }
+    await at.catchUp(second)
+    await holds(at)
+  } finally {
+    await second.close()
+  }
+})
+
+test('startChains asks the nodes and follows until it is told to stop', async () => {
+  await using at = await stage({ index: { everyMs: 100 } })
+  const stop = new AbortController()
+  const heads: number[] = []
+  const running = startChains(at.real, stop.signal, () => (progress) => {
+    if (progress.is !== 'near') return
+    heads.push(progress.head)
+    if (heads.length === 1) at.chain.mine(2)
+    if (progress.head === 62) stop.abort()
+  })
+  await running
+  assert.deepEqual([heads[0], heads.at(-1)], [60, 62])
+  await at.catchUp()
+  await holds(at)
+})
+
+describe('200', () => {
+  test('200: a funding that is not final is answered with finality head, an older one with finalized', async () => {
+    await using at = await stage()
+    await at.catchUp()
+    const { final } = at.chain
+    const near = at.chain.addresses().find((one) => (at.chain.firstFunding(one)?.block ?? 0) > final)
+    const old = at.chain.addresses().find((one) => (at.chain.firstFunding(one)?.block ?? final) < final)
+    assert.ok(near && old)
+    const [nearer, older] = [await at.ask(near), await at.ask(old)]
+    assert.ok(nearer.is === 'body' && older.is === 'body')
+    assert.equal(nearer.body.result.fundingTxn, at.chain.firstFunding(near)?.tx)
+    assert.deepEqual(
+      [
+        nearer.confidence?.finality,
+        nearer.confidence?.coverage,
+        older.confidence?.finality,
+        older.confidence?.coverage,
+      ],
+      ['head', 'complete', 'finalized', 'complete'],
+    )
+  })
+})

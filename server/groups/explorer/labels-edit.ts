@@ -1,0 +1,141 @@
+// One person's edits of the registry: what must be there is there, what must not be is not, and each edit is one
+// transaction with its page in the history. Files come in through import.ts.
+import { Fault } from '#core/fault.ts'
+import type { State, StateReader } from '#store/state.ts'
+import { findLabels, type Label, type LabelPatch, putLabels, removeLabel } from './labels.ts'
+import { type Author, Book } from './labels-history.ts'
+import { findTags, putTags, removeTags, type Tag, type TagPatch, tagsOfEntity } from './tags.ts'
+
+/** Fields to set. */
+type Changes<Row, Key extends keyof Row> = Partial<Omit<Row, Key>>
+
+/** Adds an entity on each chain; refused when it is on any of them. */
+export function addLabels(state: State, author: Author, patches: readonly LabelPatch[]): Promise<void> {
+  return state.write(async (tx) => {
+    for (const { chain, slug } of patches) {
+      const there = (await findLabels(tx, slug)).some((label) => label.chain === chain)
+      if (there)
+        throw conflict(`Chain ${chain} has an entity ${slug} already; change it with: tetrad labels edit ${slug}`)
+    }
+    await putLabels(new Book(tx, author), patches)
+  })
+}
+
+/** Adds one source's word about an address on each chain; refused when it has one there. */
+export function addTags(state: State, author: Author, patches: readonly TagPatch[]): Promise<void> {
+  return state.write(async (tx) => {
+    for (const { chain, address, source } of patches) {
+      const [there] = await findTags(tx, address, { chain, source })
+      if (there) {
+        throw conflict(
+          `${source} calls ${address} "${there.name}" on chain ${chain} already; change it with: tetrad labels edit ${address}`,
+        )
+      }
+    }
+    await putChecked(new Book(tx, author), patches)
+  })
+}
+
+/** Changes an entity on these chains, or on all it is on; tells on which. */
+export function editLabel(
+  state: State,
+  author: Author,
+  which: { readonly slug: string; readonly chains?: readonly string[] | undefined },
+  set: Changes<Label, 'chain' | 'slug'>,
+): Promise<Label[]> {
+  return state.write(async (tx) => {
+    const found = await entityOn(tx, which)
+    await putLabels(
+      new Book(tx, author),
+      found.map(({ chain, slug }) => ({ chain, slug, ...set })),
+    )
+    return found
+  })
+}
+
+/** Changes what one source says about an address, on these chains or on all. */
+export function editTag(
+  state: State,
+  author: Author,
+  which: WhichTag,
+  set: Changes<Tag, 'chain' | 'address' | 'source'>,
+): Promise<Tag[]> {
+  return state.write(async (tx) => {
+    const found = await wordsAbout(tx, which)
+    const sources = new Set(found.map(({ source }) => source))
+    if (sources.size > 1) {
+      throw conflict(`Several sources name ${which.address}: ${[...sources].join(', ')}; say which with --source`)
+    }
+    const patches = found.map(({ chain, address, source }) => ({ chain, address, source, ...set }))
+    await putChecked(new Book(tx, author), patches)
+    return found
+  })
+}
+
+/** Removes an entity; refused while addresses are said to be its own, unless they go as well. */
+export function removeEntity(
+  state: State,
+  author: Author,
+  which: { readonly slug: string; readonly chains?: readonly string[] | undefined; readonly addressesToo: boolean },
+): Promise<{ readonly entities: readonly Label[]; readonly addresses: readonly Tag[] }> {
+  return state.write(async (tx) => {
+    const entities = await entityOn(tx, which)
+    const addresses: Tag[] = []
+    for (const { chain, slug } of entities) addresses.push(...(await tagsOfEntity(tx, slug, chain)))
+    if (addresses.length > 0 && !which.addressesToo) {
+      throw conflict(
+        `Addresses are tagged as of ${which.slug} (${addresses.length}); remove them too with --addresses, or give them to another entity first`,
+      )
+    }
+    const book = new Book(tx, author)
+    await removeTags(book, addresses)
+    for (const { chain, slug } of entities) await removeLabel(book, chain, slug)
+    return { entities, addresses }
+  })
+}
+
+/** Removes what is said about an address, by one source or by all of them. */
+export function removeAddress(state: State, author: Author, which: WhichTag): Promise<Tag[]> {
+  return state.write(async (tx) => {
+    const found = await wordsAbout(tx, which)
+    await removeTags(new Book(tx, author), found)
+    return found
+  })
+}
+
+export interface WhichTag {
+  readonly address: string
+  readonly chains?: readonly string[] | undefined
+  readonly source?: string | undefined
+}
+
+async function entityOn(
+  state: StateReader,
+  { slug, chains }: { readonly slug: string; readonly chains?: readonly string[] | undefined },
+): Promise<Label[]> {
+  const found = await findLabels(state, slug)
+  if (found.length === 0) throw unknown(`There is no entity ${slug}; see: tetrad labels search ${slug}`)
+  const missing = chains?.find((chain) => !found.some((label) => label.chain === chain))
+  if (missing !== undefined) {
+    throw unknown(`Chain ${missing} has no entity ${slug}; it is on ${found.map(({ chain }) => chain).join(', ')}`)
+  }
+  return chains ? found.filter(({ chain }) => chains.includes(chain)) : found
+}
+
+async function wordsAbout(state: StateReader, { address, chains, source }: WhichTag): Promise<Tag[]> {
+  const all = await findTags(state, address, { source })
+  const found = chains ? all.filter(({ chain }) => chains.includes(chain)) : all
+  if (found.length === 0) {
+    const where = chains ? ` on chain ${chains.join(' or ')}` : ''
+    throw unknown(`${source ?? 'Nobody'} ${source ? 'does not name' : 'has named'} ${address}${where}`)
+  }
+  return found
+}
+
+async function putChecked(book: Book, patches: readonly TagPatch[]): Promise<void> {
+  const [refused] = (await putTags(book, patches)).refused
+  if (refused) throw conflict(refused.reason)
+}
+
+const conflict = (says: string): Fault => new Fault('input.invalid', { says })
+const unknown = (says: string): Fault => new Fault('record.unknown', { says })

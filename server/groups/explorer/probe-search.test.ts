@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import type { Account } from '#io/evm/blocks.ts'
+import { between, firstChange } from './probe-search.ts'
+
+const account = (nonce: number, balance: number): Account => ({ nonce: BigInt(nonce), balanceWei: BigInt(balance) })
+
+/** An account without code through `blocks`: balances only rise, unless the nonce does too. */
+const life = fc
+  .array(fc.record({ spends: fc.boolean(), quiet: fc.boolean(), change: fc.integer({ min: 0, max: 3 }) }), {
+    minLength: 1,
+    maxLength: 60,
+  })
+  .map((steps) => {
+    const accounts: Account[] = []
+    let [nonce, balance] = [0, 0]
+    for (const { spends, quiet, change } of steps) {
+      if (!quiet && spends && balance > 0) [nonce, balance] = [nonce + 1, Math.max(0, balance - change)]
+      else if (!quiet) balance += change
+      accounts.push(account(nonce, balance))
+    }
+    return accounts
+  })
+
+const isSame = (a: Account, b: Account) => a.nonce === b.nonce && a.balanceWei === b.balanceWei
+
+test('the next change of an account without code is found exactly, from any block on and with any fan-out', async () => {
+  await fc.assert(
+    fc.asyncProperty(life, fc.integer({ min: 1, max: 20 }), fc.nat(), async (accounts, fanOut, pick) => {
+      const from = (pick % (accounts.length + 1)) - 1
+      const base = accounts[from] ?? account(0, 0)
+      const look = async (blocks: readonly number[]) => blocks.map((block) => accounts[block] as Account)
+      const found = await firstChange(look, base, from, accounts.length - 1, fanOut)
+      const expected = accounts.findIndex((one, at) => at > from && !isSame(one, base))
+      assert.equal(found?.at ?? -1, expected)
+      if (found) assert.ok(isSame(found.account, accounts[expected] as Account))
+    }),
+    { numRuns: 500 },
+  )
+})
+
+test('rounds and calls are those of a search with that fan-out: log(n) to the base fanOut + 1, and no more', async () => {
+  const until = 20_000_000
+  for (const fanOut of [1, 3, 7, 15]) {
+    let rounds = 0
+    let looks = 0
+    const look = async (blocks: readonly number[]) => {
+      rounds += 1
+      looks += blocks.length
+      return blocks.map((block) => account(0, block >= 12_345_678 ? 1 : 0))
+    }
+    assert.equal((await firstChange(look, account(0, 0), -1, until, fanOut))?.at, 12_345_678)
+    const most = Math.ceil(Math.log(until) / Math.log(fanOut + 1)) + 1
+    assert.ok(rounds <= most && looks <= most * fanOut, `fan-out ${fanOut}: ${rounds} rounds, ${looks} looks`)
+  }
+})
+
+test('a state that was undone is a fault, not an answer', async () => {
+  const lives: [string, Account[]][] = [
+    ['nonce and balance vanish', [account(0, 0), account(1, 5), account(0, 0)]],
+    ['seen only in the middle', [account(0, 0), account(0, 0), account(1, 0), account(0, 0), account(0, 0)]],
+  ]
+  for (const [name, accounts] of lives) {
+    const look = async (blocks: readonly number[]) => blocks.map((block) => accounts[block] as Account)
+    await assert.rejects(
+      firstChange(look, account(0, 0), -1, accounts.length - 1, 5),
+      { code: 'explorer.probe_bounds' },
+      name,
+    )
+  }
+  const emptied = async (blocks: readonly number[]) => blocks.map(() => account(1, 2))
+  await assert.rejects(firstChange(emptied, account(1, 3), 0, 9, 3), { code: 'explorer.probe_bounds' })
+})
+
+test('points lie strictly between, each once, as many as fit', () => {
+  assert.deepEqual(between(0, 8, 3), [2, 4, 6])
+  assert.deepEqual(between(-1, 1, 7), [0])
+  assert.deepEqual(between(4, 5, 7), [])
+  assert.deepEqual(between(4, 8, 7), [5, 6, 7])
+})

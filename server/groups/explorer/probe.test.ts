@@ -1,0 +1,218 @@
+// 4.3 with nothing but a node, over HTTP: what a probe answers, stores, refuses, and how much it asks.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { Fault } from '#core/fault.ts'
+import { systemClock } from '#io/clock.ts'
+import type { Outcome } from '#serve/answer.ts'
+import { SimChain } from '#sim/evm/chain.ts'
+import { type SimAbilities, SimNode } from '#sim/evm/node.ts'
+import { openDesk, testVisit } from '#test/desk.ts'
+import { fundedBy } from './funded-by.ts'
+import { findFunding, putFundings } from './fundings.ts'
+
+async function stage(
+  abilities: SimAbilities = { traces: ['trace_block'] },
+  settings: object = {},
+  chainSettings: object = {},
+) {
+  const chain = new SimChain({ seed: 'probe', finalLag: 10 })
+  chain.mine(200)
+  const sim = new SimNode(chain, abilities, 2000)
+  const url = await sim.listen()
+  const desk = await openDesk({
+    explorer: { chains: [{ id: '1', name: 'Sim', rpc: [{ url }], ...chainSettings }], ...settings },
+  })
+  const real = { ...desk, clock: systemClock }
+  const steady = chain.addresses().filter((address) => !chain.destroyed.has(address))
+  return {
+    ...{ chain, sim, desk },
+    /** An address whose first funding is such a one; fails loudly when the seed holds none. */
+    someone(fits: (funding: NonNullable<ReturnType<SimChain['firstFunding']>>) => boolean): string {
+      const found = steady.find((address) => {
+        const funding = chain.firstFunding(address)
+        return funding !== undefined && chain.accountAt(address, chain.head.number).code === '0x' && fits(funding)
+      })
+      assert.ok(found, 'the history holds no such address')
+      return found
+    },
+    contract(fits: (address: string) => boolean): string {
+      const found = steady.find((one) => chain.accountAt(one, chain.head.number).code === '0x6001' && fits(one))
+      assert.ok(found, 'the history holds no such contract')
+      return found
+    },
+    ask: (address: string) => fundedBy.reply({ chainid: '1', address }, real, testVisit()),
+    async [Symbol.asyncDispose]() {
+      await sim[Symbol.asyncDispose]()
+      await desk[Symbol.asyncDispose]()
+    },
+  }
+}
+
+const blockOf = (outcome: Outcome<{ result: { block: number } }>) =>
+  outcome.is === 'body' ? outcome.body.result.block : undefined
+const nobody = `0x${'99'.repeat(20)}`
+
+describe('200', () => {
+  test('200: a cold address is found, stored, and answered from the store from then on', async () => {
+    await using at = await stage()
+    const address = at.someone(({ block }) => block > 50 && block <= at.chain.final)
+    const truth = at.chain.firstFunding(address)
+    const first = await at.ask(address.toUpperCase().replace('0X', '0x'))
+    assert.equal(blockOf(first), truth?.block)
+    assert.deepEqual(first.is === 'body' && first.confidence, { asOf: 200, finality: 'finalized', coverage: 'probed' })
+    assert.equal((await findFunding(at.desk.state, '1', address))?.proven, true)
+    const asked = at.sim.calls
+    const second = await at.ask(address)
+    assert.equal(at.sim.calls, asked)
+    assert.deepEqual(second.is === 'body' && first.is === 'body' && second.body, first.is === 'body' && first.body)
+    assert.deepEqual(second.is === 'body' && second.confidence, {
+      asOf: truth?.block,
+      finality: 'finalized',
+      coverage: 'probed',
+    })
+  })
+
+  test('200: what is not final yet is answered as such and not stored', async () => {
+    await using at = await stage()
+    const address = at.someone(({ block }) => block > at.chain.final)
+    const outcome = await at.ask(address)
+    assert.equal(outcome.is === 'body' && outcome.confidence?.finality, 'head')
+    assert.equal(await findFunding(at.desk.state, '1', address), undefined)
+  })
+
+  test('200: an address that never had anything is nothing, for a handful of calls', async () => {
+    await using at = await stage()
+    assert.equal((await at.ask(nobody)).is, 'nothing')
+    const before = at.sim.calls
+    assert.deepEqual(await at.ask(nobody), {
+      is: 'nothing',
+      confidence: { asOf: 200, finality: 'head', coverage: 'probed' },
+    })
+    assert.ok(at.sim.calls - before <= 20, `${at.sim.calls - before} calls`)
+  })
+
+  test('200: ten callers with the same cold address cause one search', async () => {
+    await using alone = await stage()
+    const address = alone.someone(({ block }) => block > 50 && block <= alone.chain.final)
+    await alone.ask(address)
+    await using at = await stage()
+    const outcomes = await Promise.all(Array.from({ length: 10 }, () => at.ask(address)))
+    assert.equal(new Set(outcomes.map((one) => JSON.stringify(one))).size, 1)
+    assert.equal(at.sim.calls, alone.sim.calls)
+  })
+
+  test('200: a row that nobody has proven does not count, but the search confirms it', async () => {
+    await using at = await stage()
+    const address = at.someone(({ block }) => block <= at.chain.final)
+    const truth = at.chain.firstFunding(address)
+    assert.ok(truth)
+    const { from: funder, to: _, ...rest } = truth
+    await at.desk.state.write((tx) => putFundings(tx, [{ chain: '1', address, funder, ...rest }]))
+    assert.equal(blockOf(await at.ask(address)), truth.block)
+    assert.equal((await findFunding(at.desk.state, '1', address))?.proven, true)
+  })
+
+  test('200: without traces a plain transfer is proven by the balance it explains', async () => {
+    await using at = await stage({ traces: [] })
+    let [right, refused] = [0, 0]
+    for (const address of at.chain
+      .addresses()
+      .filter((one) => !at.chain.destroyed.has(one))
+      .slice(0, 50)) {
+      try {
+        assert.equal(blockOf(await at.ask(address)), at.chain.firstFunding(address)?.block)
+        right += 1
+      } catch (error) {
+        assert.match((error as Fault).code, /explorer\.(no_traces|probe_bounds)/)
+        refused += 1
+      }
+    }
+    assert.ok(right > 5 && refused > 5, `${right} right, ${refused} refused`)
+  })
+})
+
+describe('200 with a failure envelope', () => {
+  const refuses = async (work: Promise<unknown>, code: Fault['code'], words: RegExp) =>
+    assert.rejects(work, (fault: Fault) => {
+      assert.equal(fault.code, code, fault.message)
+      assert.match(`${fault.message} ${fault.says}`, words)
+      return true
+    })
+
+  test('a node that is not archive: the remedy is named', async () => {
+    await using at = await stage({ traces: ['trace_block'], stateBlocks: 20 })
+    const address = at.someone(({ block }) => block < 100)
+    await refuses(at.ask(address), 'explorer.not_archive', /archive node or index/)
+    await using told = await stage(undefined, {}, { archive: false })
+    await refuses(told.ask(address), 'explorer.not_archive', /archive: false/)
+  })
+
+  test('a contract that was funded long after its creation: said so, not guessed, decision 0017', async () => {
+    await using at = await stage(undefined, { probe: { blocksMax: 0 } })
+    const address = at.contract((one) => {
+      const funding = at.chain.firstFunding(one)
+      return funding === undefined || at.chain.accountAt(one, funding.block - 1).code !== '0x'
+    })
+    await refuses(at.ask(address), 'explorer.probe_bounds', /has code after block \d+.*index/)
+  })
+
+  test('too few calls: said so', async () => {
+    await using at = await stage(undefined, { probe: { callsMax: 50, fanOut: 30 } })
+    await refuses(at.ask(at.someone(() => true)), 'explorer.probe_bounds', /more than 50 calls/)
+  })
+
+  test('too little time: said so, and soon', async () => {
+    await using at = await stage(undefined, { probe: { timeoutMs: 100 } })
+    const { chance } = await import('#sim/chance.ts')
+    at.sim.faults = { chance: chance('slow'), rate: 1, kinds: ['slow'] }
+    await refuses(at.ask(nobody), 'explorer.node_unavailable', /did not answer within|no time left/)
+  })
+
+  test('a node that answers null or errors throughout: unavailable', async () => {
+    const { chance } = await import('#sim/chance.ts')
+    for (const kind of ['null', 'error', 'status 500'] as const) {
+      await using at = await stage(undefined, { probe: { timeoutMs: 600 } })
+      at.sim.faults = { chance: chance('ill'), rate: 1, kinds: [kind] }
+      await refuses(at.ask(nobody), 'explorer.node_unavailable', /null|internal error|status 500/)
+    }
+  })
+
+  test('the chain is reorganised during the search: asked to try again, not answered from two chains', async () => {
+    await using at = await stage()
+    const address = at.someone(({ block }) => block > at.chain.final)
+    await at.ask(address)
+    // The first requests fix the head; then the last blocks are replaced, under the search.
+    const from = at.sim.rounds
+    at.sim.meanwhile = () => {
+      if (at.sim.rounds - from === 3) at.chain.reorg(9, 9)
+    }
+    await refuses(at.ask(address), 'explorer.node_unavailable', /reorganised/)
+    at.sim.meanwhile = undefined
+    assert.equal(blockOf(await at.ask(address)), at.chain.firstFunding(address)?.block)
+  })
+
+  test('more searches than allowed: refused, not queued', async () => {
+    await using at = await stage(undefined, { probe: { parallelMax: 2 } })
+    const [one, two, three] = at.chain.addresses()
+    const running = Promise.allSettled([at.ask(one as string), at.ask(two as string)])
+    await new Promise((resolve) => setImmediate(resolve))
+    await refuses(at.ask(three as string), 'explorer.node_unavailable', /Too many searches/)
+    await running
+  })
+
+  test('an earlier transfer on record than the search finds refutes the search', async () => {
+    await using at = await stage()
+    const address = at.someone(({ block }) => block > 50 && block <= at.chain.final)
+    const truth = at.chain.firstFunding(address)
+    assert.ok(truth)
+    const { from: funder, to: _, ...rest } = truth
+    await at.desk.state.write((tx) => putFundings(tx, [{ chain: '1', address, funder, ...rest, block: 1 }]))
+    await refuses(at.ask(address), 'explorer.probe_bounds', /earlier transfer is on record/)
+  })
+
+  test('mode index: no search, and the uncovered blocks are named', async () => {
+    await using at = await stage(undefined, {}, { mode: 'index' })
+    await refuses(at.ask(nobody), 'explorer.not_covered', /No block of chain 1/)
+    assert.equal(at.sim.calls, 0)
+  })
+})

@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { openDesk, type TestDesk } from '#test/desk.ts'
+import { putLabels } from './labels.ts'
+import { Book, historyOf } from './labels-history.ts'
+import { eachTag, findTags, putTags, removeTags, searchTags, type TagPatch, tagOf, tagsOfEntity } from './tags.ts'
+
+const address = (digit: string) => `0x${digit.repeat(40)}`
+
+const tag = (digit: string, changes: Partial<TagPatch> = {}): TagPatch => ({
+  chain: '1',
+  address: address(digit),
+  source: 'own',
+  name: `Wallet ${digit}`,
+  ...changes,
+})
+
+const withBook = <T>(desk: TestDesk, work: (book: Book) => Promise<T>) =>
+  desk.state.write((tx) => work(new Book(tx, { by: 'ann', via: 'a test', atMs: desk.clock.now() })))
+
+const put = (desk: TestDesk, ...tags: TagPatch[]) => withBook(desk, (book) => putTags(book, tags))
+
+test('a tag is added, left alone when it is the same, changed when it is not', async () => {
+  await using desk = await openDesk()
+  assert.deepEqual((await put(desk, tag('a'))).counts, { added: 1, changed: 0, unchanged: 0 })
+  assert.deepEqual((await put(desk, tag('a'))).counts, { added: 0, changed: 0, unchanged: 1 })
+  assert.deepEqual((await put(desk, tag('a', { confidence: 90 }))).counts, { added: 0, changed: 1, unchanged: 0 })
+  const updatedUnix = desk.clock.now() / 1000
+  assert.deepEqual(await tagOf(desk.state, '1', address('a')), {
+    ...{ chain: '1', address: address('a'), source: 'own', name: 'Wallet a', entity: '', confidence: 90 },
+    ...{ evidenceUrl: '', updatedUnix },
+  })
+  const [last] = await historyOf(desk.state, { subject: address('a'), limit: 1 })
+  assert.deepEqual(
+    [last?.kind, last?.source, last?.was, last?.is],
+    ['address', 'own', { confidence: 50 }, { confidence: 90 }],
+  )
+})
+
+test('each source has one word about an address, and the most trusted is its label, decision 0092', async () => {
+  await using desk = await openDesk()
+  await put(desk, tag('a', { source: 'rumour', name: 'Maybe', confidence: 20 }), tag('a', { confidence: 80 }))
+  await put(desk, tag('a', { source: 'audit', name: 'Surely', confidence: 95 }))
+  assert.equal((await tagOf(desk.state, '1', address('a')))?.name, 'Surely')
+  assert.deepEqual(
+    (await findTags(desk.state, address('a'))).map(({ source }) => source),
+    ['audit', 'own', 'rumour'],
+  )
+  desk.clock.move(10_000)
+  await put(desk, tag('a', { source: 'second audit', name: 'Newer', confidence: 95 }))
+  assert.equal((await tagOf(desk.state, '1', address('a')))?.name, 'Newer')
+  assert.equal(await tagOf(desk.state, '137', address('a')), undefined)
+})
+
+test('a tag of an entity that the chain does not have is refused, the others go in', async () => {
+  await using desk = await openDesk()
+  await withBook(desk, (book) => putLabels(book, [{ chain: '1', slug: 'harbour' }]))
+  const { counts, refused } = await put(
+    desk,
+    tag('a', { entity: 'harbour' }),
+    tag('b', { entity: 'harbour', chain: '137' }),
+    tag('c', { entity: 'nobody' }),
+  )
+  assert.equal(counts.added, 1)
+  assert.deepEqual(
+    refused.map(({ reason }) => reason),
+    ['chain 137 has no entity harbour; add it first', 'chain 1 has no entity nobody; add it first'],
+  )
+  assert.deepEqual(
+    (await tagsOfEntity(desk.state, 'harbour', '1')).map((one) => one.address),
+    [address('a')],
+  )
+})
+
+test('what is removed is gone, and stands in the history as it was', async () => {
+  await using desk = await openDesk()
+  await put(desk, tag('a'), tag('b'))
+  const gone = await findTags(desk.state, address('a'))
+  await withBook(desk, (book) => removeTags(book, gone))
+  assert.deepEqual(
+    (await Array.fromAsync(eachTag(desk.state, '1'))).map((one) => one.address),
+    [address('b')],
+  )
+  const [last] = await historyOf(desk.state, { subject: address('a'), limit: 1 })
+  assert.deepEqual([last?.action, last?.was], ['removed', gone[0]])
+})
+
+test('tags are found by part of a name', async () => {
+  await using desk = await openDesk()
+  await put(desk, tag('a', { name: 'Harbour: hot wallet 1' }), tag('b'))
+  const names = async (text: string) => (await searchTags(desk.state, text, { limit: 9 })).map(({ name }) => name)
+  assert.deepEqual(await names('HOT WALLET'), ['Harbour: hot wallet 1'])
+  assert.deepEqual(await names('_'), [])
+})
+
+test('thousands of tags in one transaction, some of them changed', async () => {
+  await using desk = await openDesk()
+  const many = Array.from({ length: 3000 }, (_, at) => tag('a', { address: `0x${at.toString(16).padStart(40, '0')}` }))
+  assert.equal((await put(desk, ...many)).counts.added, 3000)
+  const changed = many.map((one, at) => (at % 1000 === 0 ? { ...one, name: 'Other' } : one))
+  assert.deepEqual((await put(desk, ...changed)).counts, { added: 0, changed: 3, unchanged: 2997 })
+  assert.equal((await historyOf(desk.state, { limit: 5000 })).length, 3003)
+})

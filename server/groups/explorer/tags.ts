@@ -1,0 +1,193 @@
+// Addresses that somebody has named. Several sources may name one address and disagree; each has one word about it
+// (decision 0092), and whoever asks for the label of an address gets the word that is held in the highest confidence.
+//
+// 1. Writing the same again changes nothing; every change is in the history.
+// 2. An address that is said to be an entity's names an entity that its chain has.
+import type { State, StateReader, StateWriter } from '#store/state.ts'
+import { bytesOf, hexOf } from './fundings.ts'
+import { holding, knownSlugs } from './labels.ts'
+import { type Book, rowsOf } from './labels-history.ts'
+import { type Counts, putRows, type Shelf } from './labels-put.ts'
+
+export interface Tag {
+  readonly chain: string
+  /** Lower-case hexadecimal with 0x. */
+  readonly address: string
+  readonly source: string
+  readonly name: string
+  /** Slug of the entity it belongs to; may be empty. */
+  readonly entity: string
+  /** Percent. */
+  readonly confidence: number
+  /** May be empty. */
+  readonly evidenceUrl: string
+  readonly updatedUnix: number
+}
+
+/** What to set; what is left out stays, or is empty when the tag is new. */
+export type TagPatch = Pick<Tag, 'chain' | 'address' | 'source'> & Partial<Tag>
+
+export interface RefusedTag {
+  readonly patch: TagPatch
+  readonly reason: string
+}
+
+/** Held by a tag that does not say how sure it is. */
+export const confidenceUnsaid = 50
+
+interface StoredTag extends Omit<Tag, 'address'> {
+  readonly address: Uint8Array
+}
+
+const columns =
+  'chain, address, source, name, entity, confidence, evidence_url as "evidenceUrl", updated_unix as "updatedUnix"'
+
+const toTag = ({ address, ...row }: StoredTag): Tag => ({ ...row, address: hexOf(address) })
+
+const keyOf = ({ address, source }: Pick<Tag, 'address' | 'source'>): string => `${address}/${source}`
+
+const shelf: Shelf<Tag, TagPatch> = {
+  kind: 'address',
+  keyOf,
+  subjectOf: ({ address, source }) => ({ subject: address, source }),
+  read: async (tx, chain, patches) => {
+    const rows = await tx.all<StoredTag>(
+      `select ${columns} from tagged_addresses where chain = ? and address in ${rowsOf(1, patches.length)}`,
+      chain,
+      ...patches.map(({ address }) => bytesOf(address, 20)),
+    )
+    return rows.map(toTag)
+  },
+  filled: (patch, before, nowUnix) => ({
+    chain: patch.chain,
+    address: patch.address,
+    source: patch.source,
+    name: patch.name ?? before?.name ?? '',
+    entity: patch.entity ?? before?.entity ?? '',
+    confidence: patch.confidence ?? before?.confidence ?? confidenceUnsaid,
+    evidenceUrl: patch.evidenceUrl ?? before?.evidenceUrl ?? '',
+    updatedUnix: patch.updatedUnix ?? before?.updatedUnix ?? nowUnix,
+  }),
+  write: async (tx, rows) => {
+    await tx.run(
+      `insert into tagged_addresses (chain, address, source, name, entity, confidence, evidence_url, updated_unix)
+       values ${rowsOf(rows.length, 8)}
+       on conflict (chain, address, source) do update set name = excluded.name, entity = excluded.entity,
+         confidence = excluded.confidence, evidence_url = excluded.evidence_url, updated_unix = excluded.updated_unix`,
+      ...rows.flatMap((row) => [
+        ...[row.chain, bytesOf(row.address, 20), row.source, row.name, row.entity],
+        ...[row.confidence, row.evidenceUrl, row.updatedUnix],
+      ]),
+    )
+  },
+}
+
+/** Those that name an entity which is not there are refused; the others are written. */
+export async function putTags(
+  book: Book,
+  patches: readonly TagPatch[],
+): Promise<{ readonly counts: Counts; readonly refused: readonly RefusedTag[] }> {
+  const refused = await strangers(book.tx, patches)
+  const bad = new Set(refused.map(({ patch }) => patch))
+  const { added, changed, unchanged } = await putRows(
+    book,
+    shelf,
+    patches.filter((patch) => !bad.has(patch)),
+  )
+  return { counts: { added, changed, unchanged }, refused }
+}
+
+const slugsPerStatement = 500
+
+async function strangers(tx: StateWriter, patches: readonly TagPatch[]): Promise<RefusedTag[]> {
+  const named = new Map<string, Set<string>>()
+  for (const { chain, entity = '' } of patches) {
+    if (entity !== '') named.set(chain, (named.get(chain) ?? new Set()).add(entity))
+  }
+  const known = new Set<string>()
+  for (const [chain, slugs] of named) {
+    const all = [...slugs]
+    for (let at = 0; at < all.length; at += slugsPerStatement) {
+      for (const slug of await knownSlugs(tx, chain, all.slice(at, at + slugsPerStatement)))
+        known.add(`${chain}/${slug}`)
+    }
+  }
+  return patches
+    .filter(({ chain, entity = '' }) => entity !== '' && !known.has(`${chain}/${entity}`))
+    .map((patch) => ({ patch, reason: `chain ${patch.chain} has no entity ${patch.entity}; add it first` }))
+}
+
+/** The words about these addresses that are there, taken away. */
+export async function removeTags(book: Book, tags: readonly Tag[]): Promise<void> {
+  for (const was of tags) {
+    const { chain, address, source } = was
+    await book.tx.run(
+      'delete from tagged_addresses where chain = ? and address = ? and source = ?',
+      chain,
+      bytesOf(address, 20),
+      source,
+    )
+    await book.write([{ kind: 'address', chain, subject: address, source, action: 'removed', was }])
+  }
+}
+
+/** Everything that is said about an address, the most trusted first; the newest of equals. */
+export async function findTags(
+  state: StateReader,
+  address: string,
+  about: { readonly chain?: string | undefined; readonly source?: string | undefined } = {},
+): Promise<Tag[]> {
+  const { chain = '', source = '' } = about
+  const rows = await state.all<StoredTag>(
+    `select ${columns} from tagged_addresses
+     where ${chain === '' ? "? = ''" : 'chain = ?'} and address = ? and (? = '' or source = ?)
+     order by chain, confidence desc, updated_unix desc, source`,
+    chain,
+    bytesOf(address, 20),
+    source,
+    source,
+  )
+  return rows.map(toTag)
+}
+
+/** What an address is called: the first of findTags. */
+export async function tagOf(state: StateReader, chain: string, address: string): Promise<Tag | undefined> {
+  return (await findTags(state, address, { chain }))[0]
+}
+
+export async function tagsOfEntity(state: StateReader, slug: string, chain: string): Promise<Tag[]> {
+  const rows = await state.all<StoredTag>(
+    `select ${columns} from tagged_addresses where entity = ? and chain = ? order by address, source`,
+    slug,
+    chain,
+  )
+  return rows.map(toTag)
+}
+
+/** Every tag, or those of one chain, by chain, address and source. */
+export async function* eachTag(state: State, chain?: string): AsyncIterable<Tag> {
+  const rows =
+    chain === undefined
+      ? state.each<StoredTag>(`select ${columns} from tagged_addresses order by chain, address, source`)
+      : state.each<StoredTag>(`select ${columns} from tagged_addresses where chain = ? order by address, source`, chain)
+  for await (const row of rows) yield toTag(row)
+}
+
+/** Tags whose name or entity holds the text, in any letter case. */
+export async function searchTags(
+  state: StateReader,
+  text: string,
+  about: { readonly chain?: string | undefined; readonly limit: number },
+): Promise<Tag[]> {
+  const rows = await state.all<StoredTag>(
+    `select ${columns} from tagged_addresses
+     where (lower(name) like ? escape '!' or entity like ? escape '!') and (? = '' or chain = ?)
+     order by chain, address, source limit ?`,
+    holding(text),
+    holding(text),
+    about.chain ?? '',
+    about.chain ?? '',
+    about.limit,
+  )
+  return rows.map(toTag)
+}

@@ -1,0 +1,57 @@
+// Where a document that was signed differs from a quote's typed data, in the fields that reach the digest. Pure.
+import type { TypedData } from '#api/wire/fx.ts'
+import type { SignatureFinding } from '#api/wire/fx-desk.ts'
+import { integerOf, type Types, typeString } from '#core/eip712.ts'
+
+const valueCharsMax = 400
+
+export function differences(ours: TypedData, signed: unknown): readonly SignatureFinding[] {
+  const theirs = signed as Partial<TypedData> | null
+  if (typeof theirs !== 'object' || theirs === null) return [{ field: 'typedData', says: 'is not an object' }]
+  return [
+    ...values('domain', ours.domain, theirs.domain),
+    ...typeDifferences(ours, theirs),
+    ...values('message', ours.message, theirs.message),
+  ]
+}
+
+function typeDifferences(ours: TypedData, theirs: Partial<TypedData>): readonly SignatureFinding[] {
+  const primary = theirs.primaryType ?? ours.primaryType
+  const expected = typeString(ours.types, ours.primaryType)
+  const found = textOfTypes(theirs.types as Types | undefined, primary)
+  return found === expected ? [] : [{ field: 'types', says: 'are other types', ...shown(expected, found) }]
+}
+
+function textOfTypes(types: Types | undefined, primary: string): string {
+  try {
+    return typeString(types ?? {}, primary)
+  } catch (error) {
+    return (error as Error).message
+  }
+}
+
+function values(path: string, ours: unknown, theirs: unknown): readonly SignatureFinding[] {
+  if (typeof ours === 'object' && ours !== null) {
+    const other = typeof theirs === 'object' && theirs !== null ? (theirs as Record<string, unknown>) : {}
+    const names = new Set([...Object.keys(ours), ...Object.keys(other)])
+    return [...names].flatMap((name) => values(`${path}.${name}`, (ours as Record<string, unknown>)[name], other[name]))
+  }
+  if (isSame(ours, theirs)) return []
+  const says = theirs === undefined ? 'is missing' : ours === undefined ? 'has no place here' : 'is another value'
+  return [{ field: path, says, ...shown(ours, theirs) }]
+}
+
+/** Integers by value, however they are written; hexadecimal in any case. */
+function isSame(ours: unknown, theirs: unknown): boolean {
+  const [one, other] = [integerOf(ours), integerOf(theirs)]
+  if (one !== undefined && other !== undefined) return one === other
+  if (typeof ours === 'string' && typeof theirs === 'string' && /^0x/i.test(ours)) {
+    return ours.toLowerCase() === theirs.toLowerCase()
+  }
+  return ours === theirs
+}
+
+const shown = (ours: unknown, theirs: unknown) => ({
+  ...(ours !== undefined && { expected: String(ours).slice(0, valueCharsMax) }),
+  ...(theirs !== undefined && { found: String(theirs).slice(0, valueCharsMax) }),
+})

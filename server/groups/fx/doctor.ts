@@ -1,0 +1,137 @@
+// Says whether a signature over a quote is good, who made it, and if it is not good, why (decision 0087). Pure.
+//
+// 1. `good` means: the real contract recovers the named signer from these very bytes. What a friendlier reader could make
+//    of them is told as a finding, never taken for good.
+// 2. Without a named signer nothing is bad for the wrong signer: any bytes recover to some address.
+import type { Quote } from '#api/wire/fx.ts'
+import type { Diagnosis, SignatureFinding } from '#api/wire/fx-desk.ts'
+import { structHash, type TypedDocument, typedDigest } from '#core/eip712.ts'
+import { checksummed, keccak256 } from '#core/keccak.ts'
+import { recoverer } from '#core/secp256k1.ts'
+import { differences } from './doctor-differences.ts'
+import { guesses } from './doctor-guesses.ts'
+import { readSignature } from './signature-text.ts'
+
+export interface Case {
+  readonly quote: Quote & Required<Pick<Quote, 'typedData'>>
+  /** 0x hexadecimal, as the wallet gave it. */
+  readonly signature: string
+  /** Who should have signed. */
+  readonly signer?: string | undefined
+  /** What the wallet was given, as the caller tells it. */
+  readonly signed?: unknown
+  readonly nowMs: number
+}
+
+type Recover = (digest: Uint8Array) => string | undefined
+
+/** Everything but what only a node can tell. */
+export function diagnose({ quote, signature, signer, signed, nowMs }: Case): Omit<Diagnosis, 'chain'> {
+  const digest = typedDigest(quote.typedData)
+  const deadlineMs = quote.typedData.message.deadline * 1000
+  const { parts, findings: unreadable } = readSignature(signature)
+  const recover = parts && recoverer(parts)
+  const found = recover?.(digest)
+  const findings: SignatureFinding[] = [...unreadable]
+  if (parts && !found) findings.push({ field: 'signature', says: 'is no signature of anything: no key fits it' })
+  const isBySigner = found !== undefined && found === signer?.toLowerCase()
+  if (recover && signer !== undefined && !isBySigner) {
+    const flipped = recoverer({ ...parts, odd: !parts.odd })
+    findings.push(...reasons(quote, { recover, flipped, signer: signer.toLowerCase(), signed, digest }))
+  } else if (recover && signed !== undefined) {
+    findings.push(...differences(quote.typedData, signed))
+  }
+  const good = found !== undefined && unreadable.length === 0 && (signer === undefined || isBySigner)
+  return {
+    verdict: good ? (signer === undefined ? 'unknown' : 'good') : 'bad',
+    signer: found === undefined ? null : checksummed(found),
+    digest: `0x${digest.toHex()}`,
+    findings,
+    deadline: new Date(deadlineMs).toISOString(),
+    deadlinePassed: nowMs > deadlineMs,
+    expired: nowMs >= Date.parse(quote.expiresAt),
+  }
+}
+
+interface Evidence {
+  readonly recover: Recover
+  /** The same signature with the other v. */
+  readonly flipped: Recover | undefined
+  readonly signer: string
+  readonly signed: unknown
+  readonly digest: Uint8Array
+}
+
+function reasons(quote: Case['quote'], evidence: Evidence): readonly SignatureFinding[] {
+  const { recover, flipped, signer, signed, digest } = evidence
+  if (flipped?.(digest) === signer) {
+    return [{ field: 'signature.v', says: 'is 27 where it must be 28, or the other way round; the rest is right' }]
+  }
+  if (signed !== undefined) {
+    const told = bySigned(quote, evidence)
+    if (told) return told
+  }
+  for (const { field, says, expected, found, document } of guesses(quote, quote.typedData, signer)) {
+    if (recover(digestOf(document) ?? digest) !== signer) continue
+    return [{ field, says, ...(expected !== undefined && { expected }), ...(found !== undefined && { found }) }]
+  }
+  const method = byMethod(quote, evidence)
+  if (method) return [method]
+  return [
+    {
+      field: 'signer',
+      says:
+        signed === undefined
+          ? 'is another key, or more than one field differs; send the typed data that was signed to see which'
+          : 'is another key: the signature is over neither the quote nor the typed data that was sent',
+      expected: checksummed(signer),
+      found: recover(digest) ?? 'nobody',
+    },
+  ]
+}
+
+/** The caller says what was signed: if the signature is over that, its differences are the whole answer. */
+function bySigned({ typedData }: Case['quote'], { recover, signer, signed }: Evidence) {
+  const document = withDomainType(signed as Partial<TypedDocument>)
+  const digest = digestOf(document)
+  if (!digest)
+    return [{ field: 'typedData', says: 'cannot be hashed: it is not typed data, or a value does not fit its type' }]
+  if (recover(digest) !== signer) return undefined
+  return differences(typedData, signed)
+}
+
+/** Libraries that add the domain type themselves are given documents without it. */
+function withDomainType(document: Partial<TypedDocument>): TypedDocument {
+  const names = { name: 'string', version: 'string', chainId: 'uint256', verifyingContract: 'address', salt: 'bytes32' }
+  const { domain = {}, types = {}, primaryType = 'PermitWitnessTransferFrom', message = {} } = document
+  const usual = Object.entries(names)
+    .filter(([name]) => Object.hasOwn(domain, name))
+    .map(([name, type]) => ({ name, type }))
+  return { domain, types: { EIP712Domain: usual, ...types }, primaryType, message }
+}
+
+function digestOf(document: TypedDocument): Uint8Array | undefined {
+  try {
+    return typedDigest(document)
+  } catch {
+    return undefined
+  }
+}
+
+/** The right thing signed in the wrong way. */
+function byMethod({ typedData }: Case['quote'], { recover, signer, digest }: Evidence): SignatureFinding | undefined {
+  const utf8 = new TextEncoder()
+  const personal = (message: Uint8Array) =>
+    keccak256(Buffer.concat([utf8.encode(`\x19Ethereum Signed Message:\n${message.length}`), message]))
+  const { types, primaryType, message } = typedData
+  const ways: readonly [string, Uint8Array][] = [
+    ['the digest was signed as a personal message; use the wallet’s signTypedData', personal(digest)],
+    [
+      'the digest’s text was signed as a personal message; use signTypedData',
+      personal(utf8.encode(`0x${digest.toHex()}`)),
+    ],
+    ['the message was signed without its domain', structHash(types, primaryType, message)],
+  ]
+  const way = ways.find(([, hash]) => recover(hash) === signer)
+  return way && { field: 'method', says: way[0] }
+}

@@ -1,0 +1,44 @@
+// Rates that somebody sets, by command or by call. They pass the same gate as those that are asked for, and go stale like
+// them: a rate that is pushed once does not price quotes for ever (decision 0080).
+import { Fault } from '#core/fault.ts'
+import type { FxSource } from '#core/settings/fx.ts'
+import type { Desk } from '#serve/answer.ts'
+import type { Rate } from './mid.ts'
+import { acceptable } from './rate-document.ts'
+import { keepRates } from './rate-store.ts'
+
+export interface PushedRate {
+  /** Left out: the only push source there is. */
+  readonly source?: string | undefined
+  /** `EUR/USD` */
+  readonly pair: string
+  readonly rate: string
+  /** Left out: now. */
+  readonly atMs?: number | undefined
+}
+
+/** Stores a rate that somebody sets by hand or by call, under a source of kind push; a fault when it cannot be one. */
+export async function pushRate(desk: Pick<Desk, 'state' | 'settings' | 'clock'>, pushed: PushedRate): Promise<Rate> {
+  const nowMs = desk.clock.now()
+  const [base = '', quote = ''] = pushed.pair.split('/')
+  const source = pushSource(desk.settings.fx.sources, pushed.source)
+  const rate = acceptable({ source, base, quote, rate: pushed.rate, atMs: pushed.atMs ?? nowMs }, nowMs)
+  if ('reason' in rate) throw refused('rate', rate.reason, pushed.rate)
+  const { kept, refused: told } = await keepRates(desk.state, source, [rate], nowMs, desk.settings.fx.historyDays)
+  const [reason] = told
+  if (reason) throw refused('rate', reason.reason, pushed.rate)
+  if (kept === 0) throw refused('time', 'must be later than the last rate of this pair', pushed.atMs)
+  return rate
+}
+
+function pushSource(sources: readonly FxSource[], asked: string | undefined): string {
+  const pushes = sources.filter(({ kind }) => kind === 'push').map(({ id }) => id)
+  const [only] = pushes
+  if (only === undefined) throw refused('source', 'is not there: configure one under fx.sources with kind push', asked)
+  if (asked === undefined && pushes.length === 1) return only
+  if (asked !== undefined && pushes.includes(asked)) return asked
+  throw refused('source', `must be one of ${pushes.join(', ')}`, asked)
+}
+
+const refused = (name: string, says: string, value: unknown): Fault =>
+  new Fault('input.invalid', { problems: [{ at: ['body', name], says, value }], detail: `${name}: ${says}` })

@@ -1,0 +1,96 @@
+// How the sources are doing: what each has given, how old that is, whether it is used, and what went wrong when it was
+// last asked. Written by the server that asks, so that commands beside it can tell as well.
+import type { FxSettings, FxSource } from '#core/settings/fx.ts'
+import type { Desk } from '#serve/answer.ts'
+import type { State, StateReader } from '#store/state.ts'
+import { ageMs, findMid, isFresh, type Rate } from './mid.ts'
+import { allLatestRates } from './rate-store.ts'
+import { outlierPpm } from './terms.ts'
+
+export interface SourceStatus {
+  readonly triedMs: number
+  /** Null: it has never answered. */
+  readonly goodMs: number | null
+  /** In a row, up to now. */
+  readonly failures: number
+  readonly reason: string | null
+}
+
+/** `used` prices quotes · `stale` is older than its limit · `outlier` is far from the others, or all are apart. */
+export type RateStanding = 'used' | 'stale' | 'outlier'
+
+export interface RateHealth extends Rate {
+  /** By the source's own hours. */
+  readonly ageMs: number
+  readonly standing: RateStanding
+}
+
+export interface SourceHealth {
+  readonly source: FxSource
+  readonly status: SourceStatus | undefined
+  readonly rates: readonly RateHealth[]
+}
+
+/** Every configured source, in the order of the configuration. */
+export async function sourceHealth({
+  state,
+  settings,
+  clock,
+}: Pick<Desk, 'state' | 'settings' | 'clock'>): Promise<readonly SourceHealth[]> {
+  const nowMs = clock.now()
+  const latest = await allLatestRates(state)
+  const statuses = await readStatuses(state)
+  return settings.fx.sources.map((source) => ({
+    source,
+    status: statuses.get(source.id),
+    rates: latest
+      .filter((rate) => rate.source === source.id)
+      .map((rate) => ({
+        ...rate,
+        ageMs: Math.max(0, ageMs(rate, source, nowMs)),
+        standing: standingOf(rate, latest, settings.fx, nowMs),
+      })),
+  }))
+}
+
+export function standingOf(rate: Rate, latest: readonly Rate[], fx: FxSettings, nowMs: number): RateStanding {
+  if (!isFresh(rate, fx.sources, nowMs)) return 'stale'
+  const fresh = latest.filter((other) => isFresh(other, fx.sources, nowMs))
+  const found = findMid(fresh, rate.base, rate.quote, { crossVia: [], outlierPpm: outlierPpm(fx) })
+  // A rate the other way round may be the source's newer voice: then this one is not heard, but not wrong either.
+  if (found.is === 'mid') return found.mid.leftOut.some(({ source }) => source === rate.source) ? 'outlier' : 'used'
+  return found.is === 'disputed' ? 'outlier' : 'stale'
+}
+
+async function readStatuses(state: StateReader): Promise<ReadonlyMap<string, SourceStatus>> {
+  const rows = await state.all<SourceStatus & { source: string }>(
+    `select source, tried_ms as "triedMs", good_ms as "goodMs", failures, reason from fx_source_status`,
+  )
+  return new Map(rows.map(({ source, ...status }) => [source, status]))
+}
+
+const reasonCharsMax = 500
+
+export async function writeStatus(state: State, source: string, status: SourceStatus): Promise<void> {
+  const { triedMs, goodMs, failures, reason } = status
+  await state.write((tx) =>
+    tx.run(
+      `insert into fx_source_status (source, tried_ms, good_ms, failures, reason) values (?, ?, ?, ?, ?)
+         on conflict (source) do update set tried_ms = excluded.tried_ms,
+           good_ms = coalesce(excluded.good_ms, fx_source_status.good_ms),
+           failures = excluded.failures, reason = excluded.reason`,
+      ...[source, triedMs, goodMs, failures, reason?.slice(0, reasonCharsMax) ?? null],
+    ),
+  )
+}
+
+/** For readiness: open to anyone, so what a source answered with stays in the log. */
+export function healthText({ source, status, rates }: SourceHealth): string {
+  const failing = status && status.failures > 0 ? [`${source.id} failed ${status.failures} times in a row`] : []
+  if (rates.length === 0) return [`${source.id} has given no rate`, ...failing].join('; ')
+  const notes = { used: '', stale: ', stale', outlier: ', outlier' } as const
+  const ages = rates.map(
+    ({ base, quote, ageMs: age, standing }) => `${source.id} ${base}/${quote} ${age} ms old${notes[standing]}`,
+  )
+  return [...ages, ...failing].join('; ')
+}

@@ -1,0 +1,104 @@
+// The loops behind the markets: every feed read at its interval, versions dropped when their time is up, and whether
+// what has arrived is fresh enough to be called ready.
+import type { MarketFeed } from '#core/settings/markets.ts'
+import { type PollOutcome, poll } from '#ingest/poll.ts'
+import type { Desk } from '#serve/answer.ts'
+import type { Finding } from '#serve/health.ts'
+import { type PassReport, readFeed } from './ingest.ts'
+import { allStandings } from './standing.ts'
+import { dropBefore } from './versions.ts'
+
+/** A pass over a large source takes hours; its requests have limits of their own. */
+const passMaxMs = 86_400_000
+const backoffMaxMs = 300_000
+const pruneEveryMs = 3_600_000
+const dayMs = 86_400_000
+
+export type MarketNotice = { readonly source: string } & (
+  | { readonly is: 'done'; readonly report: PassReport }
+  | { readonly is: 'failed'; readonly failures: number; readonly reason: string }
+)
+
+/** Reads every feed until the signal aborts; resolves when all have stopped. */
+export async function startMarkets(
+  desk: Desk,
+  signal: AbortSignal,
+  tell: (notice: MarketNotice) => void = () => {},
+): Promise<void> {
+  const holder = desk.random.uuid()
+  const loops = desk.settings.markets.feeds.map((feed) => follow(desk, feed, holder, signal, tell))
+  await Promise.all([...loops, prune(desk, signal)])
+}
+
+async function follow(
+  desk: Desk,
+  feed: MarketFeed,
+  holder: string,
+  signal: AbortSignal,
+  tell: (notice: MarketNotice) => void,
+): Promise<void> {
+  let running: Promise<unknown> = Promise.resolve()
+  // One server owns a data folder, so whoever held the feed before is gone, or is a command that can be repeated.
+  let takeOver = true
+  await poll(
+    desk,
+    {
+      everyMs: feed.everyMs,
+      timeoutMs: passMaxMs,
+      backoffMaxMs: Math.max(feed.everyMs, backoffMaxMs),
+      work: (stop) => {
+        const pass = readFeed(desk, feed, { holder, takeOver, signal: stop })
+        takeOver = false
+        running = pass.catch(() => {})
+        return pass
+      },
+      report: (outcome) => tell(noticeOf(desk, feed, outcome)),
+    },
+    signal,
+  )
+  await running
+}
+
+function noticeOf({ log }: Desk, { id }: MarketFeed, outcome: PollOutcome<PassReport>): MarketNotice {
+  if (outcome.is === 'failed') {
+    const reason = outcome.error instanceof Error ? outcome.error.message : String(outcome.error)
+    log.warn({ source: id, failures: outcome.failures, reason }, 'markets could not be read')
+    return { source: id, is: 'failed', failures: outcome.failures, reason }
+  }
+  const report = outcome.value
+  if (outcome.failuresBefore > 0) log.info({ source: id, failures: outcome.failuresBefore }, 'markets are back')
+  if (report.rejected > 0) log.warn({ source: id, rejected: report.rejected }, 'market records were rejected')
+  log[report.pass === 'full' ? 'info' : 'debug']({ source: id, ...report }, 'markets were read')
+  return { source: id, is: 'done', report }
+}
+
+/** Drops versions whose time is up, a little at a time (decision 0047). */
+export async function prune(desk: Desk, signal: AbortSignal): Promise<void> {
+  const { historyDays } = desk.settings.markets
+  while (historyDays > 0 && !signal.aborted) {
+    try {
+      const cutoffMs = desk.clock.now() - historyDays * dayMs
+      while (!signal.aborted && (await desk.state.write((tx) => dropBefore(tx, cutoffMs))) > 0);
+    } catch (error) {
+      if (signal.aborted) return
+      desk.log.warn({ reason: (error as Error).message }, 'old market versions could not be dropped')
+    }
+    await desk.clock.sleep(pruneEveryMs, signal)
+  }
+}
+
+/** One finding per feed: fresh when a pass was finished lately and everything has been read once. */
+export async function marketFindings(desk: Pick<Desk, 'state' | 'settings' | 'clock'>): Promise<readonly Finding[]> {
+  const { markets, groups } = desk.settings
+  if (!groups.markets.on || markets.feeds.length === 0) return []
+  const standings = new Map((await allStandings(desk.state)).map((one) => [one.source, one]))
+  return markets.feeds.map(({ id, staleMs }) => {
+    const standing = standings.get(id)
+    const name = `market feed ${id}`
+    if (!standing || standing.fullAtMs === null || standing.doneAtMs === null) {
+      return { name, ok: false, says: `is being read for the first time, ${standing?.page ?? 0} pages so far` }
+    }
+    const ageMs = desk.clock.now() - standing.doneAtMs
+    return { name, ok: ageMs <= staleMs, says: `last read ${Math.round(ageMs / 1000)} s ago` }
+  })
+}

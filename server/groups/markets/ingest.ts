@@ -1,0 +1,184 @@
+// How markets arrive from HTTP feeds: pass after pass, page after page, politely. A pass is full (everything) or recent
+// (what changed since the last one). Each page is one transaction with the cursor that comes after it (standing.ts), so
+// that a stop at any moment loses nothing and repeats at most a page.
+import type { MarketFeed } from '#core/settings/markets.ts'
+import { cleanUrl, FetchError, fetchJson } from '#io/fetch.ts'
+import type { Desk } from '#serve/answer.ts'
+import { decompose, Renames } from './decompose.ts'
+import { hasRecent, type Page, type Pass, pageUrl, readPage } from './feed.ts'
+import { putMarkets } from './records.ts'
+import { keepRejects } from './rejects.ts'
+import { markVanished, sight } from './sightings.ts'
+import { finished, moved, newStanding, putStanding, type Standing, standingOf } from './standing.ts'
+
+const triesMax = 4
+const firstWaitMs = 1000
+const longestWaitMs = 60_000
+
+export interface PassReport {
+  readonly pass: Pass
+  readonly pages: number
+  readonly records: number
+  readonly changed: number
+  readonly written: number
+  readonly rejected: number
+  readonly vanished: number
+}
+
+export interface PassOptions {
+  /** Who reads; two readers of one feed have different names. */
+  readonly holder: string
+  /** Reads the feed even if somebody else does: what that one has not written yet is then refused. */
+  readonly takeOver?: boolean
+  /** A full pass even if a recent one would do. */
+  readonly full?: boolean
+  readonly signal: AbortSignal
+  readonly onPage?: (report: PassReport) => void
+}
+
+/** Somebody else reads this feed. */
+export class FeedHeld extends Error {
+  readonly untilMs: number
+  constructor(source: string, untilMs: number) {
+    super(`the feed ${source} is being read by another process`)
+    this.name = 'FeedHeld'
+    this.untilMs = untilMs
+  }
+}
+
+/** One pass over a feed, or the rest of one that was cut off. */
+export async function readFeed(desk: Desk, feed: MarketFeed, options: PassOptions): Promise<PassReport> {
+  const { signal, onPage } = options
+  let standing = await begin(desk, feed, options)
+  const renames = new Renames(feed.fields)
+  const total = { pass: standing.pass, pages: 0, records: 0, changed: 0, written: 0, rejected: 0, vanished: 0 }
+  const sinceMs = standing.markMs === null ? undefined : standing.markMs - feed.recent.overlapMs
+  const pace = paceOf(desk, feed)
+  try {
+    for (;;) {
+      await pace(signal)
+      signal.throwIfAborted()
+      const page = await fetchPage(desk, feed, standing, sinceMs, signal)
+      const last = isLast(feed, standing, page, sinceMs)
+      if (!last && standing.page + 1 >= feed.pagesMax) throw new Error(`more than ${feed.pagesMax} pages; see pagesMax`)
+      const wrote = await writePage(desk, feed, renames, standing, page, last)
+      standing = wrote.standing
+      total.pages += 1
+      total.records += page.records.length
+      total.changed += wrote.changed
+      total.written += wrote.written
+      total.rejected += wrote.rejected
+      total.vanished += wrote.vanished
+      onPage?.({ ...total })
+      if (last) return total
+    }
+  } finally {
+    await release(desk, feed.id, options.holder)
+  }
+}
+
+/** Takes hold of the feed and decides which pass this is. */
+function begin(desk: Desk, feed: MarketFeed, { holder, takeOver, full }: PassOptions): Promise<Standing> {
+  const nowMs = desk.clock.now()
+  return desk.state.write(async (tx) => {
+    const known = (await standingOf(tx, feed.id)) ?? newStanding(feed.id)
+    const held = known.holder !== '' && known.holder !== holder && known.heldUntilMs > nowMs
+    if (held && !takeOver) throw new FeedHeld(feed.id, known.heldUntilMs)
+    const hold = { holder, heldUntilMs: nowMs + holdMs(feed) }
+    const underWay = known.page > 0 && (known.pass === 'full' || !full)
+    const standing = underWay ? { ...known, ...hold } : { ...known, ...hold, ...newPass(feed, known, nowMs, full) }
+    await putStanding(tx, standing)
+    return standing
+  })
+}
+
+function newPass(feed: MarketFeed, { sweep, fullAtMs, markMs }: Standing, nowMs: number, full = false) {
+  const due = full || fullAtMs === null || nowMs - fullAtMs >= feed.fullEveryMs || markMs === null || !hasRecent(feed)
+  const pass: Pass = due ? 'full' : 'recent'
+  return { pass, cursor: '', page: 0, startedMs: nowMs, reachedMs: null, sweep: due ? sweep + 1 : sweep }
+}
+
+/** Longer than the longest a page can take with all its tries. */
+const holdMs = (feed: MarketFeed): number => triesMax * (feed.timeoutMs + longestWaitMs) + 1000 / feed.perSecond
+
+/** Lets somebody else read; what goes wrong here ends by itself when the time is up. */
+async function release(desk: Desk, source: string, holder: string): Promise<void> {
+  await desk.state
+    .write((tx) => tx.run("update market_feeds set holder = '' where source = ? and holder = ?", source, holder))
+    .catch(() => {})
+}
+
+function isLast(feed: MarketFeed, { pass }: Standing, { next, oldestMs }: Page, sinceMs: number | undefined): boolean {
+  if (next === undefined) return true
+  const { since, newestFirst } = feed.recent
+  if (pass !== 'recent' || !newestFirst || since !== '' || sinceMs === undefined) return false
+  return oldestMs !== undefined && oldestMs < sinceMs
+}
+
+/** Waits so long that requests keep to the feed's rate. */
+function paceOf(desk: Desk, { perSecond }: MarketFeed): (signal: AbortSignal) => Promise<void> {
+  let lastMs = Number.NEGATIVE_INFINITY
+  return async (signal) => {
+    const waitMs = lastMs + 1000 / perSecond - desk.clock.monotonicMs()
+    if (waitMs > 0) await desk.clock.sleep(waitMs, signal)
+    lastMs = desk.clock.monotonicMs()
+  }
+}
+
+async function fetchPage(
+  desk: Desk,
+  feed: MarketFeed,
+  { pass, cursor }: Standing,
+  sinceMs: number | undefined,
+  signal: AbortSignal,
+): Promise<Page> {
+  const { timeoutMs, pageBytesMax: bytesMax } = feed
+  const url = pageUrl(feed, pass, cursor, sinceMs)
+  for (let tries = 1; ; tries++) {
+    try {
+      const headers = { accept: 'application/json' }
+      return readPage(await fetchJson(url, { timeoutMs, bytesMax, signal, headers }), feed, cursor)
+    } catch (error) {
+      if (signal.aborted || tries >= triesMax || !mayPass(error)) throw error
+      const asked = error instanceof FetchError ? (error.retryAfterMs ?? 0) : 0
+      const [byte = 0] = desk.random.bytes(1)
+      const waitMs = Math.max(asked, firstWaitMs * 2 ** (tries - 1) * (1 + byte / 512))
+      desk.log.debug({ source: feed.id, tries, waitMs, reason: (error as Error).message }, 'a page is asked for again')
+      await desk.clock.sleep(Math.min(waitMs, longestWaitMs), signal)
+      signal.throwIfAborted()
+    }
+  }
+}
+
+/** Whether the same request may succeed a moment later. */
+function mayPass(error: unknown): boolean {
+  if (!(error instanceof FetchError)) return true
+  if (error.failure === 'status') return error.status === 408 || error.status === 429 || (error.status ?? 0) >= 500
+  return error.failure === 'network' || error.failure === 'timeout' || error.failure === 'text'
+}
+
+/** The page, what it says about presence, and the cursor after it: all or nothing. */
+function writePage(desk: Desk, feed: MarketFeed, renames: Renames, standing: Standing, page: Page, last: boolean) {
+  const nowMs = desk.clock.now()
+  const where = cleanUrl(feed.url)
+  const records = page.records.flatMap((value, at) =>
+    decompose(value, feed.record, renames, `${where} page ${standing.page + 1} record ${at + 1}`),
+  )
+  return desk.state.write(async (tx) => {
+    const now = await standingOf(tx, feed.id)
+    if (now?.holder !== standing.holder) throw new FeedHeld(feed.id, now?.heldUntilMs ?? 0)
+    const report = await putMarkets(tx, records, nowMs, feed.id)
+    await keepRejects(tx, feed.id, report.rejects, nowMs)
+    const seen = records.filter(({ kind, id }) => kind === 'market' && id !== '').map(({ id }) => id)
+    await sight(tx, feed.id, seen, standing.sweep, nowMs)
+    const held = { ...standing, heldUntilMs: nowMs + holdMs(feed) }
+    const next = last ? finished(held, page.newestMs, nowMs) : moved(held, page.next ?? '', page.newestMs)
+    await putStanding(tx, next)
+    const others = desk.settings.markets.feeds.map(({ id }) => id).filter((id) => id !== feed.id)
+    const vanished =
+      last && standing.pass === 'full'
+        ? await markVanished(tx, feed.id, others, standing.sweep, feed.vanishAfter, nowMs)
+        : []
+    return { ...report, rejected: report.rejects.length, vanished: vanished.length, standing: next }
+  })
+}

@@ -1,0 +1,79 @@
+// Which markets a feed still shows. One that no feed shows any more is kept and marked with the time it was last seen
+// (decision 0048); when a feed shows it again the mark goes.
+import type { StateReader, StateWriter } from '#store/state.ts'
+import { VersionLog } from './versions.ts'
+
+/** Notes that the feed shows these markets, and takes marks off. */
+export async function sight(
+  tx: StateWriter,
+  source: string,
+  marketIds: Iterable<string>,
+  sweep: number,
+  nowMs: number,
+): Promise<void> {
+  const returned: string[] = []
+  for (const id of new Set(marketIds)) {
+    await tx.run(
+      `insert into market_sightings (source, market_id, sweep, seen_ms) values (?, ?, ?, ?)
+       on conflict (source, market_id) do update set sweep = excluded.sweep, seen_ms = excluded.seen_ms`,
+      source,
+      id,
+      sweep,
+      nowMs,
+    )
+    const unmark = 'update market_documents set vanished_ms = null where market_id = ? and vanished_ms is not null'
+    if ((await tx.run(unmark, id)) > 0) returned.push(id)
+  }
+  await tell(tx, returned, 'returned', nowMs)
+}
+
+/** After a full pass: marks what this feed last showed `vanishAfter` passes ago, unless another feed shows it. */
+export async function markVanished(
+  tx: StateWriter,
+  source: string,
+  others: readonly string[],
+  sweep: number,
+  vanishAfter: number,
+  nowMs: number,
+): Promise<readonly string[]> {
+  const missing = await tx.all<{ id: string; seen: number }>(
+    `select s.market_id as id, s.seen_ms as seen from market_sightings s
+     join market_documents d on d.market_id = s.market_id
+     where s.source = ? and s.sweep <= ? and d.vanished_ms is null`,
+    source,
+    sweep - vanishAfter,
+  )
+  const vanished: string[] = []
+  for (const { id, seen } of missing) {
+    if (await isShownBy(tx, id, others, vanishAfter)) continue
+    await tx.run('update market_documents set vanished_ms = ? where market_id = ?', seen, id)
+    vanished.push(id)
+  }
+  await tell(tx, vanished, 'vanished', nowMs)
+  return vanished
+}
+
+async function isShownBy(tx: StateReader, id: string, sources: readonly string[], vanishAfter: number) {
+  if (sources.length === 0) return false
+  const rows = await tx.all<{ source: string }>(
+    `select s.source from market_sightings s join market_feeds f on f.source = s.source
+     where s.market_id = ? and s.sweep > f.sweep - ?`,
+    id,
+    vanishAfter,
+  )
+  return rows.some((row) => sources.includes(row.source))
+}
+
+async function tell(tx: StateWriter, ids: readonly string[], what: 'vanished' | 'returned', nowMs: number) {
+  if (ids.length === 0) return
+  const log = await VersionLog.open(tx, nowMs)
+  for (const id of ids) await log.append('market', id, what)
+  await log.close(true)
+}
+
+export const listVanished = (reader: StateReader, rowsMax: number) =>
+  reader.all<{ id: string; slug: string; vanishedMs: number }>(
+    `select market_id as id, slug, vanished_ms as "vanishedMs" from market_documents
+     where vanished_ms is not null order by vanished_ms desc, market_id limit ?`,
+    rowsMax,
+  )

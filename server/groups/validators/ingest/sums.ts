@@ -1,0 +1,63 @@
+// Measures of all validators, added up over the epochs of one piece (decision 0034). One array per measure, used again for
+// the next piece: the memory does not grow with the number of epochs.
+import type { EpochDuties } from '../duties.ts'
+import { type Measure, measures } from '../measures.ts'
+
+export class Sums {
+  #count = 0
+  #isThere = new Uint8Array(0)
+  #columns = columnsOf(0)
+
+  /** Room for this many validators. */
+  reach(count: number): void {
+    if (count <= this.#count) return
+    // Networks grow slowly: some room ahead, so that this is rare.
+    const room = Math.ceil(count * 1.05) + 64
+    const before = this.#columns
+    this.#columns = columnsOf(room)
+    for (const name of measures) this.#columns[name].set(before[name])
+    const isThere = new Uint8Array(room)
+    isThere.set(this.#isThere)
+    this.#isThere = isThere
+    this.#count = room
+  }
+
+  /** Gives the validator a row, also when all of it is zero. */
+  mark(validator: number): void {
+    this.#isThere[validator] = 1
+  }
+
+  add(name: Measure, validator: number, value: number): void {
+    if (value === 0) return
+    const column = this.#columns[name]
+    column[validator] = (column[validator] as number) + value
+    this.#isThere[validator] = 1
+  }
+
+  /** Rows of those that are kept, as the sums of epochs that begin with `epoch`. */
+  rows(epoch: number, isKept: (validator: number) => boolean): EpochDuties {
+    const kept: number[] = []
+    for (let validator = 0; validator < this.#count; validator++) {
+      if (this.#isThere[validator] === 1 && isKept(validator)) kept.push(validator)
+    }
+    const validator = Int32Array.from(kept)
+    return {
+      epoch: new Int32Array(kept.length).fill(epoch),
+      validator,
+      measures: Object.fromEntries(
+        measures.map((name) => {
+          const column = this.#columns[name]
+          return [name, Float64Array.from(validator, (index) => column[index] as number)]
+        }),
+      ) as Record<Measure, Float64Array>,
+    }
+  }
+
+  clear(): void {
+    this.#isThere.fill(0)
+    for (const name of measures) this.#columns[name].fill(0)
+  }
+}
+
+const columnsOf = (count: number): Record<Measure, Float64Array> =>
+  Object.fromEntries(measures.map((name) => [name, new Float64Array(count)])) as Record<Measure, Float64Array>

@@ -1,0 +1,84 @@
+// Ingest that is killed again and again, as by a power cut, leaves the rows of a run that nothing happened to.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { systemClock } from '#io/clock.ts'
+import { chance } from '#sim/chance.ts'
+import type { Facts } from '#store/facts.ts'
+import { openStores } from '#store/open.ts'
+import { openReplay } from '#test/beacon-replay.ts'
+import { openDesk } from '#test/desk.ts'
+import { type OtherProcess, startProcess } from '#test/second-process.ts'
+import { withChainTimes } from './chain.ts'
+import { followerOf } from './start.ts'
+
+const settingsFor = (url: string) => ({
+  validators: { networks: { hoodi: { epochsPerHour: 3, epochsPerDay: 6, beacon: { urls: [url], fromEpoch: 2 } } } },
+})
+
+/** Everything that ingest writes. */
+const dump = async (facts: Facts) => ({
+  hours: await facts.query('select * from duty_hours order by validator, hour, day, utc_day'),
+  days: await facts.query('select * from duty_days order by validator, day'),
+  utcDays: await facts.query('select * from duty_utc_days order by validator, utc_day'),
+  coverage: await facts.query('select * from coverage order by from_at'),
+  scores: await facts.query('select * from beacon_scores'),
+  chains: await facts.query('select * from beacon_chains'),
+})
+
+const child = (dir: string, url: string) => `
+  const { openStores } = await load('server/store/open.ts')
+  const { settingsWith } = await load('test/desk.ts')
+  const { systemClock } = await load('server/io/clock.ts')
+  const { silentLog } = await load('server/io/log.ts')
+  const { withChainTimes } = await load('server/groups/validators/ingest/chain.ts')
+  const { followerOf } = await load('server/groups/validators/ingest/start.ts')
+  const stores = await openStores(${JSON.stringify(dir)})
+  const desk = { ...stores, settings: settingsWith(${JSON.stringify(settingsFor(url))}), clock: systemClock, log: silentLog }
+  const settings = await withChainTimes(desk)
+  const follower = await followerOf({ ...desk, settings }, 'hoodi')
+  await follower.catchUp(new AbortController().signal, ({ until }) => say(String(until)))
+  await stores.close()
+  say('done')
+`
+
+test('killed at any point and started again, ingest writes the same rows as a clean run', async () => {
+  const draws = chance('kill')
+  let running: OtherProcess | undefined
+  let killAt = 0
+  await using node = await openReplay({
+    meddle: (exchange, count) => {
+      if (count < killAt) return exchange
+      // Dies while it waits for an answer, or while it writes what it had before.
+      void running?.kill()
+      return undefined
+    },
+  })
+  await using clean = await openDesk(settingsFor(node.url))
+  await using broken = await openDesk(settingsFor(node.url))
+  // Its files are for the other process.
+  await broken.facts.close()
+  await broken.state.close()
+
+  killAt = Number.POSITIVE_INFINITY
+  const settings = await withChainTimes({ ...clean, clock: systemClock })
+  const follower = await followerOf({ ...clean, settings, clock: systemClock }, 'hoodi')
+  await follower.catchUp(new AbortController().signal)
+
+  let kills = 0
+  for (let said: string | undefined; said !== 'done'; ) {
+    // A start needs some twenty questions before it can write anything; the last one runs to the end.
+    killAt = kills < 6 ? node.asked.length + draws.whole(25, 120) : Number.POSITIVE_INFINITY
+    running = startProcess(child(broken.dir, node.url))
+    for (let line = await running.line(); line !== undefined; line = await running.line()) said = line
+    await running.kill()
+    if (said !== 'done') kills += 1
+    assert(kills < 12, 'it never comes to an end')
+  }
+  assert(kills >= 3, `only ${kills} kills`)
+  const stores = await openStores(broken.dir)
+  try {
+    assert.deepEqual(await dump(stores.facts), await dump(clean.facts))
+  } finally {
+    await stores.close()
+  }
+})

@@ -1,0 +1,265 @@
+// The Beacon API over HTTP: several nodes of one network, best first, as one source.
+//
+// 1. "There is none" (404) is an answer, not a failure; it is believed when no other node that is well has one.
+// 2. A node that fails rests, longer each time, and is then tried again. The number of attempts per question is limited.
+// 3. A node is used only while it names the genesis and the slots of the network it stands for; after a failure it is asked again.
+// 4. Every answer has a time limit and a size limit.
+import { type ConsensusRules, readRules } from '#core/consensus.ts'
+import type { Clock } from '../clock.ts'
+import { cleanUrl, FetchError, type FetchedBytes, type FetchOptions, fetchBytes } from '../fetch.ts'
+import { AnswerError, fieldsOf, figureOf } from './json.ts'
+import { SszError } from './ssz.ts'
+
+export interface BeaconOptions {
+  readonly network: string
+  readonly urls: readonly string[]
+  readonly timeoutMs: number
+  readonly clock: Clock
+  /** What all nodes must agree on, when it is known already. */
+  readonly identity?: ChainIdentity | undefined
+  /** First rest of a node that failed; it doubles. */
+  readonly restMs?: number
+}
+
+/** What makes a chain this chain. */
+export interface ChainIdentity {
+  readonly genesisUnix: number
+  readonly genesisRoot: string
+  readonly slotSeconds: number
+  readonly slotsPerEpoch: number
+}
+
+export interface Chain {
+  readonly identity: ChainIdentity
+  readonly rules: ConsensusRules
+}
+
+export type Accept = 'json' | 'ssz' | 'either'
+
+export type BeaconReply =
+  | { readonly is: 'json'; readonly body: unknown; readonly version: string | undefined }
+  | { readonly is: 'ssz'; readonly bytes: Uint8Array; readonly version: string | undefined }
+
+export interface Question {
+  readonly path: string
+  readonly accept?: Accept
+  /** Posted as JSON. */
+  readonly body?: unknown
+  readonly bytesMax?: number
+}
+
+export interface Beacon {
+  /** Genesis and rules, asked once. */
+  chain(signal?: AbortSignal): Promise<Chain>
+  /** What `read` makes of the answer; undefined: there is none. An answer that `read` refuses counts as a failure of the node. */
+  ask<T>(question: Question, read: (reply: BeaconReply) => T, signal?: AbortSignal): Promise<T | undefined>
+  /** What is wrong with each node, in words; undefined: it is well. */
+  health(): readonly { readonly name: string; readonly trouble: string | undefined }[]
+}
+
+/** No node gave a usable answer; the last one's words. Worth trying again later. */
+export class BeaconError extends Error {
+  constructor(words: string) {
+    super(words)
+    this.name = 'BeaconError'
+  }
+}
+
+const bytesMaxUsual = 64 * 1024 * 1024
+const attemptsPerNode = 3
+const attemptsMin = 5
+const restMaxMs = 15_000
+const accepts: Record<Accept, string> = {
+  json: 'application/json',
+  ssz: 'application/octet-stream',
+  either: 'application/octet-stream;q=1.0,application/json;q=0.9',
+}
+/** Statuses by which a node says that it does not have something, or not in this form. */
+const absent = new Set([400, 404, 405, 406, 415, 501])
+
+class Node {
+  readonly name: string
+  readonly #url: string
+  readonly #options: BeaconOptions
+  #failures = 0
+  #restUntilMs = 0
+  #chain: Chain | undefined
+  trouble: string | undefined
+
+  constructor(url: string, options: BeaconOptions) {
+    this.name = cleanUrl(url)
+    this.#url = url.replace(/\/+$/, '')
+    this.#options = options
+  }
+
+  restingMs(): number {
+    return Math.max(0, this.#restUntilMs - this.#options.clock.monotonicMs())
+  }
+
+  rest(why: string): void {
+    const { clock, restMs = 250 } = this.#options
+    this.#restUntilMs = clock.monotonicMs() + Math.min(restMs * 2 ** Math.min(this.#failures, 10), restMaxMs)
+    this.#failures += 1
+    this.#chain = undefined
+    this.trouble = why
+  }
+
+  async chain(expected: ChainIdentity | undefined, signal?: AbortSignal): Promise<Chain> {
+    if (this.#chain) return this.#chain
+    const genesis = fieldsOf(await this.#json('/eth/v1/beacon/genesis', signal), 'genesis')
+    const spec = fieldsOf(await this.#json('/eth/v1/config/spec', signal), 'spec')
+    const rules = rulesOf(spec)
+    const identity = {
+      genesisUnix: figureOf(genesis.genesis_time, 'genesis_time'),
+      genesisRoot: String(genesis.genesis_validators_root),
+      slotSeconds: rules.slotSeconds,
+      slotsPerEpoch: rules.slotsPerEpoch,
+    }
+    const odd =
+      expected && (Object.keys(identity) as (keyof ChainIdentity)[]).find((key) => identity[key] !== expected[key])
+    if (odd) {
+      throw new AnswerError(
+        `it is on another chain: ${odd} is ${identity[odd]}, not ${expected?.[odd]}; correct validators.networks`,
+      )
+    }
+    this.#chain = { identity, rules }
+    return this.#chain
+  }
+
+  async ask<T>(question: Question, read: (reply: BeaconReply) => T, signal?: AbortSignal): Promise<T | undefined> {
+    const reply = await this.#fetch(question, signal)
+    const value = reply && read(reply)
+    this.#failures = 0
+    this.trouble = undefined
+    return value
+  }
+
+  async #json(path: string, signal?: AbortSignal): Promise<unknown> {
+    const reply = await this.#fetch({ path, accept: 'json' }, signal)
+    if (reply?.is !== 'json') throw new AnswerError(`${path} is not answered`)
+    return dataOf(reply.body)
+  }
+
+  async #fetch(
+    { path, accept = 'json', body, bytesMax = bytesMaxUsual }: Question,
+    signal?: AbortSignal,
+  ): Promise<BeaconReply | undefined> {
+    const options: FetchOptions = {
+      timeoutMs: this.#options.timeoutMs,
+      bytesMax,
+      headers: { accept: accepts[accept], ...(body !== undefined && { 'content-type': 'application/json' }) },
+      ...(body !== undefined && { method: 'POST', body: JSON.stringify(body) }),
+      ...(signal && { signal }),
+    }
+    try {
+      return toReply(await fetchBytes(this.#url + path, options), accept)
+    } catch (error) {
+      if (error instanceof FetchError && error.failure === 'status' && absent.has(error.status ?? 0)) return undefined
+      throw error
+    }
+  }
+}
+
+function rulesOf(spec: Readonly<Record<string, unknown>>): ConsensusRules {
+  try {
+    return readRules(spec)
+  } catch (error) {
+    throw new AnswerError(`config/spec: ${(error as Error).message}`)
+  }
+}
+
+function toReply(reply: FetchedBytes, accept: Accept): BeaconReply {
+  const version = reply.header('eth-consensus-version')?.toLowerCase()
+  const isSsz = reply.header('content-type')?.startsWith('application/octet-stream') === true
+  if (isSsz && accept !== 'json') return { is: 'ssz', bytes: reply.bytes, version }
+  if (accept === 'ssz') throw new AnswerError('the answer is not SSZ')
+  try {
+    return {
+      is: 'json',
+      body: JSON.parse(Buffer.from(reply.bytes.buffer, reply.bytes.byteOffset, reply.bytes.length).toString('utf8')),
+      version,
+    }
+  } catch {
+    throw new AnswerError('the answer is not JSON')
+  }
+}
+
+export const dataOf = (body: unknown): unknown => fieldsOf(body, 'the answer').data
+
+export function openBeacon(options: BeaconOptions): Beacon {
+  const nodes = options.urls.map((url) => new Node(url, options))
+  let known: Chain | undefined
+  const expected = () => known?.identity ?? options.identity
+  const tried = <T>(work: (node: Node) => Promise<T>, signal?: AbortSignal) => inTurn(nodes, options, work, signal)
+  return {
+    async chain(signal) {
+      known ??= await tried((node) => node.chain(expected(), signal), signal)
+      return known
+    },
+    ask: (question, read, signal) =>
+      tried(async (node) => {
+        known ??= await node.chain(expected(), signal)
+        await node.chain(expected(), signal)
+        const value = await node.ask(question, read, signal)
+        if (value !== undefined) return value
+        return elsewhere(nodes, node, async (other) => {
+          await other.chain(expected(), signal)
+          return other.ask(question, read, signal)
+        })
+      }, signal),
+    health: () => nodes.map(({ name, trouble }) => ({ name, trouble })),
+  }
+}
+
+/** Asks the other nodes that are well, each once; what they fail at is theirs. */
+async function elsewhere<T>(
+  nodes: readonly Node[],
+  but: Node,
+  work: (node: Node) => Promise<T | undefined>,
+): Promise<T | undefined> {
+  for (const node of nodes) {
+    if (node === but || node.restingMs() > 0) continue
+    try {
+      const value = await work(node)
+      if (value !== undefined) return value
+    } catch (error) {
+      if (!isNodesFault(error)) throw error
+      node.rest(wordsOf(error, node))
+    }
+  }
+  return undefined
+}
+
+const isNodesFault = (error: unknown): error is Error =>
+  (error instanceof FetchError && error.failure !== 'stopped') ||
+  error instanceof AnswerError ||
+  error instanceof SszError
+
+const wordsOf = (error: Error, node: Node): string =>
+  error instanceof FetchError ? error.message : `${node.name}: ${error.message}`
+
+async function inTurn<T>(
+  nodes: readonly Node[],
+  { clock, network }: BeaconOptions,
+  work: (node: Node) => Promise<T>,
+  signal?: AbortSignal,
+): Promise<T> {
+  let words = 'no node is configured'
+  const attemptsMax = Math.max(attemptsMin, nodes.length * attemptsPerNode)
+  for (let attempt = 0; attempt < attemptsMax; attempt++) {
+    const node =
+      nodes.find((one) => one.restingMs() === 0) ?? [...nodes].sort((a, b) => a.restingMs() - b.restingMs())[0]
+    if (!node) break
+    if (node.restingMs() > 0) await clock.sleep(Math.ceil(node.restingMs()), signal)
+    signal?.throwIfAborted()
+    try {
+      return await work(node)
+    } catch (error) {
+      signal?.throwIfAborted()
+      if (!isNodesFault(error)) throw error
+      words = wordsOf(error, node)
+      node.rest(words)
+    }
+  }
+  throw new BeaconError(`${network}: ${words}`)
+}

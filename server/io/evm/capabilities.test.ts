@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { SimChain } from '#sim/evm/chain.ts'
+import { type SimAbilities, SimNode } from '#sim/evm/node.ts'
+import { systemClock } from '../clock.ts'
+import { askCapabilities, costs } from './capabilities.ts'
+import { openRpc } from './rpc.ts'
+
+async function asked(...nodes: SimAbilities[]) {
+  const chain = new SimChain({ seed: 'abilities' })
+  chain.mine(40)
+  const sims = new Map(nodes.map((abilities, at) => [`http://${at}/`, new SimNode(chain, abilities)]))
+  const rpc = openRpc({
+    chain: '1',
+    rpc: [...sims.keys()].map((url) => ({ url, perSecond: 0, batchMax: 50, timeoutMs: 1000 })),
+    clock: systemClock,
+    post: async (url, { body }) => ((await sims.get(url)?.answer(body ?? '')) ?? { text: '' }).text,
+    restMs: 0,
+  })
+  return askCapabilities(rpc, 0)
+}
+
+const all: SimAbilities = {
+  traces: ['trace_block', 'debug_traceBlockByNumber', 'debug_traceTransaction'],
+  receipts: true,
+}
+const probing = { mode: 'probe', finalityBlocks: 0 } as const
+
+test('a node that can do everything costs nothing, and the cheapest traces are chosen', async () => {
+  const can = await asked(all)
+  assert.deepEqual(Object.values(can.has), [true, true, true, true, true, true])
+  assert.deepEqual([can.traces, can.head, costs(can, probing)], ['trace_block', 40, []])
+})
+
+test('each missing ability is noticed, and its cost is said in words', async () => {
+  const cases: [SimAbilities, string | undefined, RegExp][] = [
+    [{ ...all, traces: [] }, undefined, /internal transfers not seen/],
+    [{ ...all, traces: ['debug_traceTransaction'] }, 'debug_traceTransaction', /one call for every transaction/],
+    [{ ...all, stateBlocks: 10 }, 'trace_block', /no old state/],
+    [{ ...all, finalized: false }, 'trace_block', /set finalityBlocks/],
+  ]
+  for (const [abilities, traces, cost] of cases) {
+    const can = await asked(abilities)
+    assert.equal(can.traces, traces)
+    assert.match(costs(can, probing).join('; '), cost)
+  }
+})
+
+test('a pruned node is noticed though it keeps the first state', async () => {
+  const can = await asked({ ...all, stateBlocks: 30 })
+  assert.equal(can.has['historical balance'], false)
+})
+
+test('what one node lacks another may have', async () => {
+  const can = await asked({ traces: [], stateBlocks: 5 }, all)
+  assert.deepEqual([can.traces, can.has['historical balance']], ['trace_block', true])
+})
+
+test('no old state is no loss for a chain that is only indexed', async () => {
+  const can = await asked({ ...all, stateBlocks: 10 })
+  assert.deepEqual(costs(can, { mode: 'index', finalityBlocks: 0 }), [])
+})

@@ -1,0 +1,223 @@
+// The line to one node: its rate limit, its batch size, whether it is well, and whether it is on the right chain.
+//
+// 1. No rolling second carries more calls than `perSecond`; every member of a batch counts.
+// 2. A line is used only after the node behind it has named the right chain; after a failure it is asked again.
+// 3. A line that failed rests, longer each time, and is then tried again: it is never given up for good.
+// 4. An answer is believed only for the id it carries. What is missing, doubled or of another id is no answer.
+import type { RpcSettings } from '#core/settings/explorer.ts'
+import type { Clock } from '../clock.ts'
+import { cleanUrl, FetchError, type FetchOptions, fetchText } from '../fetch.ts'
+
+export interface RpcCall {
+  readonly method: string
+  readonly params: readonly unknown[]
+  /** What is wrong with the result, in words; undefined when it can be used. A result that is null never can. */
+  readonly wrong?: (result: unknown) => string | undefined
+  /** An error is as good an answer as any: not asked again. */
+  readonly errorIsAnswer?: true
+}
+
+export type RpcOutcome =
+  | { readonly is: 'result'; readonly result: unknown }
+  /** The node refused this call. */
+  | { readonly is: 'error'; readonly code: number; readonly words: string }
+  /** Nothing, null, or something that cannot be right: worth asking again. */
+  | { readonly is: 'unusable'; readonly words: string }
+
+export type Post = (address: string, options: FetchOptions) => Promise<string>
+
+export interface Counts {
+  calls: number
+  /** Requests sent, each with one call or a batch. */
+  rounds: number
+}
+
+/** Traces of a full block are large; more than this is a broken node. */
+const bytesMax = 256 * 1024 * 1024
+const restMaxMs = 15_000
+const wrongChainRestMs = 60_000
+
+export class Line {
+  readonly name: string
+  readonly #settings: RpcSettings
+  readonly #chain: string
+  readonly #clock: Clock
+  readonly #post: Post
+  readonly #counts: Counts
+  readonly #restMs: number
+  readonly #sent: { atMs: number; calls: number }[] = []
+  #batchMax: number
+  #nextId = 1
+  #failures = 0
+  #restUntilMs = 0
+  #verified = false
+  #wrongChain = false
+  trouble: string | undefined
+
+  constructor(
+    settings: RpcSettings,
+    chain: string,
+    clock: Clock,
+    counts: Counts,
+    post: Post = fetchText,
+    restMs = 250,
+  ) {
+    this.name = cleanUrl(settings.url)
+    this.#settings = settings
+    this.#chain = chain
+    this.#clock = clock
+    this.#counts = counts
+    this.#post = post
+    this.#restMs = restMs
+    this.#batchMax = settings.batchMax
+  }
+
+  /** Not to be waited for: whoever is behind it has to be corrected first. */
+  get refused(): boolean {
+    return this.#wrongChain && this.restingMs() > 0
+  }
+
+  /** How long until it may be asked again; 0 when it is well. */
+  restingMs(): number {
+    return Math.max(0, this.#restUntilMs - this.#clock.monotonicMs())
+  }
+
+  /** Outcomes in the order of the calls. Throws FetchError when the node could not be asked at all. */
+  async ask(calls: readonly RpcCall[], untilMs: number, signal?: AbortSignal): Promise<RpcOutcome[]> {
+    const outcomes: RpcOutcome[] = []
+    try {
+      if (!this.#verified) await this.#verify(untilMs, signal)
+      while (outcomes.length < calls.length) {
+        const part = calls.slice(outcomes.length, outcomes.length + this.#partMax())
+        const answered = await this.#send(part, untilMs, signal)
+        if (answered) outcomes.push(...answered)
+        // A refused batch: half as many next time.
+        else this.#batchMax = Math.max(1, Math.floor(part.length / 2))
+      }
+      this.#failures = 0
+      this.trouble = undefined
+      return outcomes
+    } catch (error) {
+      if (!(error instanceof FetchError) || error.failure === 'stopped') throw error
+      // Parts that were answered before the failure count; the rest is asked elsewhere.
+      if (!this.refused) this.rest(error.message)
+      if (outcomes.length === 0) throw error
+      return calls.map((_, at) => outcomes[at] ?? { is: 'unusable', words: error.message })
+    }
+  }
+
+  /** Something was wrong with it: leave it alone for a while. */
+  rest(why: string, forMs = Math.min(this.#restMs * 2 ** Math.min(this.#failures, 10), restMaxMs)): void {
+    this.#failures += 1
+    this.#verified = false
+    this.#restUntilMs = this.#clock.monotonicMs() + forMs
+    this.trouble = why
+  }
+
+  #partMax(): number {
+    const { perSecond } = this.#settings
+    return perSecond > 0 ? Math.min(this.#batchMax, perSecond) : this.#batchMax
+  }
+
+  async #verify(untilMs: number, signal?: AbortSignal): Promise<void> {
+    const [outcome] = (await this.#send([{ method: 'eth_chainId', params: [] }], untilMs, signal)) ?? []
+    if (outcome?.is !== 'result') {
+      throw new FetchError('text', `${this.name} does not say which chain it is on: ${outcome?.words ?? 'no answer'}`)
+    }
+    const found = quantityText(outcome.result)
+    if (found !== this.#chain) {
+      const words = `${this.name} is on chain ${found}, not ${this.#chain}: refused; correct explorer.chains`
+      this.#wrongChain = true
+      this.rest(words, wrongChainRestMs)
+      throw new FetchError('address', words)
+    }
+    this.#wrongChain = false
+    this.#verified = true
+  }
+
+  /** undefined: the node does not take a batch of this size. */
+  async #send(calls: readonly RpcCall[], untilMs: number, signal?: AbortSignal): Promise<RpcOutcome[] | undefined> {
+    await this.#turn(calls.length, untilMs, signal)
+    const firstId = this.#nextId
+    this.#nextId += calls.length
+    const requests = calls.map(({ method, params }, at) => ({ jsonrpc: '2.0', id: firstId + at, method, params }))
+    const text = await this.#posted(
+      JSON.stringify(calls.length === 1 ? requests[0] : requests),
+      calls.length,
+      untilMs,
+      signal,
+    )
+    const replies = this.#parsed(text)
+    if (calls.length > 1 && !Array.isArray(replies)) return undefined
+    const byId = new Map<unknown, Reply>()
+    for (const reply of [replies].flat() as Reply[]) byId.set(reply?.id, byId.has(reply?.id) ? doubled : reply)
+    return calls.map((call, at) => outcomeOf(call, byId.get(firstId + at)))
+  }
+
+  async #posted(body: string, calls: number, untilMs: number, signal?: AbortSignal): Promise<string> {
+    const leftMs = untilMs - this.#clock.monotonicMs()
+    if (leftMs <= 0) throw new FetchError('timeout', `no time left to ask ${this.name}`)
+    this.#counts.calls += calls
+    this.#counts.rounds += 1
+    return this.#post(this.#settings.url, {
+      method: 'POST',
+      body,
+      headers: { 'content-type': 'application/json', accept: 'application/json' },
+      timeoutMs: Math.ceil(Math.min(this.#settings.timeoutMs, leftMs)),
+      bytesMax,
+      ...(signal && { signal }),
+    })
+  }
+
+  #parsed(text: string): unknown {
+    try {
+      // Plain: amounts travel as hexadecimal text, and the lossless reader costs twice the time on megabytes of traces.
+      return JSON.parse(text)
+    } catch (cause) {
+      throw new FetchError('text', `${this.name} answered something that is not JSON`, { cause })
+    }
+  }
+
+  /** Waits until `calls` more fit into the rolling second. */
+  async #turn(calls: number, untilMs: number, signal?: AbortSignal): Promise<void> {
+    const { perSecond } = this.#settings
+    if (perSecond === 0) return
+    for (;;) {
+      const nowMs = this.#clock.monotonicMs()
+      while (this.#sent[0] && this.#sent[0].atMs <= nowMs - 1000) this.#sent.shift()
+      const inWindow = this.#sent.reduce((sum, one) => sum + one.calls, 0)
+      const [oldest] = this.#sent
+      if (!oldest || inWindow + calls <= perSecond) break
+      const waitMs = oldest.atMs + 1000 - nowMs
+      if (nowMs + waitMs > untilMs) throw new FetchError('timeout', `the rate limit of ${this.name} leaves no time`)
+      await this.#clock.sleep(Math.ceil(waitMs), signal)
+      if (signal?.aborted) throw new FetchError('stopped', `the request to ${this.name} was given up`)
+    }
+    this.#sent.push({ atMs: this.#clock.monotonicMs(), calls })
+  }
+}
+
+interface Reply {
+  readonly id?: unknown
+  readonly result?: unknown
+  readonly error?: { readonly code?: unknown; readonly message?: unknown }
+}
+
+const doubled: Reply = { error: { code: 0, message: 'two answers carry the same id' } }
+const wordsMax = 300
+
+function outcomeOf(call: RpcCall, reply: Reply | undefined): RpcOutcome {
+  const unusable = (words: string): RpcOutcome => ({ is: 'unusable', words: `${call.method}: ${words}` })
+  if (!reply || typeof reply !== 'object') return unusable('no answer')
+  if (reply === doubled) return unusable('two answers carry the same id')
+  if (reply.error) {
+    const words = String(reply.error.message ?? 'an error without words').slice(0, wordsMax)
+    return { is: 'error', code: Number(reply.error.code ?? 0), words: `${call.method}: ${words}` }
+  }
+  if (reply.result === undefined || reply.result === null) return unusable('the answer is null')
+  const wrong = call.wrong?.(reply.result)
+  return wrong === undefined ? { is: 'result', result: reply.result } : unusable(wrong)
+}
+
+const quantityText = (value: unknown): string =>
+  typeof value === 'string' && /^0x[0-9a-f]{1,16}$/i.test(value) ? BigInt(value).toString() : 'unknown'

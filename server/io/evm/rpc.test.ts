@@ -1,0 +1,205 @@
+// The JSON-RPC client against scripted nodes. `post` stands in for HTTP except in the last test, which uses a socket.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import type { Fault } from '#core/fault.ts'
+import { chance } from '#sim/chance.ts'
+import { SimChain } from '#sim/evm/chain.ts'
+import { SimNode } from '#sim/evm/node.ts'
+import { OwnedClock, systemClock } from '../clock.ts'
+import { FetchError } from '../fetch.ts'
+import type { Post } from './line.ts'
+import { openRpc, type RpcCall } from './rpc.ts'
+
+interface Asked {
+  readonly id: number
+  readonly method: string
+}
+
+/** Answers the chain id by itself; everything else as the script says. */
+const scripted =
+  (script: (url: string, asked: readonly Asked[]) => unknown): Post =>
+  async (url, { body }) => {
+    const asked = JSON.parse(body ?? '') as Asked | Asked[]
+    if (!Array.isArray(asked) && asked.method === 'eth_chainId') return JSON.stringify({ id: asked.id, result: '0x1' })
+    const reply = script(url, [asked].flat())
+    return JSON.stringify(Array.isArray(asked) ? reply : ([reply].flat()[0] ?? null))
+  }
+
+const line = (url: string, more: object = {}) => ({ url, perSecond: 0, batchMax: 50, timeoutMs: 1000, ...more })
+const open = (post: Post, urls: readonly string[] = ['http://a/'], more: object = {}) =>
+  openRpc({ chain: '1', rpc: urls.map((url) => line(url, more)), clock: systemClock, post, restMs: 0 })
+
+const calls = (...methods: string[]): RpcCall[] => methods.map((method) => ({ method, params: [] }))
+const echo = (asked: readonly Asked[]) => asked.map(({ id, method }) => ({ id, result: method }))
+
+test('answers belong to the call whose id they carry, in whatever order they come', async () => {
+  const rpc = open(scripted((_, asked) => echo(asked).reverse()))
+  assert.deepEqual(await rpc.results(calls('x', 'y', 'z')), ['x', 'y', 'z'])
+})
+
+test('batches are no longer than the node takes, and a node that refuses one is asked with less', async () => {
+  const sizes: number[] = []
+  const rpc = open(
+    scripted((_, asked) => {
+      sizes.push(asked.length)
+      return asked.length > 2 ? { id: null, error: { code: -32600, message: 'batch too large' } } : echo(asked)
+    }),
+    ['http://a/'],
+    { batchMax: 4 },
+  )
+  assert.deepEqual(await rpc.results(calls('a', 'b', 'c', 'd', 'e')), ['a', 'b', 'c', 'd', 'e'])
+  assert.deepEqual(sizes, [4, 2, 2, 1])
+})
+
+test('half a batch, null, a wrong id and a doubled id are no answers: only those calls are asked again', async () => {
+  const spoil: ((replies: { id: number; result: unknown }[]) => unknown[])[] = [
+    (replies) => replies.slice(0, 1),
+    (replies) => replies.map((one, at) => (at === 1 ? { ...one, result: null } : one)),
+    (replies) => replies.map((one, at) => (at === 1 ? { ...one, id: 9999 } : one)),
+    (replies) => [...replies, { ...replies[1], result: 'other' }],
+    (replies) => replies.map((one, at) => (at === 1 ? null : one)),
+  ]
+  for (const spoilt of spoil) {
+    const asked: string[][] = []
+    const rpc = open(
+      scripted((_, batch) => {
+        asked.push(batch.map(({ method }) => method))
+        return asked.length === 1 ? spoilt(echo(batch)) : echo(batch)
+      }),
+    )
+    assert.deepEqual(await rpc.results(calls('x', 'y')), ['x', 'y'])
+    assert.deepEqual(asked, [['x', 'y'], ['y']])
+  }
+})
+
+test('a node that fails is left for the next, and is asked again when its rest is over', async () => {
+  const clock = new OwnedClock(0)
+  let ill = true
+  const used: string[] = []
+  const post = scripted((url, asked) => {
+    if (url === 'http://a/' && ill) throw new FetchError('status', 'status 500', { status: 500 })
+    used.push(url)
+    return echo(asked)
+  })
+  const rpc = openRpc({ chain: '1', rpc: [line('http://a/'), line('http://b/')], clock, post, restMs: 1000 })
+  await rpc.results(calls('x'))
+  ill = false
+  await rpc.results(calls('x'))
+  assert.match(rpc.health()[0]?.trouble ?? '', /500/)
+  clock.move(1001)
+  await rpc.results(calls('x'))
+  assert.deepEqual(used, ['http://b/', 'http://b/', 'http://a/'])
+  assert.equal(rpc.health()[0]?.trouble, undefined)
+})
+
+test('what one node refuses another may know; when all refuse, that is the answer', async () => {
+  const refuse = (asked: readonly Asked[]) => asked.map(({ id }) => ({ id, error: { code: -32601, message: 'no' } }))
+  const rpc = open(
+    scripted((url, asked) => (url === 'http://a/' ? refuse(asked) : echo(asked))),
+    ['http://a/', 'http://b/'],
+  )
+  assert.deepEqual(await rpc.results(calls('trace_block')), ['trace_block'])
+  const nobody = open(scripted((_, asked) => refuse(asked)))
+  assert.deepEqual(await nobody.ask(calls('x')), [{ is: 'error', code: -32601, words: 'x: no' }])
+  assert.equal(nobody.counts().calls, 2)
+})
+
+test('an error that may pass is asked again, one that will not is not', async () => {
+  let times = 0
+  const rpc = open(
+    scripted((_, asked) =>
+      ++times < 3 ? asked.map(({ id }) => ({ id, error: { code: -32603, message: 'busy' } })) : echo(asked),
+    ),
+  )
+  assert.deepEqual(await rpc.results(calls('x')), ['x'])
+  times = 0
+  const [outcome] = await rpc.ask([{ method: 'x', params: [], errorIsAnswer: true }])
+  assert.deepEqual([outcome?.is, times], ['error', 1])
+})
+
+test('a node on another chain is refused at once, and by name', async () => {
+  const post: Post = async (_, { body }) => JSON.stringify({ id: JSON.parse(body ?? '').id, result: '0x89' })
+  const rpc = open(post)
+  await assert.rejects(rpc.results(calls('x')), /is on chain 137, not 1: refused/)
+  await assert.rejects(rpc.results(calls('x')), /is on chain 137, not 1: refused/)
+  assert.equal(rpc.counts().calls, 1)
+})
+
+test('a node that never gives a usable answer ends in a fault after a bounded number of attempts', async () => {
+  const rpc = open(scripted((_, asked) => asked.map(({ id }) => ({ id, result: null }))))
+  await assert.rejects(rpc.results(calls('x')), (fault: Fault) => fault.code === 'explorer.node_unavailable')
+  assert.ok(rpc.counts().calls <= 12, `${rpc.counts().calls} calls`)
+})
+
+test('a node without old state is told apart', async () => {
+  for (const words of [
+    'missing trie node 12',
+    'historical state is not available',
+    'required historical state unavailable',
+  ]) {
+    const rpc = open(scripted((_, asked) => asked.map(({ id }) => ({ id, error: { code: -32000, message: words } }))))
+    await assert.rejects(rpc.results(calls('eth_getBalance')), { code: 'explorer.not_archive' })
+  }
+})
+
+test('nothing is sent after the deadline', async () => {
+  const clock = new OwnedClock(0)
+  const rpc = openRpc({ chain: '1', rpc: [line('http://a/')], clock, post: scripted((_, asked) => echo(asked)) })
+  await assert.rejects(rpc.results(calls('x'), { untilMs: 0 }), { code: 'explorer.node_unavailable' })
+  assert.equal(rpc.counts().rounds, 0)
+})
+
+test('no rolling second carries more calls than perSecond, batches included', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.integer({ min: 1, max: 6 }),
+      fc.array(fc.integer({ min: 1, max: 5 }), { minLength: 1, maxLength: 8 }),
+      async (perSecond, asks) => {
+        const clock = new OwnedClock(0)
+        const sent: { atMs: number; calls: number }[] = []
+        const inner = scripted((_, asked) => echo(asked))
+        const post: Post = (url, options) => {
+          sent.push({ atMs: clock.monotonicMs(), calls: [JSON.parse(options.body ?? '')].flat().length })
+          return inner(url, options)
+        }
+        const rpc = openRpc({ chain: '1', rpc: [line('http://a/', { perSecond })], clock, post })
+        let open = asks.length
+        for (const count of asks) void rpc.results(calls(...Array(count).fill('x'))).then(() => open--)
+        for (let step = 0; open > 0 && step < 1000; step++) {
+          for (let turn = 0; turn < 20; turn++) await null
+          clock.move(100)
+        }
+        assert.equal(open, 0)
+        for (const { atMs } of sent) {
+          const within = sent.filter((one) => one.atMs >= atMs && one.atMs < atMs + 1000)
+          assert.ok(within.reduce((sum, one) => sum + one.calls, 0) <= perSecond)
+        }
+      },
+    ),
+    { numRuns: 30 },
+  )
+})
+
+test('over a socket, through every fault a node can have, the answers are the right ones', async () => {
+  const chain = new SimChain({ seed: 'rpc' })
+  chain.mine(20)
+  await using node = new SimNode(chain, { traces: [] }, 5)
+  const url = await node.listen()
+  node.faults = {
+    chance: chance('rpc faults'),
+    rate: 0.3,
+    kinds: ['status 500', 'status 429', 'slow', 'garbage', 'half', 'null', 'rate error', 'wrong ids'],
+  }
+  const rpc = openRpc({ chain: '1', rpc: [line(url), line(url)], clock: systemClock, restMs: 0 })
+  const asked = Array.from({ length: 20 }, (_, at) => ({
+    method: 'eth_getBlockByNumber',
+    params: [`0x${at.toString(16)}`, false],
+  }))
+  for (let round = 0; round < 10; round++) {
+    const outcomes = await rpc.ask(asked)
+    for (const [at, outcome] of outcomes.entries()) {
+      if (outcome.is === 'result') assert.equal((outcome.result as { hash: string }).hash, chain.blocks[at]?.hash)
+    }
+  }
+})

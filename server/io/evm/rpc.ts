@@ -1,0 +1,169 @@
+// JSON-RPC to the nodes of one chain: the best line that is well is asked first, what it could not answer goes to the
+// next. Small and our own, because batching, half answers and per-call failover are the whole job (decision 0019).
+//
+// 1. Every call ends: attempts are counted, and nothing is sent or waited for beyond the deadline.
+// 2. What leaves here is the node's own answer or a Fault. Null, half a batch, a wrong id or another chain are no answer.
+// 3. A refusal by one node is passed on to the others before it is believed.
+import { Fault } from '#core/fault.ts'
+import type { RpcSettings } from '#core/settings/explorer.ts'
+import type { Clock } from '../clock.ts'
+import { FetchError } from '../fetch.ts'
+import { type Counts, Line, type Post, type RpcCall, type RpcOutcome } from './line.ts'
+
+export type { RpcCall, RpcOutcome } from './line.ts'
+
+export interface AskOptions {
+  /** On the monotonic clock. */
+  readonly untilMs?: number
+  readonly signal?: AbortSignal
+}
+
+export interface RpcCounts extends Readonly<Counts> {
+  /** Time during which at least one request was under way: the node's share of ours. */
+  readonly waitedMs: number
+}
+
+export interface Rpc {
+  /** Outcomes in the order of the calls; never throws for what a node answers. */
+  ask(calls: readonly RpcCall[], options?: AskOptions): Promise<RpcOutcome[]>
+  /** Results in the order of the calls, or a fault. */
+  results(calls: readonly RpcCall[], options?: AskOptions): Promise<unknown[]>
+  counts(): RpcCounts
+  /** What is wrong with each line, in words; undefined: it is well. */
+  health(): readonly { readonly name: string; readonly trouble: string | undefined }[]
+}
+
+export interface RpcOptions {
+  readonly chain: string
+  readonly rpc: readonly RpcSettings[]
+  readonly clock: Clock
+  /** Replaced in tests; otherwise real HTTP. */
+  readonly post?: Post
+  /** First rest of a line that failed; it doubles. */
+  readonly restMs?: number
+}
+
+const attemptsPerLine = 3
+const attemptsMin = 5
+
+export function openRpc({ chain, rpc, clock, post, restMs = 250 }: RpcOptions): Rpc {
+  const counts = { calls: 0, rounds: 0 }
+  const lines = rpc.map((settings) => new Line(settings, chain, clock, counts, post, restMs))
+  const waited = stopwatch(clock)
+  const ask = (calls: readonly RpcCall[], options: AskOptions = {}) =>
+    calls.length === 0 ? Promise.resolve([]) : waited.during(() => askLines(lines, clock, restMs, calls, options))
+  return {
+    ask,
+    async results(calls, options) {
+      const outcomes = await ask(calls, options)
+      return outcomes.map((outcome) => {
+        if (outcome.is === 'result') return outcome.result
+        throw faultOf(outcome)
+      })
+    },
+    counts: () => ({ ...counts, waitedMs: waited.ms() }),
+    health: () => lines.map(({ name, trouble }) => ({ name, trouble })),
+  }
+}
+
+async function askLines(
+  lines: readonly Line[],
+  clock: Clock,
+  restMs: number,
+  calls: readonly RpcCall[],
+  { untilMs = Number.POSITIVE_INFINITY, signal }: AskOptions,
+): Promise<RpcOutcome[]> {
+  const words = lines.find(({ trouble }) => trouble !== undefined)?.trouble ?? 'no node could be asked in time'
+  const outcomes: RpcOutcome[] = calls.map(() => ({ is: 'unusable', words }))
+  const refusedBy = new Set<Line>()
+  let open = calls.map((_, at) => at)
+  const attemptsMax = Math.max(attemptsMin, lines.length * attemptsPerLine)
+  for (let attempt = 0; attempt < attemptsMax && open.length > 0; attempt++) {
+    const line = best(lines, refusedBy)
+    if (!line) break
+    const waitMs = Math.max(line.restingMs(), 0)
+    if (clock.monotonicMs() + waitMs > untilMs) break
+    if (waitMs > 0) await clock.sleep(Math.ceil(waitMs), signal)
+    if (signal?.aborted) throw stopped()
+    try {
+      const answered = await line.ask(
+        open.map((at) => calls[at] as RpcCall),
+        untilMs,
+        signal,
+      )
+      open = open.filter((at, index) => !settle(outcomes, at, answered[index] as RpcOutcome))
+    } catch (error) {
+      if (!(error instanceof FetchError)) throw error
+      if (signal?.aborted) throw stopped()
+      for (const at of open) outcomes[at] = { is: 'unusable', words: error.message }
+      continue
+    }
+    const left = open.map((at) => outcomes[at] as RpcOutcome)
+    if (left.some(isRateLimit)) line.rest('the node limits the rate of calls')
+    else if (left.some((one, index) => mayPass(one, calls[open[index] as number]))) line.rest(wordsOf(left[0]), restMs)
+    else if (left.length > 0) refusedBy.add(line)
+  }
+  return outcomes
+}
+
+/** Whether the same node may answer better in a moment. */
+const mayPass = (outcome: RpcOutcome, call: RpcCall | undefined): boolean =>
+  outcome.is === 'unusable' ||
+  (outcome.is === 'error' && !call?.errorIsAnswer && !isUnknownMethod(outcome) && !isMissingState(outcome))
+
+const wordsOf = (outcome: RpcOutcome | undefined): string =>
+  outcome && outcome.is !== 'result' ? outcome.words : 'no answer'
+
+/** True when there is nothing more to ask. */
+function settle(outcomes: RpcOutcome[], at: number, outcome: RpcOutcome): boolean {
+  const before = outcomes[at]
+  // A clear refusal says more than a later silence.
+  if (!(outcome.is === 'unusable' && before?.is === 'error')) outcomes[at] = outcome
+  return outcome.is === 'result'
+}
+
+/** The first that is well and has not refused; otherwise the one whose rest ends soonest. */
+function best(lines: readonly Line[], refusedBy: ReadonlySet<Line>): Line | undefined {
+  const left = lines.filter((line) => !refusedBy.has(line) && !line.refused)
+  return left.find((line) => line.restingMs() === 0) ?? left.sort((a, b) => a.restingMs() - b.restingMs())[0]
+}
+
+const stopped = () => new Fault('explorer.node_unavailable', { detail: 'the request to the node was given up' })
+
+const rateWords = /rate.?limit|too many|limit exceeded|capacity|throughput/i
+const stateWords =
+  /missing trie node|state.{0,40}(not available|unavailable|pruned|not found)|pruned|archive|historical state|old data not available/i
+const methodWords =
+  /method.{0,80}(not found|not supported|not available|does not exist|disabled|not whitelisted)|unsupported method|unknown method/i
+
+const isRateLimit = (outcome: RpcOutcome): boolean =>
+  outcome.is === 'error' && (outcome.code === 429 || outcome.code === -32005 || rateWords.test(outcome.words))
+
+/** The node does not have this method at all. */
+export const isUnknownMethod = (outcome: RpcOutcome): boolean =>
+  outcome.is === 'error' && (outcome.code === -32601 || outcome.code === -32004 || methodWords.test(outcome.words))
+
+export const isMissingState = (outcome: RpcOutcome): boolean => outcome.is === 'error' && stateWords.test(outcome.words)
+
+export function faultOf(outcome: Exclude<RpcOutcome, { is: 'result' }>): Fault {
+  const code = isMissingState(outcome) ? 'explorer.not_archive' : 'explorer.node_unavailable'
+  return new Fault(code, { detail: outcome.words, ...(code === 'explorer.node_unavailable' && { retryAfterMs: 5000 }) })
+}
+
+/** Sums the time during which anything at all is under way, so that parallel requests are not counted twice. */
+function stopwatch(clock: Clock) {
+  let underWay = 0
+  let sinceMs = 0
+  let sumMs = 0
+  return {
+    async during<T>(work: () => Promise<T>): Promise<T> {
+      if (underWay++ === 0) sinceMs = clock.monotonicMs()
+      try {
+        return await work()
+      } finally {
+        if (--underWay === 0) sumMs += clock.monotonicMs() - sinceMs
+      }
+    },
+    ms: () => sumMs + (underWay > 0 ? clock.monotonicMs() - sinceMs : 0),
+  }
+}

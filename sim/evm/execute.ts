@@ -1,0 +1,151 @@
+// One transaction of the simulated chain, made up and carried out at the same time: a tree of calls whose transfers are
+// written down as they happen and struck out when what contains them fails. The list that is left is the truth.
+import type { Chance } from '../chance.ts'
+import type { Ledger } from './ledger.ts'
+
+export type FrameType = 'CALL' | 'DELEGATECALL' | 'STATICCALL' | 'CALLCODE' | 'CREATE' | 'CREATE2' | 'SELFDESTRUCT'
+
+export interface Frame {
+  readonly type: FrameType
+  readonly from: string
+  readonly to: string
+  readonly value: bigint
+  failed: boolean
+  readonly calls: Frame[]
+}
+
+export interface Move {
+  readonly frame: Frame
+  readonly from: string
+  readonly to: string
+  readonly value: bigint
+}
+
+export interface World {
+  readonly ledger: Ledger
+  readonly chance: Chance
+  /** Somebody to send to: known or never seen before. */
+  someone(): string
+  contract(): string | undefined
+  fresh(): string
+  /** An account that was deleted: nothing in the state tells that it was ever there. */
+  destroyed(address: string): void
+  /** Self-destruct deletes any contract, as it did once; otherwise only one made in the same transaction. */
+  readonly oldDestruct: boolean
+}
+
+const depthMax = 4
+const framesMax = 14
+
+export class Execution {
+  readonly moves: Move[] = []
+  readonly #world: World
+  readonly #created = new Set<string>()
+  readonly #doomed = new Set<string>()
+  #frames = 0
+
+  constructor(world: World) {
+    this.#world = world
+  }
+
+  /** The transaction itself; the nonce is the caller's business. */
+  run(type: 'CALL' | 'CREATE', from: string, to: string, value: bigint, mustFail: boolean): Frame {
+    const frame = this.#enter(type, from, to, value, 0, mustFail)
+    for (const address of this.#doomed) {
+      this.#world.ledger.remove(address)
+      this.#world.destroyed(address)
+    }
+    return frame
+  }
+
+  #enter(type: FrameType, from: string, to: string, value: bigint, depth: number, mustFail = false): Frame {
+    const { ledger, chance } = this.#world
+    const frame: Frame = { type, from, to, value, failed: false, calls: [] }
+    this.#frames += 1
+    const mark = ledger.mark()
+    const movesBefore = this.moves.length
+    const doomedBefore = [...this.#doomed]
+    const createdBefore = [...this.#created]
+    const creates = type === 'CREATE' || type === 'CREATE2'
+    if (creates) {
+      ledger.set(to, { nonce: 1n, code: '0x6001' })
+      this.#created.add(to)
+    }
+    if (type === 'CALL' || creates) this.#move(frame)
+    // A delegate call runs the code of another in the caller's own name.
+    const self = type === 'DELEGATECALL' || type === 'CALLCODE' ? from : to
+    if (type !== 'STATICCALL' && type !== 'SELFDESTRUCT' && ledger.get(to).code !== '0x') this.#body(frame, self, depth)
+    if (mustFail || (depth > 0 && chance.happens(0.15))) {
+      frame.failed = true
+      ledger.undoTo(mark)
+      this.moves.length = movesBefore
+      restore(this.#doomed, doomedBefore)
+      restore(this.#created, createdBefore)
+    }
+    return frame
+  }
+
+  #body(frame: Frame, self: string, depth: number): void {
+    const { chance } = this.#world
+    const steps = depth < depthMax ? chance.whole(0, 4) : 0
+    for (let step = 0; step < steps && this.#frames < framesMax; step++) {
+      if (this.#doomed.has(self)) return
+      frame.calls.push(this.#step(self, depth + 1, frame.value))
+    }
+  }
+
+  #step(self: string, depth: number, shown: bigint): Frame {
+    const { ledger, chance } = this.#world
+    const value = this.#part(ledger.get(self).balance)
+    const kind = chance.whole(0, 20)
+    if (kind < 9) return this.#enter('CALL', self, this.#world.someone(), value, depth)
+    const contract = this.#world.contract()
+    if (kind < 11 && contract) return this.#enter('CALL', self, contract, value, depth)
+    if (kind < 13 && contract) return this.#enter('DELEGATECALL', self, contract, shown, depth)
+    if (kind < 14 && contract) return this.#enter('CALLCODE', self, contract, value, depth)
+    if (kind < 15 && contract) return this.#enter('STATICCALL', self, contract, 0n, depth)
+    if (kind < 18) return this.#create(self, value, depth)
+    return this.#destruct(self)
+  }
+
+  #create(self: string, value: bigint, depth: number): Frame {
+    const { ledger, chance } = this.#world
+    const type = chance.happens(0.5) ? 'CREATE' : 'CREATE2'
+    // A delegated account that creates moves its nonce too.
+    ledger.set(self, { nonce: ledger.get(self).nonce + 1n })
+    const to = this.#world.fresh()
+    return this.#enter(type, self, to, value, depth)
+  }
+
+  #destruct(self: string): Frame {
+    const { ledger } = this.#world
+    let to = this.#world.someone()
+    if (to === self) to = this.#world.fresh()
+    const { balance, code } = ledger.get(self)
+    const frame: Frame = { type: 'SELFDESTRUCT', from: self, to, value: balance, failed: false, calls: [] }
+    this.#frames += 1
+    this.#move(frame)
+    // A delegated account is no contract: it only sends what it has.
+    if (!code.startsWith('0xef0100') && (this.#world.oldDestruct || this.#created.has(self))) this.#doomed.add(self)
+    return frame
+  }
+
+  #move(frame: Frame): void {
+    const { from, to, value } = frame
+    if (value === 0n) return
+    this.#world.ledger.move(from, to, value)
+    this.moves.push({ frame, from, to, value })
+  }
+
+  #part(balance: bigint): bigint {
+    const { chance } = this.#world
+    if (balance === 0n || chance.happens(0.3)) return 0n
+    if (chance.happens(0.3)) return balance
+    return (balance * BigInt(chance.whole(1, 1000))) / 1000n
+  }
+}
+
+function restore(set: Set<string>, members: readonly string[]): void {
+  set.clear()
+  for (const member of members) set.add(member)
+}

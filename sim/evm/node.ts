@@ -1,0 +1,209 @@
+// A node of the simulated chain: JSON-RPC over HTTP (or straight, without a socket), with as few abilities and as many
+// faults as a test asks for.
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Chance } from '../chance.ts'
+import type { SimBlock, SimChain } from './chain.ts'
+import { blockJson, flatJson, hex, nestedJson, receiptJson } from './speak.ts'
+
+export type SimFault =
+  | 'status 500'
+  | 'status 429'
+  | 'slow'
+  | 'garbage'
+  | 'half'
+  | 'null'
+  | 'error'
+  | 'rate error'
+  | 'missing traces'
+  | 'wrong ids'
+
+export interface SimAbilities {
+  /** Which trace methods there are. */
+  readonly traces: readonly ('trace_block' | 'debug_traceBlockByNumber' | 'debug_traceTransaction')[]
+  readonly receipts?: boolean
+  /** How many blocks of old state it keeps; all when left out. */
+  readonly stateBlocks?: number
+  readonly finalized?: boolean
+  readonly batches?: boolean
+}
+
+export interface SimFaults {
+  readonly chance: Chance
+  /** Probability per request. */
+  readonly rate: number
+  readonly kinds: readonly SimFault[]
+}
+
+interface Request {
+  readonly id: number
+  readonly method: string
+  readonly params: readonly unknown[]
+}
+
+class RpcRefusal extends Error {
+  readonly code: number
+  constructor(code: number, words: string) {
+    super(words)
+    this.code = code
+  }
+}
+
+export class SimNode {
+  readonly chain: SimChain
+  abilities: SimAbilities
+  faults: SimFaults | undefined
+  /** What it says it is on; to test that a wrong one is refused. */
+  chainId: string
+  readonly slowMs: number
+  /** Requests answered so far, and the calls in them. */
+  rounds = 0
+  calls = 0
+  /** Called before each request is answered: a place to move the chain meanwhile. */
+  meanwhile: (() => void) | undefined
+  #server: Server | undefined
+
+  constructor(chain: SimChain, abilities: SimAbilities = { traces: ['trace_block'] }, slowMs = 50) {
+    this.chain = chain
+    this.abilities = abilities
+    this.chainId = chain.id
+    this.slowMs = slowMs
+  }
+
+  /** Answers a request body as HTTP would: status and text. */
+  async answer(body: string): Promise<{ readonly status: number; readonly text: string }> {
+    this.meanwhile?.()
+    this.rounds += 1
+    const fault = this.#fault()
+    if (fault === 'status 500') return { status: 500, text: 'broken' }
+    if (fault === 'status 429') return { status: 429, text: 'slow down' }
+    if (fault === 'slow') await new Promise((resolve) => setTimeout(resolve, this.slowMs))
+    if (fault === 'garbage') return { status: 200, text: '<html>' }
+    const asked = JSON.parse(body) as Request | Request[]
+    if (!Array.isArray(asked)) return { status: 200, text: JSON.stringify(this.#reply(asked, fault)) }
+    if (this.abilities.batches === false) {
+      return {
+        status: 200,
+        text: JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: -32600, message: 'no batches' } }),
+      }
+    }
+    const replies = asked.map((one) => this.#reply(one, fault))
+    if (fault === 'half') replies.splice(this.faults?.chance.whole(0, replies.length) ?? 0)
+    // The order of a batch's answers is the node's to choose.
+    return { status: 200, text: JSON.stringify(replies.reverse()) }
+  }
+
+  async listen(): Promise<string> {
+    const server = createServer((request, response) => {
+      const chunks: Buffer[] = []
+      request.on('data', (chunk: Buffer) => chunks.push(chunk))
+      request.on('end', async () => {
+        const { status, text } = await this.answer(Buffer.concat(chunks).toString())
+        response.writeHead(status, { 'content-type': 'application/json' }).end(text)
+      })
+    })
+    this.#server = server
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#server?.closeAllConnections()
+    await new Promise((resolve) => (this.#server ? this.#server.close(resolve) : resolve(undefined)))
+  }
+
+  #fault(): SimFault | undefined {
+    const { faults } = this
+    return faults?.chance.happens(faults.rate) ? faults.chance.pick(faults.kinds) : undefined
+  }
+
+  #reply({ id, method, params }: Request, fault: SimFault | undefined): object {
+    this.calls += 1
+    const named = { jsonrpc: '2.0', id: fault === 'wrong ids' ? id + 1000 : id }
+    if (method === 'eth_chainId') return { ...named, result: hex(BigInt(this.chainId)) }
+    if (fault === 'null') return { ...named, result: null }
+    if (fault === 'error') return { ...named, error: { code: -32603, message: 'internal error' } }
+    if (fault === 'rate error') return { ...named, error: { code: -32005, message: 'limit exceeded' } }
+    try {
+      const result = this.#result(method, params)
+      return { ...named, result: fault === 'missing traces' && /trace/.test(method) ? shortened(result) : result }
+    } catch (error) {
+      if (error instanceof RpcRefusal) return { ...named, error: { code: error.code, message: error.message } }
+      throw error
+    }
+  }
+
+  #result(method: string, params: readonly unknown[]): unknown {
+    switch (method) {
+      case 'eth_getBlockByNumber': {
+        const block = this.#block(params[0], false)
+        return block ? blockJson(block, params[1] === true) : null
+      }
+      case 'eth_getBalance':
+        return hex(this.#account(params).balance)
+      case 'eth_getTransactionCount':
+        return hex(this.#account(params).nonce)
+      case 'eth_getCode':
+        return this.#account(params).code
+      case 'eth_getTransactionReceipt': {
+        const place = this.#place(params[0])
+        const tx = place?.block.transactions[place.at]
+        return place && tx ? receiptJson(place.block, tx, place.at) : null
+      }
+      case 'eth_getBlockReceipts':
+        if (this.abilities.receipts) {
+          const block = this.#block(params[0], true) as SimBlock
+          return block.transactions.map((tx, at) => receiptJson(block, tx, at))
+        }
+        break
+      case 'trace_block':
+      case 'debug_traceBlockByNumber':
+      case 'debug_traceTransaction':
+        if (this.abilities.traces.includes(method)) return this.#traces(method, params[0])
+    }
+    throw new RpcRefusal(-32601, `the method ${method} does not exist/is not available`)
+  }
+
+  #traces(method: string, what: unknown): unknown {
+    if (method === 'debug_traceTransaction') {
+      const place = this.#place(what)
+      const tx = place?.block.transactions[place.at]
+      if (!tx) throw new RpcRefusal(-32000, 'transaction not found')
+      return nestedJson(tx.frame)
+    }
+    const block = this.#block(what, true) as SimBlock
+    if (method === 'trace_block') return flatJson(block)
+    if (block.number === 0) throw new RpcRefusal(-32000, 'genesis is not traceable')
+    return block.transactions.map((tx) => ({ txHash: tx.hash, result: nestedJson(tx.frame) }))
+  }
+
+  #block(tag: unknown, needed: boolean): SimBlock | undefined {
+    if (tag === 'finalized' && this.abilities.finalized === false)
+      throw new RpcRefusal(-32000, 'finalized block not found')
+    const number = tag === 'latest' ? this.chain.head.number : tag === 'finalized' ? this.chain.final : Number(tag)
+    const block = this.chain.blocks[number]
+    if (!block && needed) throw new RpcRefusal(-32000, 'header not found')
+    return block
+  }
+
+  #account([address, tag]: readonly unknown[]) {
+    const block = this.#block(tag, true) as SimBlock
+    const { stateBlocks } = this.abilities
+    if (stateBlocks !== undefined && block.number < this.chain.head.number - stateBlocks) {
+      throw new RpcRefusal(-32000, 'missing trie node 0a1b (path ) state is not available')
+    }
+    return this.chain.accountAt(String(address), block.number)
+  }
+
+  #place(hash: unknown): { block: SimBlock; at: number } | undefined {
+    for (const block of this.chain.blocks) {
+      const at = block.transactions.findIndex((tx) => tx.hash === hash)
+      if (at >= 0) return { block, at }
+    }
+    return undefined
+  }
+}
+
+/** Half of what there was. */
+const shortened = (result: unknown): unknown =>
+  Array.isArray(result) ? result.slice(0, Math.floor(result.length / 2)) : {}

@@ -1,0 +1,96 @@
+// How the simulated chain's blocks and call trees look on the wire: blocks, receipts, and both trace forms.
+import type { SimBlock, SimTransaction } from './chain.ts'
+import type { Frame } from './execute.ts'
+
+export const hex = (value: number | bigint): string => `0x${value.toString(16)}`
+
+export const blockJson = (block: SimBlock, full: boolean) => ({
+  number: hex(block.number),
+  hash: block.hash,
+  parentHash: block.parentHash,
+  timestamp: hex(block.timeUnix),
+  miner: block.miner,
+  transactions: block.transactions.map((tx, at) => (full ? transactionJson(block, tx, at) : tx.hash)),
+  withdrawals: block.withdrawals.map(({ address, gwei }, at) => ({
+    index: hex(at),
+    validatorIndex: hex(at),
+    address,
+    amount: hex(gwei),
+  })),
+})
+
+const transactionJson = (block: SimBlock, tx: SimTransaction, at: number) => ({
+  hash: tx.hash,
+  blockHash: block.hash,
+  blockNumber: hex(block.number),
+  transactionIndex: hex(at),
+  from: tx.from,
+  to: tx.to,
+  value: hex(tx.value),
+  nonce: hex(tx.nonce),
+})
+
+export const receiptJson = (block: SimBlock, tx: SimTransaction, at: number) => ({
+  transactionHash: tx.hash,
+  transactionIndex: hex(at),
+  blockHash: block.hash,
+  blockNumber: hex(block.number),
+  status: tx.frame.failed ? '0x0' : '0x1',
+  contractAddress: tx.to === null ? tx.frame.to : null,
+})
+
+/** callTracer: what failed carries an error, and still lists what it called. */
+export function nestedJson(frame: Frame): object {
+  return {
+    type: frame.type,
+    from: frame.from,
+    to: frame.to,
+    ...(frame.type !== 'STATICCALL' && { value: hex(frame.value) }),
+    gas: '0x5208',
+    gasUsed: '0x5208',
+    input: '0x',
+    ...(frame.failed && { error: 'execution reverted' }),
+    ...(frame.calls.length > 0 && { calls: frame.calls.map(nestedJson) }),
+  }
+}
+
+/** trace_block: one list, parents first; only the step that failed carries the error, those below it do not. */
+export function flatJson(block: SimBlock): object[] {
+  const steps = block.transactions.flatMap((tx, at) => {
+    const place = {
+      blockHash: block.hash,
+      blockNumber: block.number,
+      transactionHash: tx.hash,
+      transactionPosition: at,
+    }
+    return flatSteps(tx.frame, []).map((step) => ({ ...step, ...place }))
+  })
+  const reward = { type: 'reward', action: { author: block.miner, rewardType: 'block', value: '0x1bc16d674ec80000' } }
+  return [...steps, { ...reward, traceAddress: [], result: null, blockHash: block.hash, blockNumber: block.number }]
+}
+
+function flatSteps(frame: Frame, traceAddress: readonly number[]): object[] {
+  const own = { ...flatStep(frame), subtraces: frame.calls.length, traceAddress }
+  return [own, ...frame.calls.flatMap((inner, at) => flatSteps(inner, [...traceAddress, at]))]
+}
+
+function flatStep({ type, from, to, value, failed }: Frame): object {
+  const ended = failed ? { error: 'Reverted' } : {}
+  switch (type) {
+    case 'CREATE':
+    case 'CREATE2':
+      return {
+        type: 'create',
+        action: { from, value: hex(value), init: '0x', creationMethod: type.toLowerCase() },
+        ...(failed ? ended : { result: { address: to, code: '0x6001' } }),
+      }
+    case 'SELFDESTRUCT':
+      return { type: 'suicide', action: { address: from, refundAddress: to, balance: hex(value) }, result: null }
+    default:
+      return {
+        type: 'call',
+        action: { callType: type.toLowerCase(), from, to, value: hex(value), input: '0x' },
+        ...(failed ? ended : { result: { gasUsed: '0x0', output: '0x' } }),
+      }
+  }
+}

@@ -1,0 +1,54 @@
+// Flat records put together: as a source states them (everything in full, empty things said to be empty), and as the
+// server must answer them (spec 2.4, decisions 0040 and 0041). Written apart from the server's own code on purpose: it is
+// the other witness.
+import { type KindName, kinds } from '#groups/markets/kinds.ts'
+
+export interface FlatRecord {
+  readonly kind: KindName
+  readonly id: string
+  readonly fields: Record<string, unknown>
+  readonly links: Record<string, string[]>
+}
+
+export type FlatWorld = ReadonlyMap<string, FlatRecord>
+
+export const flatName = (kind: KindName, id: string): string => `${kind}/${id}`
+
+/** As a source states it. */
+export function stated(world: FlatWorld, kind: KindName, id: string): Record<string, unknown> | undefined {
+  const record = world.get(flatName(kind, id))
+  if (!record) return undefined
+  const nested: Record<string, unknown> = { id, ...record.fields }
+  for (const [name, link] of Object.entries(kinds[kind].links)) {
+    const inner = (record.links[name] ?? []).map((target) => stated(world, link.to, target)).filter((one) => one)
+    nested[name] = link.one ? (inner[0] ?? null) : inner
+  }
+  return nested
+}
+
+/** As the server must answer it. */
+export function shown(world: FlatWorld, kind: KindName, id: string): Record<string, unknown> | undefined {
+  const record = world.get(flatName(kind, id))
+  if (!record) return undefined
+  const answer: Record<string, unknown> = { id }
+  for (const [name, value] of Object.entries(record.fields)) if (!isEmpty(value)) answer[name] = value
+  for (const [name, link] of Object.entries(kinds[kind].links)) {
+    const inner = (record.links[name] ?? []).map((target) => shown(world, link.to, target)).filter((one) => one)
+    if (inner.length > 0) answer[name] = link.one ? inner[0] : inner
+  }
+  for (const [name, { from, title }] of Object.entries(kinds[kind].references)) {
+    const through = kinds[from].shownThrough ?? ''
+    const there = [...world.values()].filter((one) => one.kind === from && one.links[through]?.includes(id))
+    const inOrder = there.sort((a, b) => Number(a.id) - Number(b.id))
+    if (inOrder.length > 0) answer[name] = inOrder.map((one) => reference(one, title))
+  }
+  return answer
+}
+
+function reference({ id, fields }: FlatRecord, title: string): Record<string, unknown> {
+  const parts = { id, slug: fields.slug, [title]: fields[title] }
+  return Object.fromEntries(Object.entries(parts).filter(([, value]) => !isEmpty(value)))
+}
+
+const isEmpty = (value: unknown): boolean =>
+  value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0)

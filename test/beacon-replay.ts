@@ -1,0 +1,115 @@
+// A recorded beacon node, played over HTTP, and the truth about its chain.
+//   await using node = await openReplay({ derived: true })
+import { readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { zstdDecompressSync } from 'node:zlib'
+
+const folder = join(import.meta.dirname, 'recordings/beacon')
+const unpack = (name: string): string => zstdDecompressSync(readFileSync(join(folder, `${name}.zst`))).toString()
+
+interface Exchange {
+  readonly method: string
+  readonly path: string
+  readonly accept: string
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly bodyEncoding: 'utf8' | 'base64'
+  readonly body: string
+}
+
+const exchangesOf = (name: string): Exchange[] =>
+  unpack(name)
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Exchange)
+
+export interface TruthRow {
+  readonly validator: number
+  readonly assigned: number
+  readonly included: number
+  readonly inclusionDelay: number | null
+  readonly sourceCorrect: number
+  readonly targetCorrect: number
+  readonly headCorrect: number
+  readonly inclusions: number
+  readonly timelySource: number
+  readonly timelyTarget: number
+  readonly proposerDuties: number
+  readonly proposed: number
+  readonly proposedEmptyPayload: number
+  readonly syncDuties: number
+  readonly syncSigned: number
+}
+
+export interface Truth {
+  readonly slots: readonly {
+    readonly slot: number
+    readonly proposed: number | null
+    readonly reward?: { readonly proposer: number; readonly attestations: number; readonly sync: number }
+  }[]
+  readonly constants: { readonly baseRewardPerIncrement: number; readonly syncParticipantReward: number }
+  readonly epochs: readonly {
+    readonly epoch: number
+    readonly rows: readonly TruthRow[]
+    readonly attestationRewards: readonly Readonly<Record<'source' | 'target' | 'head' | 'inactivity', number>>[]
+  }[]
+}
+
+export const truth = (): Truth => JSON.parse(unpack('truth.json')) as Truth
+
+export interface ReplayOptions {
+  /** With the answers that the node should have given. */
+  readonly derived?: boolean
+  /** Forms that are offered. */
+  readonly ssz?: boolean
+  /** Changes an answer, or breaks it (undefined: the connection is cut). */
+  readonly meddle?: (exchange: Exchange, count: number) => Exchange | undefined
+}
+
+export interface Replay extends AsyncDisposable {
+  readonly url: string
+  readonly asked: readonly string[]
+}
+
+const keyOf = (method: string, path: string, accept: string): string => `${method} ${path} ${accept}`
+
+export async function openReplay({ derived = false, ssz = true, meddle }: ReplayOptions = {}): Promise<Replay> {
+  const answers = new Map<string, Exchange>()
+  for (const exchange of [...exchangesOf('exchanges.ndjson'), ...(derived ? exchangesOf('derived.ndjson') : [])]) {
+    answers.set(keyOf(exchange.method, exchange.path, exchange.accept), exchange)
+  }
+  const asked: string[] = []
+  const server = createServer((request, response) => {
+    const { method = 'GET', url = '/', headers } = request
+    asked.push(`${method} ${url}`)
+    const wantsSsz = ssz && headers.accept?.includes('application/octet-stream') === true
+    const found =
+      (wantsSsz ? answers.get(keyOf(method, url, 'application/octet-stream')) : undefined) ??
+      answers.get(keyOf(method, url, 'application/json'))
+    const plain: Exchange = found ?? {
+      method,
+      path: url,
+      accept: '',
+      status: 404,
+      headers: {},
+      bodyEncoding: 'utf8',
+      body: '{"code":404,"message":"not recorded"}',
+    }
+    const exchange = meddle ? meddle(plain, asked.length) : plain
+    request.resume()
+    if (!exchange) return void request.socket.destroy()
+    response.writeHead(exchange.status, exchange.headers)
+    response.end(Buffer.from(exchange.body ?? '', exchange.bodyEncoding))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    asked,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}

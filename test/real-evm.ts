@@ -1,0 +1,104 @@
+// A real EVM behind real JSON-RPC over HTTP: hardhat's native node, and a small door in front of it. Tests that need it
+// skip, loudly, where the native part is not installed.
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { createWalletClient, custom, defineChain, type Hex } from 'viem'
+import { mnemonicToAccount, privateKeyToAccount } from 'viem/accounts'
+
+export const evmChainId = '31337'
+
+const phrase = 'test test test test test test test test test test test junk'
+const chain = defineChain({
+  id: Number(evmChainId),
+  name: 'Real EVM',
+  nativeCurrency: { name: 'Ether', symbol: 'ETH', decimals: 18 },
+  rpcUrls: { default: { http: [] } },
+})
+
+interface Provider {
+  request(args: { method: string; params?: unknown }): Promise<unknown>
+}
+
+export type RealEvm = Awaited<ReturnType<typeof openEvm>>
+
+/** Why it cannot be had here, or undefined. */
+export async function evmMissing(): Promise<string | undefined> {
+  try {
+    await import('@nomicfoundation/edr')
+    return undefined
+  } catch (error) {
+    return `no native EVM on this machine: ${(error as Error).message.split('\n')[0]}`
+  }
+}
+
+/** Mines only when told to. The first ten accounts of the well-known phrase are rich from genesis on. */
+export async function openEvm() {
+  const { createHardhatRuntimeEnvironment } = await import('hardhat/hre')
+  const settings = { type: 'edr-simulated', chainType: 'l1', hardfork: 'prague', chainId: chain.id }
+  const mining = { auto: false, interval: 0 }
+  const hre = await createHardhatRuntimeEnvironment({ networks: { real: { ...settings, mining } } } as never)
+  const connection = await hre.network.connect({ network: 'real' } as never)
+  const provider = connection.provider as unknown as Provider
+  const request = <T>(method: string, ...params: unknown[]) => provider.request({ method, params }) as Promise<T>
+  const server = createServer((incoming, response) => {
+    const chunks: Buffer[] = []
+    incoming.on('data', (chunk: Buffer) => chunks.push(chunk))
+    incoming.on('end', async () => {
+      const asked = JSON.parse(Buffer.concat(chunks).toString())
+      const replies = Array.isArray(asked) ? await Promise.all(asked.map(reply)) : await reply(asked)
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(replies))
+    })
+  })
+  async function reply({ id, method, params }: { id: number; method: string; params: unknown[] }) {
+    try {
+      return { jsonrpc: '2.0', id, result: await request(method, ...params) }
+    } catch (error) {
+      const { code = -32603, message } = error as { code?: number; message: string }
+      return { jsonrpc: '2.0', id, error: { code, message } }
+    }
+  }
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const transport = custom(provider as never)
+  const rich = [0, 1, 2].map((addressIndex) => {
+    const account = mnemonicToAccount(phrase, { addressIndex })
+    return createWalletClient({ account, chain, transport })
+  })
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+    request,
+    rich: rich as [(typeof rich)[number], (typeof rich)[number], (typeof rich)[number]],
+    wallet: (key: Hex) => createWalletClient({ account: privateKeyToAccount(key), chain, transport }),
+    /** One by one: of many mined at once this node does not keep the state. */
+    async mine(blocks = 1) {
+      for (let at = 0; at < blocks; at++) await request('evm_mine')
+    },
+    blockNumber: async () => Number(await request<string>('eth_blockNumber')),
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+      await connection.close()
+    },
+  }
+}
+
+/** Compiles one Solidity source; contracts by name. */
+export async function compile(source: string): Promise<Record<string, { abi: readonly unknown[]; bytecode: Hex }>> {
+  const { default: solc } = (await import('solc' as string)) as { default: { compile(input: string): string } }
+  const input = {
+    language: 'Solidity',
+    sources: { 'source.sol': { content: source } },
+    settings: { evmVersion: 'prague', outputSelection: { '*': { '*': ['abi', 'evm.bytecode.object'] } } },
+  }
+  const output = JSON.parse(solc.compile(JSON.stringify(input))) as {
+    errors?: { severity: string; formattedMessage: string }[]
+    contracts: Record<string, Record<string, { abi: readonly unknown[]; evm: { bytecode: { object: string } } }>>
+  }
+  const wrong = output.errors?.find(({ severity }) => severity === 'error')
+  if (wrong) throw new Error(wrong.formattedMessage)
+  return Object.fromEntries(
+    Object.entries(output.contracts['source.sol'] ?? {}).map(([name, { abi, evm }]) => [
+      name,
+      { abi, bytecode: `0x${evm.bytecode.object}` as Hex },
+    ]),
+  )
+}
