@@ -2,6 +2,7 @@
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import { Fault } from '#core/fault.ts'
+import { nextTurn } from '#io/clock.ts'
 import { cover, coverageOf, cursorOf, moveCursor } from './coverage.ts'
 import { migration as coverageMigration } from './migrations/0006-coverage.ts'
 import type { Migration, State, StateWriter, WriteOptions } from './state.ts'
@@ -310,7 +311,8 @@ function versions(place: () => Promise<StatePlace>): void {
     await ours.write((tx) => tx.run(add, 'ours', 1))
     assert.equal(changed(), true)
     await others.write((tx) => tx.run(add, 'others', 1))
-    // The read in between must not swallow the change.
+    // Others are noticed from the next turn on; the read in between must not swallow the change.
+    await nextTurn()
     assert.equal(await countOf(ours), 2)
     assert.equal(changed(), true)
     await ours

@@ -4,7 +4,8 @@
 //
 // 1. `write` is one transaction: all of it is durable when its promise resolves, or none of it happened.
 // 2. Writes run one after another; a read never sees a transaction that has not committed.
-// 3. `version` changes whenever any process commits anything, so a cache keyed on it is never older than the store.
+// 3. `version` changes whenever any process commits anything; commits of others are noticed from the next turn of the
+//    event loop on. So a cache keyed on it is never older than the turn in which it is asked.
 // 4. A statement that fails dooms its transaction, also when its error is caught (decision 0050): try with `on conflict`.
 // 5. Integers come back as numbers; one beyond 2^53 is an error, never a rounded number. Keep those as text.
 // 6. Writes that go together share the wait for the disk and nothing else: the failure of one undoes only its own

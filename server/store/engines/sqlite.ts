@@ -5,12 +5,13 @@
 // 2. Reads have a connection of their own, so they see only what is committed (decision 0051). Iterations get one each:
 //    a statement that is not finished would pin the reading connection to an old snapshot.
 // 3. `version` is SQLite's data_version on the reading connection; it moves with every commit by anybody else, our own
-//    writer and other processes included.
+//    writer and other processes included. It is read once a turn of the event loop and after each commit of our own: many
+//    calls in one turn ask for it, and none of them can have begun after a commit that the turn did not see.
 // 4. Nothing here waits inside SQLite once the file is open: a busy file is asked again between turns of the event loop.
 // 5. Writes that go together are savepoints of one transaction, answered after its commit. A member that fails is rolled
 //    back to its own beginning. When SQLite gives the whole transaction up (a full disk), none of them is acknowledged.
 import { Fault } from '#core/fault.ts'
-import { systemClock } from '#io/clock.ts'
+import { nextTurn, systemClock } from '#io/clock.ts'
 import { Fence } from '../fence.ts'
 import { Gathering, type Member } from '../gathering.ts'
 import { type MigrationTurn, migrate } from '../migrate.ts'
@@ -67,6 +68,8 @@ class SqliteState implements State {
   #writer: Connection | undefined
   #reader: Connection | undefined
   #iterations = 0
+  /** Invariant 3: read once a turn. */
+  #version: number | undefined
 
   constructor(file: string, options: SqliteOptions) {
     this.#file = file
@@ -119,6 +122,7 @@ class SqliteState implements State {
       const result = await work(new SqliteTransaction(writer, fence, this.#file))
       fence.end()
       await this.#patiently(() => writer.run('commit'))
+      this.#forgetVersion()
       return result
     } catch (error) {
       fence.doom(error)
@@ -134,6 +138,7 @@ class SqliteState implements State {
     try {
       for (const member of members) answers.push(await this.#inSavepoint(writer, member))
       await this.#patiently(() => writer.run('commit'))
+      this.#forgetVersion()
     } catch (error) {
       writer.rollback()
       throw error
@@ -167,11 +172,19 @@ class SqliteState implements State {
   }
 
   version(): number {
-    try {
-      return this.#reading.dataVersion()
-    } catch (error) {
-      throw renameSqlite(error, this.#file)
+    if (this.#version === undefined) {
+      try {
+        this.#version = this.#reading.dataVersion()
+      } catch (error) {
+        throw renameSqlite(error, this.#file)
+      }
+      void nextTurn().then(() => this.#forgetVersion())
     }
+    return this.#version
+  }
+
+  #forgetVersion(): void {
+    this.#version = undefined
   }
 
   async close(): Promise<void> {
@@ -180,6 +193,7 @@ class SqliteState implements State {
     this.#writer?.close()
     this.#reader = undefined
     this.#writer = undefined
+    this.#forgetVersion()
   }
 
   get #reading(): Connection {
