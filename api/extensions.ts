@@ -5,8 +5,10 @@ import type { Endpoint } from './kit.ts'
 import type { ExtensionId } from './routes.ts'
 import { checkSignature, quote, receipt, receiptKey, setRate } from './wire/fx-desk.ts'
 import { changeStream, changes, changesBySlug } from './wire/market-changes.ts'
+import { trail } from './wire/trail.ts'
 
 export const extensions = {
+  'explorer.trail': trail,
   'fx.quote': quote,
   'fx.receipt': receipt,
   'fx.checkSignature': checkSignature,

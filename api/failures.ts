@@ -57,7 +57,7 @@ const explorer: Writer = (code, rule, { plan, perSecond = 3, select }) => {
     'explorer.action': 'Error! Missing Or invalid Action name',
     'explorer.chain_unsupported': 'Missing or unsupported chainid parameter',
     'input.invalid':
-      select?.action === 'fundedby' ? 'Error! Invalid address format' : 'Error! format must be one of csv, json',
+      select?.module === 'nametag' ? 'Error! format must be one of csv, json' : 'Error! Invalid address format',
   }
   const status = explorerKeepsStatus.has(code) ? rule.status : 200
   const found = code !== 'record.unknown'

@@ -4,6 +4,7 @@ import * as explorer from './wire/explorer.ts'
 import * as fx from './wire/fx.ts'
 import * as marketChanges from './wire/market-changes.ts'
 import * as markets from './wire/markets.ts'
+import * as trail from './wire/trail.ts'
 import * as validators from './wire/validators.ts'
 
 export type SchemaObject = { [keyword: string]: unknown }
@@ -11,7 +12,14 @@ export type SchemaObject = { [keyword: string]: unknown }
 /** Records by their member table, which wrapping a schema as optional or nullable leaves the same. */
 const namesByMembers = new Map<unknown, string>()
 const records = new Map<string, SchemaObject>()
-for (const [name, value] of Object.entries({ ...explorer, ...fx, ...validators, ...markets, ...marketChanges })) {
+for (const [name, value] of Object.entries({
+  ...explorer,
+  ...fx,
+  ...validators,
+  ...markets,
+  ...marketChanges,
+  ...trail,
+})) {
   if (typeof value !== 'object' || value === null || !('properties' in value)) continue
   namesByMembers.set(value.properties, name)
   records.set(name, value as unknown as SchemaObject)

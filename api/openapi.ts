@@ -144,4 +144,9 @@ function bodySchema(endpoint: Endpoint, components: Components): SchemaObject | 
   }
 }
 
-const inputExamples = ({ id, summary, example }: Endpoint) => ({ [id]: { summary, value: example.input } })
+/** The part of the example that travels in the body. */
+const inputExamples = (endpoint: Endpoint) => {
+  const { id, summary, example } = endpoint
+  const inBody = Object.entries(example.input).filter(([name]) => placeOf(endpoint, name) === 'body')
+  return { [id]: { summary, value: Object.fromEntries(inBody) } }
+}

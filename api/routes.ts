@@ -116,6 +116,15 @@ export type EndpointId = keyof typeof routes
 
 /** Endpoints beyond the specification: same words, same admission, same failures (decision 0049). */
 export const extensionRoutes = {
+  'explorer.trail': {
+    spec: 'beyond',
+    group: 'explorer',
+    method: 'GET',
+    path: '/v2/trail',
+    auth: 'apikey',
+    plan: 'standard',
+    perSecond: 2,
+  },
   'fx.quote': {
     spec: 'beyond',
     group: 'fx',
@@ -139,6 +148,7 @@ export const extensionRoutes = {
     path: '/v1/exchange/fx/quotes/{id}/check-signature',
     auth: 'bearer',
     plan: 'free',
+    perSecond: 2,
   },
   'fx.receiptKey': {
     spec: 'beyond',

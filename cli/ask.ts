@@ -3,9 +3,9 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { createClient } from '#api/client.ts'
 import { contract } from '#api/contract.ts'
-import { stringifyJson } from '#api/json.ts'
+import { extensions } from '#api/extensions.ts'
+import { parseJson, stringifyJson } from '#api/json.ts'
 import type { Endpoint } from '#api/kit.ts'
-import type { EndpointId } from '#api/routes.ts'
 import { print, printJson } from './print.ts'
 import { type CommonOptions, configOf } from './settings.ts'
 
@@ -31,7 +31,9 @@ interface Input {
 
 export function addAsk(program: Command): void {
   const ask = program.command('ask').description('Ask a running server; one subcommand per endpoint.')
-  for (const endpoint of Object.values(contract) as Endpoint[]) addEndpoint(ask, endpoint)
+  const all: readonly Endpoint[] = [...Object.values(contract), ...Object.values(extensions)]
+  // A stream has no one reply to print.
+  for (const endpoint of all.filter(({ stream }) => !stream)) addEndpoint(ask, endpoint)
 }
 
 function addEndpoint(ask: Command, endpoint: Endpoint): void {
@@ -40,7 +42,7 @@ function addEndpoint(ask: Command, endpoint: Endpoint): void {
     .command(endpoint.id)
     .summary(endpoint.summary)
     .description(
-      `${endpoint.summary}\n${endpoint.notes}\n${endpoint.method} ${endpoint.path}, specification ${endpoint.spec}.`,
+      `${endpoint.summary}\n${endpoint.notes}\n${endpoint.method} ${endpoint.path}, ${specOf(endpoint.spec)}.`,
     )
     .addHelpText('after', `\nExample:\n  $ tetrad ask ${endpoint.id} ${exampleOf(endpoint.example.input)}`)
   for (const input of inputs) command.addOption(optionOf(input))
@@ -51,11 +53,13 @@ function addEndpoint(ask: Command, endpoint: Endpoint): void {
       const options = called.optsWithGlobals<CommonOptions & { url?: string; key?: string } & Record<string, unknown>>()
       const key = options.key ?? (process.env.TETRAD_KEY || undefined)
       const client = createClient({ baseUrl: await addressOf(options), ...(key !== undefined && { key }) })
-      const reply = await client.call(endpoint.id as EndpointId, inputFrom(inputs, options) as never)
+      const reply = await client.call(endpoint.id, inputFrom(inputs, options) as never)
       if (options.json) printJson(reply)
       else print(stringifyJson(reply, 2))
     })
 }
+
+const specOf = (spec: string): string => (spec === 'beyond' ? 'beyond the specification' : `specification ${spec}`)
 
 async function addressOf(options: CommonOptions & { url?: string }): Promise<string> {
   const given = options.url ?? (process.env.TETRAD_URL || undefined)
@@ -100,11 +104,20 @@ function readValue(node: InputNode, text: string): unknown {
     if (!/^-?\d{1,15}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.')
     return Number(text)
   }
+  if (node.type === 'object') return objectOf(text)
   if (node.type === 'boolean') {
     if (text !== 'true' && text !== 'false') throw new InvalidArgumentError('It must be true or false.')
     return text === 'true'
   }
   return text
+}
+
+function objectOf(text: string): unknown {
+  try {
+    return parseJson(text)
+  } catch {
+    throw new InvalidArgumentError('It must be JSON.')
+  }
 }
 
 /** The options as the client takes them: `from.currency` goes back into its object. */

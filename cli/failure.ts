@@ -2,7 +2,8 @@
 // settled in decision 0055: 0 done, 1 it failed, 2 the command line was not understood.
 import { TetradError, TransportError } from '#api/errors.ts'
 import { Fault } from '#core/fault.ts'
-import { failureFields, withoutKeys } from '#io/log.ts'
+import { withoutKeys } from '#core/key.ts'
+import { failureFields } from '#io/log.ts'
 
 export const exitFailed = 1
 export const exitUsage = 2

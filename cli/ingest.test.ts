@@ -98,7 +98,7 @@ test('chains tells what the nodes can do and what the rest costs', async () => {
   at.node.abilities = { traces: ['debug_traceTransaction'], stateBlocks: 2 }
   const { code, stdout, stderr } = await at.run('chains')
   assert.equal(code, 0, stderr)
-  assert.match(stdout, /77 +Sim +index +1 +5 +no +no +yes +no +no +yes/)
+  assert.match(stdout, /77 +Sim +index +1 +5 +no +no +yes +no +no +no +yes/)
   assert.match(stderr, /one call for every transaction/)
 })
 

@@ -1,12 +1,17 @@
 // `tetrad …`: the commands, each in a file of its own that is loaded when it is called, so that the quick ones stay
 // quick. This file knows how a command line is read and how every command ends (decision 0055).
 import { Command, CommanderError } from 'commander'
-import { withoutKeys } from '#io/log.ts'
+import { withoutKeys } from '#core/key.ts'
 import manifest from '../package.json' with { type: 'json' }
+import { addBackup } from './backup.ts'
+import { addBeacon } from './beacon.ts'
 import { addChains } from './chains.ts'
 import { addConfig } from './config.ts'
+import { addConform } from './conform.ts'
 import { addCoverage } from './coverage.ts'
+import { addDoctor } from './doctor.ts'
 import { exitFailed, exitUsage, type Told, tell } from './failure.ts'
+import { addFx } from './fx.ts'
 import { addImport } from './import.ts'
 import { addIngest } from './ingest.ts'
 import { addKeys } from './keys.ts'
@@ -15,6 +20,7 @@ import { addMarkets } from './markets.ts'
 import { addOpenapi } from './openapi.ts'
 import { addServe } from './serve.ts'
 import { commonOptions } from './settings.ts'
+import { addTrail } from './trail.ts'
 
 const examples = `
 Examples:
@@ -59,12 +65,18 @@ async function build(args: readonly string[], json: boolean): Promise<Command> {
   addServe(program)
   addKeys(program)
   addLabels(program)
+  addTrail(program)
   addConfig(program)
   addChains(program)
   addIngest(program)
+  addBeacon(program)
   addImport(program)
   addMarkets(program)
+  addFx(program)
   addCoverage(program)
+  addDoctor(program)
+  addBackup(program)
+  addConform(program)
   // The contract takes a moment to load, and only this command's options are made of it.
   if (args.includes('ask')) (await import('./ask.ts')).addAsk(program)
   else program.command('ask').description('Ask a running server; one subcommand per endpoint.')

@@ -5,7 +5,9 @@ import type { EndpointId } from '#api/routes.ts'
 import type { Flag } from '#io/config.ts'
 import type { Desk } from '#serve/answer.ts'
 import type { DemoSamples } from '#sim/demo.ts'
-import { bold, print, printJson } from './print.ts'
+import manifest from '../package.json' with { type: 'json' }
+import { CommandFailure } from './failure.ts'
+import { bold, note, print, printJson } from './print.ts'
 import { type CommonOptions, configOf, dataDirOf } from './settings.ts'
 
 interface ServeOptions extends CommonOptions {
@@ -36,8 +38,10 @@ async function serve(options: ServeOptions): Promise<void> {
   const server = await start({
     settings,
     dataDir: dataDirOf(options),
+    version: manifest.version,
     log: openLog(settings.log.level, (line) => process.stderr.write(line)),
     prepare: async (desk) => {
+      await keepApart(desk, demo !== undefined, dataDirOf(options))
       if (demo) shown = { samples: await demo.load(desk), key: await demoKey(desk) }
     },
   }).catch(async (error: unknown) => {
@@ -52,6 +56,25 @@ async function serve(options: ServeOptions): Promise<void> {
   if (options.json) printJson({ url: server.url, ...(shown && { key: shown.key }) })
   else await greet(server.url, shown)
   await stopped
+}
+
+/** Invented data is never served as real, and real data never mixed with invented (decision 0063). */
+async function keepApart(desk: Desk, wantsDemo: boolean, folder: string): Promise<void> {
+  const { contentsOf } = await import('#sim/demo.ts')
+  const contents = await contentsOf(desk.state)
+  if (!wantsDemo && contents === 'demo') {
+    throw new CommandFailure(
+      'data.demo',
+      `${folder} holds the demo world, which must not be served as your data; name another folder with --data, or delete this one.`,
+    )
+  }
+  if (wantsDemo && contents === 'own') {
+    throw new CommandFailure(
+      'data.own',
+      `${folder} holds data, but nothing is configured; name the configuration with --config, or another folder with --data for the demo world.`,
+    )
+  }
+  if (wantsDemo && contents === 'nothing') note('Making the demo world; this takes a few seconds the first time.')
 }
 
 const flagsOf = ({ host, port }: ServeOptions): Flag[] => [

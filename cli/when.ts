@@ -1,4 +1,5 @@
-// A moment in the future as people write it: `90d`, `12h`, `2027-01-31`, `2027-01-31T18:00:00Z`.
+// A moment as people write it: `90d`, `12h`, `2027-01-31`, `2027-01-31T18:00:00Z`. A length of time counts from now, into
+// the future or the past as the command needs it.
 import { CommandFailure } from './failure.ts'
 
 const unitMs: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 }
@@ -21,6 +22,17 @@ export function momentOf(text: string, nowMs: number): number {
     )
   }
   return atMs
+}
+
+/** A moment that may be past: `24h` is so long ago. */
+export function pastOf(text: string, nowMs: number, flag: string): number {
+  const ahead = durationOf(text, nowMs)
+  const atMs = ahead === undefined ? dateOf(text) : 2 * nowMs - ahead
+  if (atMs !== undefined) return atMs
+  throw new CommandFailure(
+    'time.unreadable',
+    `${flag} "${text}" is not understood; write 24h or 30m ago, 2026-11-15, or 2026-11-15T18:00:00Z.`,
+  )
 }
 
 function durationOf(text: string, nowMs: number): number | undefined {

@@ -92,7 +92,8 @@ function wordsOf(error: unknown): string {
 /** A report is there to be passed on; group A's key travels in URLs that errors may repeat. */
 function withoutKeys(text: string, { key, lowKey }: SiteOptions): string {
   return [key, ...(lowKey ? [lowKey] : [])].reduce(
-    (cleaned, one) => (one === '' ? cleaned : cleaned.replaceAll(one, '[key]').replaceAll(encodeURIComponent(one), '[key]')),
+    (cleaned, one) =>
+      one === '' ? cleaned : cleaned.replaceAll(one, '[key]').replaceAll(encodeURIComponent(one), '[key]'),
     text,
   )
 }

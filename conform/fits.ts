@@ -39,7 +39,10 @@ export function misfits(schema: TSchema, value: unknown): readonly string[] {
 
 function walk(node: Node, value: unknown, at: string, problems: string[]): void {
   if (problems.length >= problemsMax) return
-  if (node.anyOf) return walkUnion(node.anyOf, value, at, problems)
+  if (node.anyOf) {
+    walkUnion(node.anyOf, value, at, problems)
+    return
+  }
   const type = typeOf(value)
   const allowed = node.type === undefined ? undefined : [node.type].flat()
   if (allowed && !allowed.some((name) => name === type || (name === 'number' && type === 'integer'))) {
@@ -51,8 +54,7 @@ function walk(node: Node, value: unknown, at: string, problems: string[]): void 
   if (typeof value === 'string') walkText(node, value, at, problems)
   else if (typeof value === 'number' || typeof value === 'bigint') walkNumber(node, value, at, problems)
   else if (Array.isArray(value)) walkList(node, value, at, problems)
-  else if (typeof value === 'object' && value !== null)
-    walkObject(node, value as Record<string, unknown>, at, problems)
+  else if (typeof value === 'object' && value !== null) walkObject(node, value as Record<string, unknown>, at, problems)
 }
 
 /** The branch that comes closest speaks. */
@@ -85,7 +87,7 @@ function walkList(node: Node, value: readonly unknown[], at: string, problems: s
   if (value.length < (node.minItems ?? 0) || value.length > (node.maxItems ?? Number.POSITIVE_INFINITY))
     problems.push(`${at} has ${value.length} items`)
   const { items } = node
-  if (items) value.forEach((item, index) => walk(items, item, `${at}[${index}]`, problems))
+  if (items) for (const [index, item] of value.entries()) walk(items, item, `${at}[${index}]`, problems)
 }
 
 function walkObject(node: Node, value: Readonly<Record<string, unknown>>, at: string, problems: string[]): void {

@@ -5,7 +5,9 @@ const marks = { passed: 'ok  ', failed: 'FAIL', skipped: 'skip' } as const
 
 export function lineOf({ id, rule, says, outcome, notes }: Result): string {
   const head = `${marks[outcome]}  ${id}  (${rule}) ${says}`
-  return outcome === 'skipped' ? `${head}: ${notes.join('; ')}` : [head, ...notes.map((note) => `        ${note}`)].join('\n')
+  return outcome === 'skipped'
+    ? `${head}: ${notes.join('; ')}`
+    : [head, ...notes.map((note) => `        ${note}`)].join('\n')
 }
 
 export function summaryOf({ conforms, passed, failed, skipped, results }: Report): string {
@@ -13,6 +15,7 @@ export function summaryOf({ conforms, passed, failed, skipped, results }: Report
   if (conforms) return `Conforms: ${counts}.`
   if (failed === 0) return `Nothing could be checked: ${counts}.`
   const ofSpec = results.filter(({ outcome, rule }) => outcome === 'failed' && rule.startsWith('spec ')).length
-  const where = ofSpec === 0 ? 'none of them against the specification itself' : `${ofSpec} against the specification itself`
+  const where =
+    ofSpec === 0 ? 'none of them against the specification itself' : `${ofSpec} against the specification itself`
   return `Does not conform: ${counts}; ${where}.`
 }

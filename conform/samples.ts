@@ -4,7 +4,9 @@ import { contract } from '#api/contract.ts'
 import { Skipped } from './check.ts'
 import type { Site } from './site.ts'
 
-const indicesTried = 32
+/** Asked for at once; a server that cannot take so many is asked about some, one by one. */
+const indicesMax = 10_000
+const indicesTried = [12, 34, 0, 1, 2, 3, 10, 100, 1000, 10_000, 100_000, 500_000, 1_000_000]
 const indicesWanted = 3
 
 const found = new WeakMap<Site, Map<string, Promise<unknown>>>()
@@ -18,14 +20,26 @@ function once<T>(site: Site, name: string, look: () => Promise<T>): Promise<T> {
   return there as Promise<T>
 }
 
+/** Those of the lowest indices that have duties in the newest window. */
+async function activeValidators(site: Site): Promise<readonly number[]> {
+  const indices = Array.from({ length: indicesMax }, (_, index) => index)
+  const { body } = await site.ask('validators.aggregateEffectiveness', { indices, size: indicesWanted })
+  const data = (body as { data?: unknown } | undefined)?.data
+  if (!Array.isArray(data)) return []
+  const found = data.map((record: { validatorIndex?: unknown }) => record?.validatorIndex)
+  return [...new Set(found.filter((index) => typeof index === 'number'))]
+}
+
 /** At least one index that the server knows. */
 export async function validatorsOf(site: Site): Promise<readonly [number, ...number[]]> {
   const indices = await once(site, 'validators', async () => {
     if (site.samples.validators) return site.samples.validators
+    const active = await activeValidators(site)
+    if (active.length > 0) return active
     const known: number[] = []
-    for (let index = 0; index < indicesTried && known.length < indicesWanted; index++) {
+    for (const index of indicesTried) {
       const { status } = await site.ask('validators.metadata', { validator_index_or_pubkey: index })
-      if (status === 200) known.push(index)
+      if (status === 200 && known.length < indicesWanted) known.push(index)
     }
     return known
   })

@@ -2,6 +2,7 @@
 // each. `npm run docs` puts them into docs/endpoints/; a test keeps them equal to the contract.
 import { inspect } from 'node:util'
 import { contract } from '#api/contract.ts'
+import { extensions } from '#api/extensions.ts'
 import { failuresOf } from '#api/failures.ts'
 import { faults } from '#api/faults.ts'
 import { stringifyJson } from '#api/json.ts'
@@ -31,7 +32,7 @@ const valuesMax = 8
 
 /** Page by file name, the index first. */
 export function endpointPages(): Record<string, string> {
-  const all = Object.values(contract) as Endpoint[]
+  const all = [...Object.values(contract), ...Object.values(extensions)] as Endpoint[]
   return {
     'README.md': `${index(all)}\n`,
     ...Object.fromEntries(all.map((endpoint) => [`${endpoint.id}.md`, `${page(endpoint)}\n`])),
@@ -194,25 +195,28 @@ function errorTable(endpoint: Endpoint): string {
   return table(['code', 'status', 'body', 'try again'], rows)
 }
 
-function examples({ id, example }: Endpoint): string[] {
+function examples({ id, example, auth, stream }: Endpoint): string[] {
   const input = example.input as Record<string, unknown>
   const { url, method, headers, body } = toRequest(id, base, input, '$TETRAD_KEY')
   const lines = [`curl "${url.replace('%24TETRAD_KEY', '$TETRAD_KEY')}"`]
   if (method === 'POST') lines.push(`-H "content-type: application/json"`)
-  if (headers.authorization && id !== 'markets.bySlug') lines.push(`-H "authorization: ${headers.authorization}"`)
+  if (headers.authorization && auth !== 'open') lines.push(`-H "authorization: ${headers.authorization}"`)
   if (body) lines.push(`-d '${body}'`)
   return [
     '## Example',
     fence('sh', lines.join(' \\\n  ')),
     fence(
       'ts',
-      `const reply = await client.${id}(${isEmpty(input) ? '' : inspect(input, { depth: 9, breakLength: 100 })})`,
+      stream
+        ? `for await (const change of client.markets.watchChanges(${inputText(input)})) console.log(change)`
+        : `const reply = await client.${id}(${inputText(input)})`,
     ),
     fence('json', stringifyJson(example.reply, 2)),
   ]
 }
 
-const isEmpty = (input: object): boolean => Object.keys(input).length === 0
+const inputText = (input: object): string =>
+  Object.keys(input).length === 0 ? '' : inspect(input, { depth: 9, breakLength: 100 })
 
 const fence = (language: string, text: string): string => `\`\`\`${language}\n${text}\n\`\`\``
 

@@ -9,7 +9,7 @@ import { effectiveness } from '#groups/validators/effectiveness.ts'
 import { metadata } from '#groups/validators/metadata.ts'
 import type { Answer } from '#serve/answer.ts'
 
-export const endpoints = [
+export const endpoints: readonly Answer[] = [
   labelListV2, //            4.1  GET  /v2/api       module=nametag action=getlabelmasterlist
   labelListV1, //            4.2  GET  /v1/api.ashx  module=nametag action=getlabelmasterlist
   fundedBy, //               4.3  GET  /v2/api       module=account action=fundedby
@@ -18,4 +18,4 @@ export const endpoints = [
   effectiveness, //          4.6  GET  /v1/eth/validators/{validator_index_or_pubkey}/effectiveness
   metadata, //               4.7  GET  /v0/eth/validators/{validator_index_or_pubkey}
   bySlug, //                 4.8  GET  /markets/slug/{slug}
-] as unknown as readonly Answer[]
+]

@@ -1,4 +1,5 @@
 // What this server answers beyond the specification (decision 0049); described in api/extensions.ts.
+import { trail } from '#groups/explorer/trail.ts'
 import { checkSignature } from '#groups/fx/check-signature.ts'
 import { quote } from '#groups/fx/quote.ts'
 import { receipt } from '#groups/fx/receipt.ts'
@@ -8,7 +9,8 @@ import { changes, changesBySlug } from '#groups/markets/list-changes.ts'
 import { changeStream } from '#groups/markets/stream-changes.ts'
 import type { Answer } from '#serve/answer.ts'
 
-export const extensions = [
+export const extensions: readonly Answer[] = [
+  trail, //           GET  /v2/trail
   quote, //           GET  /v1/exchange/fx/quotes/{id}
   receipt, //         GET  /v1/exchange/fx/quotes/{id}/receipt
   checkSignature, //  POST /v1/exchange/fx/quotes/{id}/check-signature
@@ -17,4 +19,4 @@ export const extensions = [
   changesBySlug, // GET  /markets/slug/{slug}/changes
   changes, //       GET  /markets/changes
   changeStream, //  GET  /markets/changes/stream
-] as unknown as readonly Answer[]
+]

@@ -3,7 +3,9 @@
 import { openapi } from '#api/openapi.ts'
 import type { Settings } from '#core/settings.ts'
 import { labelExportPath } from '#groups/explorer/exports.ts'
+import { chainFindings, startChains } from '#groups/explorer/index-start.ts'
 import { rateFindings, startRates } from '#groups/fx/rates.ts'
+import { marketFindings, startMarkets } from '#groups/markets/feeds.ts'
 import { type Clock, systemClock } from '#io/clock.ts'
 import type { Log } from '#io/log.ts'
 import { openMetrics } from '#io/metrics.ts'
@@ -17,6 +19,8 @@ import { openStores } from '#store/open.ts'
 import { timedFacts, timedState } from '#store/timed.ts'
 import { endpoints } from './endpoints.ts'
 import { extensions } from './extensions.ts'
+import { coveragePath, coverageReport } from './upkeep/coverage.ts'
+import { startUpkeep } from './upkeep/start.ts'
 
 export interface StartOptions {
   readonly settings: Settings
@@ -53,20 +57,29 @@ export async function start(options: StartOptions): Promise<Running> {
   rising.defer(() => admission.close())
   const loops = new AbortController()
   const rates = startRates(desk, loops.signal, ({ source, is }) => metrics.ingested(source, is))
+  const markets = startMarkets(desk, loops.signal, ({ source, is }) => metrics.ingested(source, is))
+  const chains = startChains(desk, loops.signal)
+  const upkeep = startUpkeep(desk, { dataDir: options.dataDir, version: options.version ?? 'unknown' }, loops.signal)
   rising.defer(async () => {
     loops.abort()
-    await rates
+    await Promise.all([rates, markets, chains, upkeep])
   })
   const readiness: Readiness = {
     stopping: false,
-    findings: async () => [...(await storeFindings(state, facts)), ...(await rateFindings(desk))],
+    findings: async () =>
+      (await Promise.all([storeFindings(desk), rateFindings(desk), chainFindings(desk), marketFindings(desk)])).flat(),
     tell: metrics.ready,
   }
   const house = openHouse(desk, [...endpoints, ...extensions], admission, metrics)
   const door = await openDoor(house, [
-    ...healthPaths(readiness, async () => ({ type: metrics.contentType, text: await metrics.text() })),
+    ...healthPaths(readiness, async () => {
+      metrics.ready(!readiness.stopping && (await readiness.findings()).every(({ ok }) => ok))
+      metrics.standing((await coverageReport(desk)).streams)
+      return { type: metrics.contentType, text: await metrics.text() }
+    }),
     documentPath('/openapi.json', () => openapi({ serverUrl: settings.server.publicUrl || '/' })),
     labelExportPath(desk),
+    coveragePath(desk),
   ])
   rising.defer(() => door.close())
   rising.defer(async () => {

@@ -1,15 +1,16 @@
 // The demo world: what a fresh installation shows when nothing is configured. Its records are made once, from a seed, and
 // written through the same store functions the ingesters use; after that they are data like any other. Its rates come
-// over HTTP from a simulated feed for as long as the server runs.
+// over HTTP from a simulated feed for as long as the server runs, and its markets go on trading there.
 import { contract } from '#api/contract.ts'
 import { complete } from '#core/check.ts'
 import { type Settings, SettingsSchema } from '#core/settings.ts'
 import type { Clock } from '#io/clock.ts'
 import type { Desk } from '#serve/answer.ts'
 import { cursorOf, moveCursor } from '#store/coverage.ts'
+import type { StateReader } from '#store/state.ts'
 import { loadExplorer } from './explorer.ts'
 import { demoFxSettings, startRateFeed } from './fx.ts'
-import { loadMarkets } from './markets.ts'
+import { type DemoMarkets, openDemoMarkets } from './markets.ts'
 import { loadValidators } from './validators.ts'
 
 const seed = 'harbour'
@@ -35,8 +36,23 @@ export interface Demo {
 
 export async function openDemo(): Promise<Demo> {
   const feed = await startRateFeed({ seed })
-  const settings = demoFxSettings(feed.url)
-  return { settings, settingsOver: (below) => merged(below, settings), load, close: feed.close }
+  const markets = await openDemoMarkets(seed)
+  const settings = { ...demoFxSettings(feed.url), ...markets.settings }
+  return {
+    settings,
+    settingsOver: (below) => merged(below, settings),
+    load: (desk) => load(desk, markets),
+    close: async () => void (await Promise.all([feed.close(), markets.close()])),
+  }
+}
+
+/** What a data folder holds: invented data and real data must never be mixed (decision 0063). */
+export async function contentsOf(state: StateReader): Promise<'nothing' | 'demo' | 'own'> {
+  if ((await cursorOf(state, begun)) !== undefined) return 'demo'
+  for (const table of ['cursors', 'coverage', 'labels', 'market_documents', 'fx_quotes', 'validators']) {
+    if (await state.get(`select 1 as one from ${table} limit 1`)) return 'own'
+  }
+  return 'nothing'
 }
 
 /** Section by section; what the demo does not speak of stays. */
@@ -49,7 +65,7 @@ function merged(below: Settings, above: object): Settings {
 }
 
 /** A load that was interrupted is done again for the same moment, and every write of it may be repeated. */
-async function load(desk: Desk): Promise<DemoSamples> {
+async function load(desk: Desk, markets: DemoMarkets): Promise<DemoSamples> {
   const { state, clock } = desk
   if ((await cursorOf(state, finished)) === undefined) {
     const atMs = (await cursorOf(state, begun)) ?? clock.now()
@@ -57,7 +73,7 @@ async function load(desk: Desk): Promise<DemoSamples> {
     const then: Clock = { ...clock, now: () => atMs }
     await loadExplorer({ ...desk, clock: then }, seed)
     await loadValidators({ ...desk, clock: then }, seed)
-    await loadMarkets({ ...desk, clock: then }, seed)
+    await markets.load({ ...desk, clock: then })
     await state.write((tx) => moveCursor(tx, finished, atMs))
   }
   const known = await state.all<{ validator_index: number }>(

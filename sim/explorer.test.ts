@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { contract } from '#api/contract.ts'
+import { extensions } from '#api/extensions.ts'
 import { FundingRecord, LabelRecord } from '#api/wire/explorer.ts'
 import { checker } from '#core/check.ts'
 import { fundedBy } from '#groups/explorer/funded-by.ts'
 import { labelListV2 } from '#groups/explorer/label-list-v2.ts'
 import { listLabels } from '#groups/explorer/labels.ts'
+import { trail } from '#groups/explorer/trail.ts'
 import { openDesk, type TestDesk, testVisit } from '#test/desk.ts'
 import { loadExplorer } from './explorer.ts'
 
@@ -32,6 +34,10 @@ test('the explorer world: labels, fundings and both kinds of coverage, answered 
   assert.ok(found.is === 'body')
   assert.deepEqual(found.body, contract['explorer.fundedBy'].example.reply, "the contract's example is true here")
   assert.equal(found.confidence?.coverage, 'complete')
+  const { example } = extensions['explorer.trail']
+  const told = await trail.reply({ chainid: '1', address, depth: 20 }, desk, testVisit())
+  assert.ok(told.is === 'body')
+  assert.deepEqual(told.body, example.reply, 'and so is the example of the trail')
   const nobody = `0x${'00'.repeat(19)}01`
   assert.equal((await ask('1', nobody)).is, 'nothing')
   await assert.rejects(ask('137', nobody), { code: 'explorer.not_covered' })

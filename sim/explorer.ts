@@ -138,7 +138,7 @@ const rootsOf = (draws: Chance): string[] => Array.from({ length: 12 }, () => `0
 /** The roots belong to exchanges, and so does the funder of the contract's example; other people say so too. */
 function tagsOf(plan: ChainPlan, labels: readonly Label[], roots: readonly string[]): Tag[] {
   const exchanges = labels.filter(({ slug }) => slug.endsWith('-exchange'))
-  const wallets = plan.id === '1' ? [...roots, sampleFunding().funder] : roots
+  const wallets = plan.id === '1' ? [sampleFunding().funder, ...roots] : roots
   return wallets.flatMap((address, at): Tag[] => {
     const owner = exchanges[at % exchanges.length]
     if (!owner) return []

@@ -8,12 +8,13 @@ import { mnemonicToAccount, privateKeyToAccount } from 'viem/accounts'
 export const evmChainId = '31337'
 
 const phrase = 'test test test test test test test test test test test junk'
-const chain = defineChain({
-  id: Number(evmChainId),
-  name: 'Real EVM',
-  nativeCurrency: { name: 'Ether', symbol: 'ETH', decimals: 18 },
-  rpcUrls: { default: { http: [] } },
-})
+const chainOf = (id: number) =>
+  defineChain({
+    id,
+    name: 'Real EVM',
+    nativeCurrency: { name: 'Ether', symbol: 'ETH', decimals: 18 },
+    rpcUrls: { default: { http: [] } },
+  })
 
 interface Provider {
   request(args: { method: string; params?: unknown }): Promise<unknown>
@@ -32,7 +33,8 @@ export async function evmMissing(): Promise<string | undefined> {
 }
 
 /** Mines only when told to. The first ten accounts of the well-known phrase are rich from genesis on. */
-export async function openEvm() {
+export async function openEvm(chainId = Number(evmChainId)) {
+  const chain = chainOf(chainId)
   const { createHardhatRuntimeEnvironment } = await import('hardhat/hre')
   const settings = { type: 'edr-simulated', chainType: 'l1', hardfork: 'prague', chainId: chain.id }
   const mining = { auto: false, interval: 0 }

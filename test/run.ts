@@ -17,7 +17,7 @@ function step(words: string, command: string, args: readonly string[]): void {
 }
 
 const asked = process.argv.slice(2)
-const files = globSync(asked.length > 0 ? asked : '{api,server,cli,sim,test,docs}/**/*.test.ts', {
+const files = globSync(asked.length > 0 ? asked : '{api,server,cli,conform,sim,test,docs}/**/*.test.ts', {
   cwd: root,
   exclude: ['api/dist/**'],
 }).sort()

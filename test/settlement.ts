@@ -2,11 +2,14 @@
 // a desk's would. Its witness hash is worked out in Solidity, independently of the server's typed data.
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { createPublicClient, getAddress, type Hex, http } from 'viem'
+import { createPublicClient, getAddress, type Hex, http, toFunctionSelector } from 'viem'
 import type { TypedData } from '#api/wire/fx.ts'
 import { compile, type RealEvm } from './real-evm.ts'
 
 export const permit2 = '0x000000000022D473030F116dDEE9F6B43aC78BA3'
+
+/** How Permit2 refuses. */
+const refusals = ['InvalidSigner()', 'InvalidNonce()', 'SignatureExpired(uint256)']
 
 const source = `
 // SPDX-License-Identifier: MIT
@@ -46,10 +49,6 @@ interface IPermit2 {
 }
 
 contract Settlement {
-  error InvalidSigner();
-  error InvalidNonce();
-  error SignatureExpired(uint256 deadline);
-
   struct Consideration {
     bytes32 quoteId; address base; address quote; uint256 baseAmount; uint256 quoteAmount; uint256 maturity;
   }
@@ -147,7 +146,7 @@ export async function openSettlement(evm: RealEvm, decimals: { readonly given: n
     balanceOf: async (token: string, owner: string) =>
       BigInt((await read('Token', token, 'balanceOf', [owner])) as bigint),
     /** `settled`, or the name of the contract's refusal. */
-    async settle({ message }: TypedData, owner: string, signature: string): Promise<string> {
+    async settle({ message }: TypedData, owner: string, signature: string, by: Hex = spender): Promise<string> {
       const { permitted, nonce, deadline, witness } = message
       const permit = {
         permitted: { ...permitted, amount: BigInt(permitted.amount) },
@@ -160,7 +159,7 @@ export async function openSettlement(evm: RealEvm, decimals: { readonly given: n
       try {
         const asked = {
           abi,
-          address: spender,
+          address: by,
           functionName: 'settle',
           args,
           account: operator.account,
@@ -168,10 +167,10 @@ export async function openSettlement(evm: RealEvm, decimals: { readonly given: n
         }
         await reader.simulateContract(asked as never)
       } catch (error) {
-        const refusal = /InvalidSigner|InvalidNonce|SignatureExpired|InvalidAmount/.exec(String(error))
-        return refusal?.[0] ?? String(error)
+        const refusal = refusals.find((one) => String(error).includes(toFunctionSelector(one)))
+        return refusal ?? String(error)
       }
-      const { status } = await call(operator, 'Settlement', spender, 'settle', args)
+      const { status } = await call(operator, 'Settlement', by, 'settle', args)
       return status === 'success' ? 'settled' : status
     },
   }

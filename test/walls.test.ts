@@ -7,9 +7,10 @@ import { dirname, join, normalize, sep } from 'node:path'
 import { test } from 'node:test'
 
 const root = normalize(join(import.meta.dirname, '..'))
-const files = globSync('{api,server,cli,sim,docs,bench}/**/*.ts', { cwd: root, exclude: ['api/dist/**'] }).filter(
-  (file) => !file.endsWith('.test.ts') && !file.endsWith('.suite.ts'),
-)
+const files = globSync('{api,server,cli,conform,sim,docs,bench}/**/*.ts', {
+  cwd: root,
+  exclude: ['api/dist/**'],
+}).filter((file) => !file.endsWith('.test.ts') && !file.endsWith('.suite.ts'))
 
 /** Room of a file, by the longest matching prefix. */
 const rooms: readonly [prefix: string, room: string][] = [
@@ -23,10 +24,12 @@ const rooms: readonly [prefix: string, room: string][] = [
   ['server/groups/fx/', 'fx'],
   ['server/groups/validators/', 'validators'],
   ['server/groups/markets/', 'markets'],
+  ['server/upkeep/', 'upkeep'],
   ['server/endpoints.ts', 'endpoints'],
   ['server/extensions.ts', 'endpoints'],
   ['server/main.ts', 'main'],
   ['cli/', 'cli'],
+  ['conform/', 'conform'],
   ['sim/', 'sim'],
   ['docs/', 'docs'],
   ['bench/', 'bench'],
@@ -36,7 +39,7 @@ const base = ['core', 'api'] as const
 const below = ['store', 'io', ...base] as const
 const group = ['ingest', 'serve', ...below] as const
 const groups = ['explorer', 'fx', 'validators', 'markets'] as const
-const server = ['main', 'endpoints', ...groups, ...group] as const
+const server = ['main', 'endpoints', 'upkeep', ...groups, ...group] as const
 
 /** What each room may look at, besides itself. */
 const mayLookAt: Record<string, readonly string[]> = {
@@ -51,10 +54,12 @@ const mayLookAt: Record<string, readonly string[]> = {
   validators: group,
   markets: group,
   endpoints: [...groups, ...group],
-  main: ['endpoints', ...groups, ...group],
+  upkeep: [...groups, ...group],
+  main: ['endpoints', 'upkeep', ...groups, ...group],
   sim: [...groups, ...group],
   docs: ['io', ...base],
-  cli: ['sim', 'docs', ...server],
+  conform: ['api'],
+  cli: ['conform', 'sim', 'docs', ...server],
   bench: ['sim', 'cli', ...server],
 }
 

@@ -3,6 +3,7 @@
 import { Ajv, type ErrorObject } from 'ajv'
 import type { Static, TSchema } from '#api/kit.ts'
 import type { Problem } from './fault.ts'
+import { withoutKeys } from './key.ts'
 
 /** Problems beyond this are not listed: one bad list of 10 000 must not become 10 000 sentences. */
 const problemsMax = 20
@@ -78,7 +79,7 @@ function words(error: ErrorObject, params: Record<string, unknown>): string {
 
 function shown(data: unknown): { value?: unknown } {
   if (data === undefined || (typeof data === 'object' && data !== null)) return {}
-  return { value: typeof data === 'string' ? data.slice(0, valueCharsMax) : data }
+  return { value: typeof data === 'string' ? withoutKeys(data).slice(0, valueCharsMax) : data }
 }
 
 const unescapePointer = (part: string): string => part.replaceAll('~1', '/').replaceAll('~0', '~')

@@ -42,3 +42,9 @@ export const nobodysDigest: Uint8Array = new Uint8Array(32)
 
 /** Takes the same time wherever the two differ. */
 export const sameDigest = (a: Uint8Array, b: Uint8Array): boolean => a.length === b.length && timingSafeEqual(a, b)
+
+/** The separator as people write it, or as a URL does. */
+const keyInText = /(tetrad(?::|%3a)[A-Za-z0-9_-]+(?::|%3a))[A-Za-z0-9_%-]+/gi
+
+/** Any key in a text becomes its public part: for whatever is logged or repeated to somebody. */
+export const withoutKeys = (text: string): string => (/tetrad/i.test(text) ? text.replace(keyInText, '$1…') : text)

@@ -4,6 +4,7 @@ import { type Static, Type } from '#api/kit.ts'
 import { explorerSettings } from './settings/explorer.ts'
 import { fxSettings } from './settings/fx.ts'
 import { marketsSettings } from './settings/markets.ts'
+import { retentionSettings } from './settings/retention.ts'
 import {
   aliasesSettings,
   groupsSettings,
@@ -26,6 +27,7 @@ export const SettingsSchema = Type.Object(
     fx: fxSettings,
     validators: validatorsSettings,
     markets: marketsSettings,
+    retention: retentionSettings,
   },
   { additionalProperties: false, description: 'Configuration of Tetrad (tetrad.yaml).' },
 )

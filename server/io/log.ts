@@ -1,6 +1,7 @@
 // Structured log lines. The only file that names the logging library. Whatever is logged has been cleaned of keys
 // before it gets here; the redaction below is the second lock on that door.
 import { pino } from 'pino'
+import { withoutKeys } from '#core/key.ts'
 
 export interface Log {
   debug(fields: object, words: string): void
@@ -11,12 +12,6 @@ export interface Log {
 }
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
-
-const keyShape = /tetrad:[A-Za-z0-9_-]+:[A-Za-z0-9_-]+/g
-
-/** Any API key in a text becomes its public part. */
-export const withoutKeys = (text: string): string =>
-  text.includes('tetrad:') ? text.replace(keyShape, (key) => `${key.slice(0, key.lastIndexOf(':'))}:…`) : text
 
 export function openLog(level: LogLevel, write: (line: string) => void): Log {
   return pino(

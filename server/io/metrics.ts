@@ -14,7 +14,7 @@ const storeSeconds = [0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.
 export interface Metrics {
   readonly contentType: string
   /** `outcome`: body, bytes, unchanged, nothing, or a fault's code. */
-  request(endpoint: string, outcome: string, tookMs: number): void
+  request(endpoint: string, outcome: string, tookMs?: number): void
   /** A call was refused by this limit: `limit.second`, `limit.day`, `key.guarded`. */
   limited(kind: string): void
   stored(port: 'state' | 'facts', operation: string, tookMs: number): void
@@ -23,7 +23,19 @@ export interface Metrics {
   /** One round of a source ended so: `ok`, `unchanged`, or a word for the failure. */
   ingested(source: string, outcome: string): void
   ready(is: boolean): void
+  /** How each stream of data stands; told whenever somebody is about to read. */
+  standing(streams: readonly StreamStanding[]): void
   text(): Promise<string>
+}
+
+export interface StreamStanding {
+  readonly group: string
+  readonly name: string
+  readonly ageSeconds: number | null
+  readonly holesCount: number
+  readonly complete: boolean
+  /** Null: nobody follows it. */
+  readonly fresh: boolean | null
 }
 
 export interface MetricsOptions {
@@ -66,7 +78,7 @@ export function openMetrics({ version = 'unknown', process: ofProcess = true }: 
     contentType: metricsContentType,
     request(endpoint, outcome, tookMs) {
       requests(endpoint, outcome === 'body' || outcome === 'bytes' ? 'ok' : outcome)(1)
-      latency(endpoint, '')(tookMs / 1000)
+      if (tookMs !== undefined) latency(endpoint, '')(tookMs / 1000)
     },
     limited: (kind) => limits(kind, '')(1),
     stored,
@@ -80,7 +92,27 @@ export function openMetrics({ version = 'unknown', process: ofProcess = true }: 
     },
     ingested: (source, outcome) => rounds(source, outcome)(1),
     ready: (is) => readyGauge.set(is ? 1 : 0),
+    standing: streamGauges(registry),
     text: () => registry.metrics(),
+  }
+}
+
+function streamGauges(registry: Registry): Metrics['standing'] {
+  const gauge = (name: string, help: string) =>
+    new Gauge({ name: `tetrad_stream_${name}`, help, labelNames: ['group', 'stream'], registers: [registry] })
+  const age = gauge('age_seconds', 'Age of the newest data of a stream, where it is known.')
+  const missing = gauge('holes', 'Stretches of a stream that have not been read.')
+  const complete = gauge('complete', '1 when nothing of a stream is missing, otherwise 0.')
+  const fresh = gauge('fresh', '1 when a stream is not older than it may be, otherwise 0; only for those followed.')
+  return (streams) => {
+    // A stream that is gone from the configuration must not stand there for ever.
+    for (const one of [age, missing, complete, fresh]) one.reset()
+    for (const { group, name, ageSeconds, holesCount, ...is } of streams.slice(0, labelSetsMax)) {
+      if (ageSeconds !== null) age.labels(group, name).set(ageSeconds)
+      missing.labels(group, name).set(holesCount)
+      complete.labels(group, name).set(is.complete ? 1 : 0)
+      if (is.fresh !== null) fresh.labels(group, name).set(is.fresh ? 1 : 0)
+    }
   }
 }
 

@@ -2,7 +2,7 @@ import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import type { Group, Plan } from '#api/routes.ts'
 import { Fault } from '#core/fault.ts'
-import { withoutKeys } from '#io/log.ts'
+import { withoutKeys } from '#core/key.ts'
 import { revokeKey, rotateKey } from '#store/keys.ts'
 import { openState } from '#store/open.ts'
 import { usageOf } from '#store/usage.ts'
@@ -34,6 +34,23 @@ describe('key', () => {
     assert.deepEqual(await admission.admit(fundedBy, querying(key)), { keyId: id, plan: 'standard' })
     assert.deepEqual(await admission.admit(market, bearing(key)), { keyId: id, plan: 'standard' })
     assert.deepEqual(await admission.admit(market, querying(key)), { keyId: id, plan: 'standard' })
+    await admission.close()
+  })
+
+  test('a call that changes what everybody is answered needs a key made for it, whatever the plan, decision 0084', async () => {
+    await using desk = await openDesk()
+    const admission = await openAdmission(desk)
+    const admin: Answer = { ...quote, endpoint: { ...quote.endpoint, admin: true } }
+    const { key: plain } = await makeKey(desk, 'enterprise')
+    const { id, key } = await makeKey(desk, 'free', { admin: true })
+    const { key: elsewhere } = await makeKey(desk, 'free', { admin: true, groups: ['markets'] })
+    const refused = await attempt(admission, admin, bearing(plain))
+    assert.ok(refused instanceof Fault)
+    assert.deepEqual([refused.code, refused.status], ['key.group', 403])
+    assert.match(refused.says, /made for administration/)
+    assert.deepEqual(await admission.admit(admin, bearing(key)), { keyId: id, plan: 'free' })
+    assert.equal(await codeOf(admission, admin, bearing(elsewhere)), 'key.group')
+    assert.equal(await codeOf(admission, quote, bearing(plain)), 'admitted')
     await admission.close()
   })
 

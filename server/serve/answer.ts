@@ -88,7 +88,8 @@ export interface Answer<E extends Endpoint = Endpoint> {
   readonly shape: Shape
   /** A check between plan and rate, where the group's order of checks asks for one (decision 0010). */
   readonly gate?: (query: RawQuery, desk: Desk) => void
-  readonly reply: (input: Parsed<E>, desk: Desk, visit: Visit) => Promise<Outcome<Reply<E>>>
+  /** A method, so that answers of different endpoints fit one list. */
+  reply(input: Parsed<E>, desk: Desk, visit: Visit): Promise<Outcome<Reply<E>>>
 }
 
 export const answer = <E extends Endpoint>(

@@ -1,12 +1,14 @@
 // Reads one request off the framework into the form the pipeline takes.
 import type { IncomingMessage } from 'node:http'
 import type { FastifyRequest } from 'fastify'
+import { withoutKeys } from '#core/key.ts'
+import type { Random } from '#io/random.ts'
 import type { RawQuery } from './answer.ts'
 import type { Place } from './match.ts'
 import type { House, Request } from './pipeline.ts'
 
 const requestIdShape = /^[\x21-\x7e]{1,128}$/
-const hostShape = /^[A-Za-z0-9.:[\]-]{1,255}$/
+const hostShape = /^[A-Za-z0-9._:[\]-]{1,255}$/
 
 export function arrivalOf(house: House, place: Place | undefined, request: FastifyRequest): Request {
   const contentType = request.headers['content-type'] ?? ''
@@ -46,15 +48,26 @@ function originOf(house: House, request: FastifyRequest): string {
   return hostShape.test(request.host) ? `${request.protocol}://${request.host}` : `http://${host}:${port}`
 }
 
-/** The caller's own id when it is fit to be repeated, otherwise one that no two requests share. */
-export function requestIds(house: House): (raw: IncomingMessage) => string {
-  const run = Buffer.from(house.desk.random.bytes(6)).toString('base64url')
+export interface RequestIds {
+  /** The caller's own id when it is fit to be repeated, otherwise a new one. */
+  of(raw: IncomingMessage): string
+  /** One that no two requests share. */
+  next(): string
+}
+
+export function openRequestIds(random: Random): RequestIds {
+  const run = Buffer.from(random.bytes(6)).toString('base64url')
   let count = 0
-  return (raw) => {
-    const own = raw.headers['x-request-id']
-    if (typeof own === 'string' && requestIdShape.test(own)) return own
+  const next = () => {
     count += 1
     return `${run}-${count.toString(36)}`
+  }
+  return {
+    next,
+    of(raw) {
+      const own = raw.headers['x-request-id']
+      return typeof own === 'string' && requestIdShape.test(own) && own === withoutKeys(own) ? own : next()
+    },
   }
 }
 

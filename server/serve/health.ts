@@ -1,9 +1,9 @@
 // What machines that watch the server ask: alive, ready, metrics. Ready means that answers would be right: the stores
 // answer, the data is fresh, nobody has asked us to stop.
-import type { Facts } from '#store/facts.ts'
-import type { State } from '#store/state.ts'
-import type { Extra } from './http.ts'
+import { failureFields } from '#io/log.ts'
+import type { Desk } from './answer.ts'
 import type { Departure } from './render.ts'
+import type { Extra } from './ways.ts'
 
 export interface Finding {
   readonly name: string
@@ -18,12 +18,17 @@ export interface Readiness {
   readonly tell: (ready: boolean) => void
 }
 
-export function storeFindings(state: State, facts: Facts): Promise<readonly Finding[]> {
+export function storeFindings({
+  state,
+  facts,
+  log,
+}: Pick<Desk, 'state' | 'facts' | 'log'>): Promise<readonly Finding[]> {
   const ask = async (name: string, question: Promise<unknown>): Promise<Finding> => {
     try {
       await question
       return { name, ok: true, says: 'answers' }
-    } catch {
+    } catch (error) {
+      log.error({ store: name, ...failureFields(error) }, 'a store does not answer')
       return { name, ok: false, says: 'does not answer; see the log' }
     }
   }

@@ -4,18 +4,12 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import { Fault, invalid } from '#core/fault.ts'
-import { arrivalOf, headerBytes, pathOf, requestIds } from './arrival.ts'
-import { nearest, type Place } from './match.ts'
-import { type House, houseShape, type Request, respond, toFault } from './pipeline.ts'
-import { type Departure, renderFault } from './render.ts'
+import { Fault } from '#core/fault.ts'
+import { arrivalOf, headerBytes, openRequestIds, pathOf, type RequestIds } from './arrival.ts'
+import { type House, toFault } from './pipeline.ts'
+import type { Departure } from './render.ts'
 import { pourInto } from './stream.ts'
-
-/** A path outside the contract: health, metrics, documents, downloads. */
-export interface Extra {
-  readonly path: string
-  readonly reply: (request: Request) => Promise<Departure>
-}
+import { commonHeaders, type Extra, preflight, refusal, strayFault, urlFault, type Way, waysOf } from './ways.ts'
 
 export interface Door {
   readonly url: string
@@ -28,53 +22,54 @@ export interface Door {
 /** Room for the longest request line any endpoint takes (4.5) beside ordinary headers. */
 const headBytesMax = 1_048_576 + 65_536
 const slowCheckMs = 1000
+/** A connection on which nothing moves for so long is cut, whoever was to speak. */
+const silentMs = 120_000
 const idleSweepMs = 50
-
-const securityHeaders = {
-  'x-content-type-options': 'nosniff',
-  'referrer-policy': 'no-referrer',
-  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
-} as const
-
-const corsHeaders = {
-  'access-control-allow-origin': '*',
-  'access-control-expose-headers':
-    'x-request-id, retry-after, etag, last-modified, content-location, x-tetrad-as-of, x-tetrad-finality, x-tetrad-coverage',
-} as const
 
 export async function openDoor(house: House, extras: readonly Extra[]): Promise<Door> {
   const { server: settings } = house.desk.settings
+  const ids = openRequestIds(house.desk.random)
+  const ways = waysOf(house, extras)
+  const common = commonHeaders(house.desk.settings)
   const app = Fastify({
     bodyLimit: settings.bodyBytesMax,
     requestTimeout: settings.requestTimeoutMs,
-    trustProxy: settings.trustProxy,
+    connectionTimeout: silentMs,
+    trustProxy: settings.proxyHops > 0 && ((_address, hop) => hop < settings.proxyHops),
     forceCloseConnections: 'idle',
+    return503OnClosing: false,
     http: {
       maxHeaderSize: headBytesMax,
       headersTimeout: settings.headersTimeoutMs,
       connectionsCheckingInterval: slowCheckMs,
+      requireHostHeader: false,
     },
     routerOptions: { maxParamLength: settings.urlBytesMax },
-    genReqId: requestIds(house),
+    genReqId: (raw) => ids.of(raw),
     rewriteUrl: (raw) => translate(house, raw),
-    clientErrorHandler: refuseConnection,
-    frameworkErrors: (_error, request, reply) =>
-      refuse(house, request as FastifyRequest, reply as FastifyReply, badUrl(house, request.url)),
+    clientErrorHandler: (error, socket) => refuseConnection(error, socket, ids),
+    frameworkErrors: (error, request, reply) =>
+      refuse(
+        house,
+        common,
+        request as FastifyRequest,
+        reply as FastifyReply,
+        urlFault(house, error, pathOf(request.raw)),
+      ),
   })
-  const common = { ...securityHeaders, ...(settings.cors && corsHeaders) }
   // Bodies reach the pipeline unread: a caller without a key is not told what is wrong with its JSON.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
-  for (const place of house.places) mount(app, house, place, common)
-  for (const extra of extras) {
-    app.route({
-      method: ['GET', 'HEAD'],
-      url: extra.path,
-      handler: async (request, reply) => send(reply, request.id, common, await settle(house, request, extra)),
-    })
-  }
-  app.setNotFoundHandler((request, reply) => refuse(house, request, reply, strayFault(house, request, extras)))
-  app.setErrorHandler((error, request, reply) => refuse(house, request, reply, bodyFault(house, error, request)))
+  for (const way of ways) mount(app, house, way, common)
+  app.setNotFoundHandler((request, reply) => {
+    const path = pathOf(request.raw)
+    const way = request.method === 'OPTIONS' && settings.cors ? ways.find(({ fits }) => fits.test(path)) : undefined
+    if (way) return send(reply, request.id, common, preflight(house.desk.settings, way))
+    refuse(house, common, request, reply, strayFault(ways, path))
+  })
+  app.setErrorHandler((error, request, reply) =>
+    refuse(house, common, request, reply, bodyFault(house, error, request)),
+  )
   await app.listen({ host: settings.host, port: settings.port })
   return {
     url: urlOf(app, settings.host),
@@ -83,33 +78,25 @@ export async function openDoor(house: House, extras: readonly Extra[]): Promise<
   }
 }
 
-function mount(app: FastifyInstance, house: House, place: Place, common: Record<string, string>): void {
-  const { server: settings } = house.desk.settings
-  const urlBytesMax = Math.max(settings.urlBytesMax, ...place.answers.map((one) => one.endpoint.urlBytesMax ?? 0))
+function mount(app: FastifyInstance, house: House, way: Way, common: Record<string, string>): void {
+  const { headerBytesMax } = house.desk.settings.server
   app.route({
-    method: [...place.methods],
-    url: place.path.replaceAll(/\{(\w+)\}/g, ':$1'),
+    method: [...way.methods],
+    url: way.path.replaceAll(/\{(\w+)\}/g, ':$1'),
     handler: async (request, reply) => {
       const { raw } = request
-      if ((raw.url?.length ?? 0) > urlBytesMax) return refuse(house, request, reply, new Fault('input.url_too_long'))
-      if (headerBytes(raw) > settings.headerBytesMax) {
-        return refuse(house, request, reply, new Fault('input.headers_too_large'))
+      if ((raw.url?.length ?? 0) > way.urlBytesMax) {
+        return refuse(house, common, request, reply, new Fault('input.url_too_long'))
       }
-      const departure = await respond(house, place, arrivalOf(house, place, request))
+      if (headerBytes(raw) > headerBytesMax) {
+        return refuse(house, common, request, reply, new Fault('input.headers_too_large'))
+      }
+      const departure = await way.respond(arrivalOf(house, way.place, request))
       if (departure.chunks && request.method !== 'HEAD')
         pour(house, reply, { ...common, 'x-request-id': request.id }, departure)
       else send(reply, request.id, common, departure)
     },
   })
-}
-
-async function settle(house: House, request: FastifyRequest, extra: Extra): Promise<Departure> {
-  const arrival = arrivalOf(house, undefined, request)
-  try {
-    return await extra.reply(arrival)
-  } catch (error) {
-    return renderFault(houseShape, toFault(house.desk, error, arrival), 'open')
-  }
 }
 
 function translate(house: House, raw: IncomingMessage): string {
@@ -127,7 +114,7 @@ function send(reply: FastifyReply, requestId: string, common: Record<string, str
     ...common,
     'x-request-id': requestId,
     ...departure.headers,
-    ...(departure.status !== 304 && { 'content-length': length }),
+    ...(departure.status !== 304 && departure.status !== 204 && { 'content-length': length }),
   })
   raw.end(body)
 }
@@ -142,48 +129,14 @@ function pour(house: House, reply: FastifyReply, headers: Record<string, string>
   )
 }
 
-/** A request that never reached an endpoint, answered in the shape of the group its path points to. */
-function refuse(house: House, request: FastifyRequest, reply: FastifyReply, fault: Fault): void {
-  const path = pathOf(request.raw)
-  const place = nearest(house.places, path)
-  const { cors } = house.desk.settings.server
-  if (request.method === 'OPTIONS' && cors && place) {
-    preflight(reply, place)
-    return
-  }
-  house.meter.request('none', fault.code, 0)
-  const auth = place?.answers[0]?.endpoint.auth ?? 'open'
-  const common = { ...securityHeaders, ...(cors && corsHeaders) }
-  send(reply, request.id, common, renderFault(place?.shape ?? houseShape, fault, auth))
-}
-
-function preflight(reply: FastifyReply, place: Place): void {
-  reply.hijack()
-  reply.raw.writeHead(204, {
-    ...corsHeaders,
-    'access-control-allow-methods': place.methods.join(', '),
-    'access-control-allow-headers':
-      'authorization, content-type, idempotency-key, x-request-id, x-validator-network, if-none-match',
-    'access-control-max-age': '86400',
-  })
-  reply.raw.end()
-}
-
-/** Unknown path, or a known one asked with the wrong method. */
-function strayFault(house: House, request: FastifyRequest, extras: readonly Extra[]): Fault {
-  const path = pathOf(request.raw)
-  const fits = (template: string) =>
-    new RegExp(`^${template.replaceAll('.', '\\.').replaceAll(/[{:]\w+\}?/g, '[^/]+')}$`).test(path)
-  const place = house.places.find((one) => fits(one.path))
-  const methods = place?.methods ?? (extras.some((one) => fits(one.path)) ? ['GET', 'HEAD'] : undefined)
-  if (!methods) return new Fault('route.unknown')
-  return new Fault('route.method', { headers: { allow: [...methods, 'OPTIONS'].join(', ') } })
-}
-
-/** The problem is told of the path parameter that could not be read. */
-function badUrl(house: House, url: string): Fault {
-  const name = /\{(\w+)\}/.exec(nearest(house.places, url)?.path ?? '')?.[1] ?? 'url'
-  return invalid(['path', name], 'has a malformed percent-encoding')
+function refuse(
+  house: House,
+  common: Record<string, string>,
+  request: Pick<FastifyRequest, 'id' | 'raw'>,
+  reply: FastifyReply,
+  fault: Fault,
+): void {
+  send(reply, request.id, common, refusal(house, { requestId: request.id, path: pathOf(request.raw) }, fault))
 }
 
 /** What the framework says about a body, in our words. */
@@ -195,7 +148,7 @@ function bodyFault(house: House, error: unknown, request: FastifyRequest): Fault
 }
 
 /** Bytes that are no HTTP request, heads that are too large, callers that are too slow. */
-function refuseConnection(error: Error & { code?: string }, socket: Socket): void {
+function refuseConnection(error: Error & { code?: string }, socket: Socket, ids: RequestIds): void {
   if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy()
   const [status, words] =
     error.code === 'HPE_HEADER_OVERFLOW'
@@ -205,7 +158,7 @@ function refuseConnection(error: Error & { code?: string }, socket: Socket): voi
         : ['400 Bad Request', 'This is not a well-formed HTTP request.']
   const body = JSON.stringify({ error: { code: 'request.malformed', message: words } })
   socket.end(
-    `HTTP/1.1 ${status}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`,
+    `HTTP/1.1 ${status}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\nx-request-id: ${ids.next()}\r\nconnection: close\r\n\r\n${body}`,
   )
 }
 

@@ -52,8 +52,9 @@ export function nearest(places: readonly Place[], path: string): Place | undefin
   let best: Place | undefined
   let length = 1
   for (const place of places) {
-    const fixed = place.path.split('{')[0] ?? ''
-    if (path.startsWith(fixed) && fixed.length > length) [best, length] = [place, fixed.length]
+    const [fixed = '', parameter] = place.path.split('{')
+    const inside = parameter === undefined ? path === fixed || path.startsWith(`${fixed}/`) : path.startsWith(fixed)
+    if (inside && fixed.length > length) [best, length] = [place, fixed.length]
   }
   return best
 }

@@ -23,7 +23,8 @@ export interface Request extends Arrival {
 
 /** Counts what happened; the metrics behind it are somebody else's. */
 export interface Meter {
-  request(endpoint: string, outcome: string, tookMs: number): void
+  /** Without a time for what never reached an endpoint. */
+  request(endpoint: string, outcome: string, tookMs?: number): void
 }
 
 export interface House {
@@ -79,7 +80,12 @@ export async function respond(house: House, place: Place, request: Request): Pro
   }
   const tookMs = house.desk.clock.monotonicMs() - startMs
   house.meter.request(answer?.endpoint.id ?? 'none', outcomeWord, tookMs)
-  logRequest(house.desk, request, answer, departure.status, outcomeWord, tookMs)
+  logRequest(house.desk, request, {
+    endpoint: answer?.endpoint.id,
+    status: departure.status,
+    outcome: outcomeWord,
+    tookMs,
+  })
   return renamed(house, departure)
 }
 
@@ -124,41 +130,34 @@ export function toFault(desk: Desk, error: unknown, request: { requestId: string
   return new Fault('server.internal', { cause: error })
 }
 
-/** Only the path is logged: group A's key travels in the query. */
-function logRequest(
-  desk: Desk,
-  request: Request,
-  answer: Answer | undefined,
-  status: number,
-  outcome: string,
-  tookMs: number,
-) {
-  const { requests } = desk.settings.log
-  if (
-    requests === 'none' ||
-    (requests === 'failures' &&
-      (outcome === 'body' || outcome === 'bytes' || outcome === 'unchanged' || outcome === 'stream'))
-  )
-    return
-  const fields = {
-    requestId: request.requestId,
-    endpoint: answer?.endpoint.id,
-    path: request.path,
-    status,
-    outcome,
-    tookMs,
-  }
-  desk.log.info(fields, 'request')
+interface Told {
+  readonly endpoint?: string | undefined
+  readonly status: number
+  readonly outcome: string
+  readonly tookMs?: number
 }
 
-function renamed(house: House, departure: Departure): Departure {
+const successes: ReadonlySet<string> = new Set(['body', 'bytes', 'stream', 'unchanged', 'ok'])
+
+/** Only the path is logged: group A's key travels in the query. */
+export function logRequest(desk: Desk, request: { requestId: string; path: string }, told: Told): void {
+  const { requests } = desk.settings.log
+  if (requests === 'none' || (requests === 'failures' && successes.has(told.outcome))) return
+  desk.log.info({ requestId: request.requestId, path: request.path, ...told }, 'request')
+}
+
+/** Names as the configuration's aliases want them; packed and other bytes stay as they are. */
+export function renamed(house: House, departure: Departure): Departure {
   const rename = house.aliases.responseFields
-  if (!rename || departure.status === 304) return departure
+  if (!rename || departure.status === 304 || !isPlainJson(departure)) return departure
   const { chunks } = departure
   if (chunks) return { ...departure, chunks: (signal) => mapped(chunks(signal), rename) }
   const text = typeof departure.body === 'string' ? departure.body : new TextDecoder().decode(departure.body)
   return { ...departure, body: rename(text) }
 }
+
+const isPlainJson = ({ headers }: Departure): boolean =>
+  headers['content-encoding'] === undefined && /json|event-stream/.test(headers['content-type'] ?? '')
 
 async function* mapped(chunks: AsyncIterable<string>, change: (text: string) => string): AsyncGenerator<string> {
   for await (const chunk of chunks) yield change(chunk)

@@ -17,6 +17,7 @@ test('a created key is found by its id, with the digest of the key that was hand
     name: 'ci',
     plan: 'lite',
     groups: ['explorer', 'fx', 'validators', 'markets'],
+    admin: false,
     createdAtMs: testNowMs,
     expiresAtMs: undefined,
     revokedAtMs: undefined,
@@ -24,6 +25,15 @@ test('a created key is found by its id, with the digest of the key that was hand
     digest: parts && new Uint8Array(digestOf(parts)),
   })
   assert.equal(await findKey(desk.state, 'nobody'), undefined)
+})
+
+test('the right to administer is kept, and goes when the key is rotated without it, decision 0084', async () => {
+  await using desk = await openDesk()
+  const { state, clock, random } = desk
+  const { id } = await createKey(state, { name: 'desk', plan: 'free', admin: true }, clock, random)
+  assert.equal((await findKey(state, id))?.admin, true)
+  await rotateKey(state, { id, name: 'desk', plan: 'free' }, clock, random)
+  assert.equal((await findKey(state, id))?.admin, false)
 })
 
 test('groups and expiry are kept; the list shows every key and no digest', async () => {

@@ -11,9 +11,11 @@ import { migration as marketHistory } from './migrations/0008-market-history.ts'
 import { migration as fxDesk } from './migrations/0009-fx-desk.ts'
 import { migration as adminKeys } from './migrations/0010-admin-keys.ts'
 import { migration as labelRegistry } from './migrations/0011-label-registry.ts'
+import { migration as quotesAge } from './migrations/0012-quotes-age.ts'
 import { migration as duties } from './migrations/facts-0001-duties.ts'
 import { migration as dutiesCoverage } from './migrations/facts-0002-coverage.ts'
 import { migration as beacon } from './migrations/facts-0003-beacon.ts'
+import { migration as audits } from './migrations/facts-0004-audits.ts'
 import type { Migration } from './state.ts'
 
 export const stateMigrations: readonly Migration[] = [
@@ -28,5 +30,6 @@ export const stateMigrations: readonly Migration[] = [
   fxDesk,
   adminKeys,
   labelRegistry,
+  quotesAge,
 ]
-export const factsMigrations: readonly FactsMigration[] = [duties, dutiesCoverage, beacon]
+export const factsMigrations: readonly FactsMigration[] = [duties, dutiesCoverage, beacon, audits]

@@ -66,6 +66,7 @@ export class SimChain {
   readonly #rich: string[]
   readonly #contracts: string[] = []
   readonly #oldDestruct: boolean
+  readonly #oldNonces: boolean
   #fork = 0
   #final = 0
 
@@ -78,7 +79,8 @@ export class SimChain {
     this.#people = Array.from({ length: people }, () => `0x${draws.hex(40)}`)
     this.#rich = Array.from({ length: 3 }, () => `0x${draws.hex(40)}`)
     this.#oldDestruct = draws.happens(0.3)
-    for (const address of this.#rich) this.#ledger.add(address, 1000n * ether)
+    this.#oldNonces = draws.happens(0.2)
+    for (const address of this.#rich) this.#ledger.add(address, 10n ** 9n * ether)
     // Some of those that others pay later have been there from the start.
     if (draws.happens(0.5)) this.#ledger.add(draws.pick(this.#people), ether)
     this.#close({ miner: draws.pick(this.#people), withdrawals: [], transactions: [], transfers: [] }, draws)
@@ -110,6 +112,15 @@ export class SimChain {
       if (found) return found
     }
     return undefined
+  }
+
+  /** The same for everybody at once. */
+  firstFundings(): Map<string, TrueTransfer> {
+    const first = new Map<string, TrueTransfer>()
+    for (const { transfers } of this.blocks) {
+      for (const one of transfers) if (one.from !== one.to && !first.has(one.to)) first.set(one.to, one)
+    }
+    return first
   }
 
   mine(count = 1): void {
@@ -149,14 +160,16 @@ export class SimChain {
     const creates = kind === 1
     const contract = this.#contract(draws)
     const to = creates ? this.#fresh(draws) : kind < 6 && contract ? contract : this.#someone(draws)
-    const left = balance - fee
-    // The rich never give everything: somebody must be able to pay for the next one.
-    const all = draws.happens(0.1) && !this.#rich.includes(from)
+    // The rich never give much: somebody must be able to pay for the next one.
+    const isRich = this.#rich.includes(from)
+    const left = isRich ? 5n * ether : balance - fee
+    const all = draws.happens(0.1) && !isRich
     const value = draws.happens(0.2) ? 0n : all ? left : left / BigInt(draws.whole(2, 200))
     const execution = new Execution({
       ledger: this.#ledger,
       chance: draws,
       oldDestruct: this.#oldDestruct,
+      oldNonces: this.#oldNonces,
       someone: () => this.#someone(draws),
       contract: () => this.#contract(draws),
       fresh: () => this.#fresh(draws),

@@ -32,6 +32,8 @@ export interface World {
   destroyed(address: string): void
   /** Self-destruct deletes any contract, as it did once; otherwise only one made in the same transaction. */
   readonly oldDestruct: boolean
+  /** Contracts begin with nonce zero, as they did once. */
+  readonly oldNonces: boolean
 }
 
 const depthMax = 4
@@ -68,7 +70,7 @@ export class Execution {
     const createdBefore = [...this.#created]
     const creates = type === 'CREATE' || type === 'CREATE2'
     if (creates) {
-      ledger.set(to, { nonce: 1n, code: '0x6001' })
+      ledger.set(to, { nonce: this.#world.oldNonces ? 0n : 1n, code: '0x6001' })
       this.#created.add(to)
     }
     if (type === 'CALL' || creates) this.#move(frame)

@@ -22,6 +22,8 @@ export interface SimAbilities {
   /** Which trace methods there are. */
   readonly traces: readonly ('trace_block' | 'debug_traceBlockByNumber' | 'debug_traceTransaction')[]
   readonly receipts?: boolean
+  /** trace_filter, and over how many blocks at a time. */
+  readonly filterBlocks?: number
   /** How many blocks of old state it keeps; all when left out. */
   readonly stateBlocks?: number
   readonly finalized?: boolean
@@ -60,7 +62,7 @@ export class SimNode {
   rounds = 0
   calls = 0
   /** Called before each request is answered: a place to move the chain meanwhile. */
-  meanwhile: (() => void) | undefined
+  meanwhile: ((body: string) => void) | undefined
   #server: Server | undefined
 
   constructor(chain: SimChain, abilities: SimAbilities = { traces: ['trace_block'] }, slowMs = 50) {
@@ -72,7 +74,7 @@ export class SimNode {
 
   /** Answers a request body as HTTP would: status and text. */
   async answer(body: string): Promise<{ readonly status: number; readonly text: string }> {
-    this.meanwhile?.()
+    this.meanwhile?.(body)
     this.rounds += 1
     const fault = this.#fault()
     if (fault === 'status 500') return { status: 500, text: 'broken' }
@@ -156,6 +158,9 @@ export class SimNode {
           return block.transactions.map((tx, at) => receiptJson(block, tx, at))
         }
         break
+      case 'trace_filter':
+        if (this.abilities.filterBlocks) return this.#filtered(params[0] as Filter, this.abilities.filterBlocks)
+        break
       case 'trace_block':
       case 'debug_traceBlockByNumber':
       case 'debug_traceTransaction':
@@ -175,6 +180,13 @@ export class SimNode {
     if (method === 'trace_block') return flatJson(block)
     if (block.number === 0) throw new RpcRefusal(-32000, 'genesis is not traceable')
     return block.transactions.map((tx) => ({ txHash: tx.hash, result: nestedJson(tx.frame) }))
+  }
+
+  #filtered({ fromBlock, toBlock, toAddress: [address], after, count }: Filter, blocksMax: number): unknown {
+    const [from, to] = [Number(fromBlock), Number(toBlock)]
+    if (to - from >= blocksMax) throw new RpcRefusal(-32000, 'block range is too large')
+    const steps = this.chain.blocks.slice(from, to + 1).flatMap(flatJson)
+    return steps.filter((step) => endsAt(step, address)).slice(after, after + count)
   }
 
   #block(tag: unknown, needed: boolean): SimBlock | undefined {
@@ -202,6 +214,19 @@ export class SimNode {
     }
     return undefined
   }
+}
+
+interface Filter {
+  readonly fromBlock: string
+  readonly toBlock: string
+  readonly toAddress: readonly [string]
+  readonly after: number
+  readonly count: number
+}
+
+function endsAt(step: object, address: string): boolean {
+  const { action, result } = step as { action: Record<string, string>; result?: Record<string, string> | null }
+  return [action.to, action.refundAddress, result?.address].includes(address)
 }
 
 /** Half of what there was. */

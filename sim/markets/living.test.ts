@@ -9,6 +9,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import type { MarketFeed } from '#core/settings/markets.ts'
 import { readFeed } from '#groups/markets/ingest.ts'
 import { marketAsOf } from '#groups/markets/past.ts'
+import { settle } from '#groups/markets/rebuild.ts'
 import { OwnedClock } from '#io/clock.ts'
 import { silentLog } from '#io/log.ts'
 import type { Desk } from '#serve/answer.ts'
@@ -107,6 +108,8 @@ async function live(seed: string): Promise<void> {
     for (let steps = draws.whole(0, 8); steps > 0; steps--) world.step()
     clock.move(draws.whole(1000, 400_000))
     await pass(false, draws.happens(0.4) ? draws.whole(1, 4) : undefined)
+    // What a pass that was cut off left for its end, the next start does.
+    await settle(state, () => clock.now())
     await remember(state, clock.now(), told)
     if (draws.happens(0.3)) {
       await state.close()

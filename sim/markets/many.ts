@@ -12,6 +12,8 @@ export interface ManyOptions {
   readonly perEvent: number
 }
 
+const eventsPerSeries = 20
+
 export const manySlug = (at: number): string => `market-number-${at}`
 
 /** One record after another; the same options give the same records. */
@@ -20,10 +22,12 @@ export function* manyMarkets({ seed, count, perEvent }: ManyOptions): Generator<
     id: String(at + 1),
     ...tagFields(label, chance(`${seed}/tag/${label}`)),
   }))
-  const series = seriesTitles.map((title, at) => ({
-    ...{ id: String(at + 1), ...seriesFields(title, chance(`${seed}/series/${title}`)) },
-    ...{ tags: [tags[at]], collections: [], categories: [], chats: [] },
-  }))
+  const seriesOf = (number: number) => {
+    const title = `${seriesTitles[number % seriesTitles.length]} ${number}`
+    const id = String(number + 1)
+    const fields = { ...seriesFields(title, chance(`${seed}/series/${number}`)), tags: tags.slice(0, 1) }
+    return { id, ...fields, collections: [], categories: [], chats: [] }
+  }
   let event: Record<string, unknown> = {}
   for (let at = 0; at < count; at++) {
     const plan = eventPlans[Math.floor(at / perEvent) % eventPlans.length]
@@ -32,7 +36,7 @@ export function* manyMarkets({ seed, count, perEvent }: ManyOptions): Generator<
     if (at % perEvent === 0) {
       const fields = eventFields(plan, eventId, chance(`${seed}/event/${eventId}`))
       event = { id: String(eventId), ...fields, slug: `event-${eventId}`, title: `${plan.title} ${eventId}` }
-      event.series = [series[eventId % series.length]]
+      event.series = [seriesOf(Math.floor(eventId / eventsPerSeries))]
       event.tags = tags.slice(0, 2)
     }
     const id = 1_000_000 + at

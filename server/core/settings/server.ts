@@ -27,9 +27,13 @@ export const serverSettings = section(
       }),
       '',
     ),
-    trustProxy: withDefault(
-      Type.Boolean({ description: 'Believe x-forwarded-* headers; only behind a proxy that sets them.' }),
-      false,
+    proxyHops: withDefault(
+      Type.Integer({
+        minimum: 0,
+        maximum: 16,
+        description: 'How many proxies of yours stand in front; the caller is who the outermost of them saw.',
+      }),
+      0,
     ),
     cors: withDefault(Type.Boolean({ description: 'Let pages of other origins read.' }), true),
     bodyBytesMax: wholeNumber(65_536, 'Longest request body.', 1024),

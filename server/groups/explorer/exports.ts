@@ -2,7 +2,7 @@
 import { isUnchanged } from '#core/etag.ts'
 import { Fault } from '#core/fault.ts'
 import type { Desk, Visit } from '#serve/answer.ts'
-import type { Extra } from '#serve/http.ts'
+import type { Extra } from '#serve/ways.ts'
 import { type ExportForm, exportPath, honoured, type LinkClaim } from './link.ts'
 import { finishedList } from './lists.ts'
 import { packingFor } from './lists-packed.ts'
@@ -51,7 +51,7 @@ export async function labelExport(
 
 /** Where the links point. A parameter given twice is no signature. */
 export const labelExportPath = (desk: Desk): Extra => ({
-  path: '/exports/:chain/labelmasterlist_latest.:format',
+  path: '/exports/{chain}/labelmasterlist_latest.{format}',
   reply: async ({ params, query, headers }) => {
     const once = (value: string | readonly string[] | undefined) => (typeof value === 'string' ? value : undefined)
     const {

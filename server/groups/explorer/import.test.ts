@@ -5,7 +5,7 @@ import { openDesk, type TestDesk } from '#test/desk.ts'
 import { type ImportForm, type ImportOptions, importLabels } from './import.ts'
 import { readCsv } from './import-csv.ts'
 import { readJson } from './import-json.ts'
-import { eachLabel, findLabels, listHead } from './labels.ts'
+import { findLabels, listHead } from './labels.ts'
 import { historyOf } from './labels-history.ts'
 import { eachTag, findTags } from './tags.ts'
 
@@ -78,7 +78,8 @@ describe('CSV', () => {
       `1,${cold},Stray,nobody,own,90,`, // 11
       `1,${cold},Link,,other,90,ftp://x`, // 12
       `1,${cold},,,third,90,`, // 13
-      `1,${cold},"never closed,,own,90,`, // 14
+      `1,${cold},Sure,,fourth,101,`, // 14
+      `1,${cold},"never closed,,own,90,`, // 15
       `1,${cold},Lost,,own,90,`, // swallowed by the quote above
     ].join('\n')
     const { addresses, rejects } = await bring(desk, 'csv', file)
@@ -87,7 +88,7 @@ describe('CSV', () => {
       rejects.map(({ line, reason }) => [line, reason]),
       [
         [3, 'address must be 0x and 40 hexadecimal digits'],
-        [4, 'confidence must be a whole number from 0 to 100'],
+        [4, 'name holds characters that cannot be kept'],
         [6, 'chain must be a chain id such as 1, not x'],
         [7, 'has 3 values, the header has 7'],
         [8, 'a closing quote is followed by more text'],
@@ -95,7 +96,8 @@ describe('CSV', () => {
         [11, 'chain 1 has no entity nobody; add it first'],
         [12, 'evidence must be a link that begins with http:// or https://'],
         [13, 'name is needed'],
-        [14, 'a quote is opened here and never closed'],
+        [14, 'confidence must be a whole number from 0 to 100'],
+        [15, 'a quote is opened here and never closed'],
       ],
     )
     assert.equal(rejects[0]?.raw, `1,0x123,Short,,own,90,`)
@@ -238,115 +240,5 @@ describe('JSON', () => {
       rejects.map(({ reason }) => reason),
       ['name holds characters that cannot be kept', 'name holds characters that cannot be kept'],
     )
-  })
-})
-
-describe('the form of the Open Labels Initiative, decision 0093', () => {
-  const attester = `0x${'A7'.repeat(20)}`
-
-  test('pivoted records: the name, the owner as an entity, a link as evidence', async () => {
-    await using desk = await openDesk()
-    const file = JSON.stringify(
-      [
-        {
-          address: hot,
-          chain_id: 'eip155:1',
-          contract_name: 'Hot wallet',
-          is_eoa: true,
-          owner_project: 'harbour',
-          _source: 'https://h.example',
-        },
-        { address: cold, chain_id: 'eip155-137', name: 'Vault', usage_category: 'cex' },
-        { address: cold, chain_id: 'eip155:1', is_contract: true },
-        { address: cold, chain_id: 'solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp', contract_name: 'x' },
-      ],
-      null,
-      1,
-    )
-    const { entities, addresses, rejects } = await bring(desk, 'oli', file)
-    assert.deepEqual([entities.added, addresses.added], [1, 2])
-    assert.deepEqual(
-      rejects.map(({ reason }) => reason.slice(0, 32)),
-      ['no tag names the address', 'chain_id must be eip155: and a n'],
-    )
-    const [tag] = await findTags(desk.state, hot)
-    assert.deepEqual(
-      [tag?.name, tag?.entity, tag?.source, tag?.evidenceUrl],
-      ['Hot wallet', 'harbour', 'oli', 'https://h.example'],
-    )
-    assert.deepEqual((await bring(desk, 'oli', file)).addresses, { added: 0, changed: 0, unchanged: 2 })
-  })
-
-  test('pivoted in CSV, with the columns of their template', async () => {
-    await using desk = await openDesk()
-    const file = [
-      'address,chain_id,is_eoa,contract_name,owner_project,erc20.symbol,usage_category,source_code_verified',
-      `${hot},eip155:10,false,mirror,mirror,,non_fungible_tokens,`,
-      `${cold},eip155:10,,,,,fungible_tokens,`,
-    ].join('\n')
-    const { addresses, rejects } = await bring(desk, 'oli', file)
-    assert.deepEqual([addresses.added, rejects.map(({ line }) => line)], [1, [3]])
-  })
-
-  test('one tag a record: gathered per address, the newer word counts, attesters stay apart', async () => {
-    await using desk = await openDesk()
-    const label = (tag_id: string, tag_value: string, time: string, by = attester) => ({
-      ...{ tag_id, tag_value, chain_id: 'eip155:1', time, attester: by },
-    })
-    const file = JSON.stringify({
-      address: hot,
-      count: 4,
-      labels: [
-        label('contract_name', 'New', '2026-02-01T00:00:00'),
-        label('contract_name', 'Old', '2026-01-01T00:00:00'),
-        label('oli.owner_project', 'harbour', '2026-01-01T00:00:00'),
-        label('contract_name', 'Theirs', '2026-01-01T00:00:00', cold),
-      ],
-    })
-    assert.equal((await bring(desk, 'oli', file)).addresses.added, 2)
-    assert.deepEqual(
-      (await findTags(desk.state, hot)).map(({ name, source, entity }) => [name, source, entity]).sort(),
-      [
-        ['New', `oli:${attester.toLowerCase()}`, 'harbour'],
-        ['Theirs', `oli:${cold}`, ''],
-      ],
-    )
-  })
-
-  test('attestations: tags inside, as an object or as text; revoked ones are not taken', async () => {
-    await using desk = await openDesk()
-    const file = JSON.stringify({
-      attestations: [
-        { caip10: `eip155:1:${hot}`, tags_json: '{"contract_name":"A"}', attester },
-        { recipient: cold, chain_id: 'eip155:1', tags: { contract_name: 'B' }, attester, revoked: false },
-        { recipient: cold, chain_id: 'eip155:137', tags: { contract_name: 'C' }, attester, revoked: true },
-        { recipient: cold, chain_id: 'eip155:137', tags_json: '{', attester },
-      ],
-    })
-    const { addresses, rejects } = await bring(desk, 'oli', file)
-    assert.equal(addresses.added, 2)
-    assert.deepEqual(
-      rejects.map(({ reason }) => reason),
-      ['has been revoked', 'its tags are not an object'],
-    )
-  })
-
-  test('a label for any chain goes to every chain that is served', async () => {
-    await using desk = await openDesk()
-    const file = JSON.stringify([{ address: hot, chain_id: 'eip155:any', contract_name: 'Everywhere' }])
-    assert.equal((await bring(desk, 'oli', file)).addresses.added, 2)
-    assert.match((await bring(desk, 'oli', file, { everyChain: [] })).rejects[0]?.reason ?? '', /none is configured/)
-  })
-
-  test('an owner who is in the registry keeps its words', async () => {
-    await using desk = await openDesk()
-    await bring(desk, 'csv', entities)
-    await bring(
-      desk,
-      'oli',
-      JSON.stringify([{ address: hot, chain_id: 'eip155:1', name: 'x', owner_project: 'harbour' }]),
-    )
-    const names = (await Array.fromAsync(eachLabel(desk.state, '1'))).map(({ name }) => name)
-    assert.deepEqual(names, ['Harbour Exchange', 'Lantern'])
   })
 })

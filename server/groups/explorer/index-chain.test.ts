@@ -12,8 +12,9 @@ import { fundedBy } from './funded-by.ts'
 import { findFunding } from './fundings.ts'
 import { catchUp, type Progress } from './index-chain.ts'
 import { findNear, keptBlocks } from './index-near.ts'
-import { startChains } from './index-start.ts'
-import { openNode } from './node.ts'
+import { chainFindings, startChains } from './index-start.ts'
+import { apply } from './index-tail.ts'
+import { needNode, openNode } from './node.ts'
 import { blocksOf } from './standing.ts'
 
 async function stage({
@@ -99,20 +100,17 @@ describe('the run of blocks that are not final', () => {
 
   test('a block that is not the child of the one below is not taken: the chain changed between two reads', async () => {
     await using at = await stage()
-    let reads = 0
-    // Blocks are read four to a request; the chain is replaced between the first and the second of the run.
-    at.sim.meanwhile = () => {
-      if (at.told.some((one) => one.is === 'range') && ++reads > 12) {
-        at.sim.meanwhile = undefined
-        at.chain.reorg(18, 18)
-      }
+    // Eight blocks of the run have been taken when the ninth is asked for; by then most of them are replaced.
+    const ninth = `"0x${(at.chain.final + 9).toString(16)}",true`
+    at.sim.meanwhile = (body) => {
+      if (!body.includes(ninth)) return
+      at.sim.meanwhile = undefined
+      at.chain.reorg(18, 18)
     }
     await at.catchUp()
     assert.equal(at.sim.meanwhile, undefined)
     const kept = await keptBlocks(at.desk.state, '1')
-    const forks = kept.map(({ number, hash }) => at.chain.blocks[number]?.hash === hash)
-    // What was taken is of one chain: once it differs from the present one, it differs to the end.
-    assert.deepEqual(forks, [...forks].sort().reverse())
+    assert.equal(kept.length, 9, 'the hook and the eight that fit together')
     await at.catchUp()
     await holds(at)
   })
@@ -137,6 +135,23 @@ describe('the run of blocks that are not final', () => {
     await at.catchUp()
     assert.equal((await keptBlocks(at.desk.state, '1')).length, 6)
   })
+})
+
+test('invariant 2: an event for a run that another process has moved does nothing', async () => {
+  await using at = await stage()
+  await at.catchUp()
+  const old = await keptBlocks(at.desk.state, '1')
+  at.chain.mine(2)
+  await at.catchUp()
+  const before = await keptBlocks(at.desk.state, '1')
+  for (const event of [
+    { is: 'reorg', from: at.chain.final + 1 },
+    { is: 'finalize', until: at.chain.final + 3 },
+  ] as const) {
+    assert.equal(await apply(at.desk.state, '1', old, [event]), undefined)
+  }
+  assert.deepEqual(await keptBlocks(at.desk.state, '1'), before)
+  await holds(at)
 })
 
 test('two processes that follow the same chain into the same store end with the rows of one', async () => {
@@ -169,6 +184,20 @@ test('startChains asks the nodes and follows until it is told to stop', async ()
   assert.deepEqual([heads[0], heads.at(-1)], [60, 62])
   await at.catchUp()
   await holds(at)
+})
+
+test('a chain whose node fails is not ready, and is ready again as soon as the node is', async () => {
+  await using at = await stage()
+  const { chance } = await import('#sim/chance.ts')
+  assert.deepEqual(await chainFindings(at.real), [{ name: 'node of chain 1', ok: true, says: 'answers' }])
+  at.sim.faults = { chance: chance('ill'), rate: 1, kinds: ['status 500'] }
+  const node = needNode(at.real, '1')
+  await assert.rejects(node.tip({ untilMs: systemClock.monotonicMs() + 300 }))
+  const [ill] = await chainFindings(at.real)
+  assert.equal(ill?.ok, false)
+  assert.match(ill?.says ?? '', /status 500/)
+  at.sim.faults = undefined
+  while (!(await chainFindings(at.real))[0]?.ok);
 })
 
 describe('200', () => {

@@ -1,6 +1,7 @@
 // What runs while the server runs: every node is asked what it can do, and indexed chains are followed. And what
 // /readyz says about it.
 import { poll } from '#ingest/poll.ts'
+import { headerCall } from '#io/evm/blocks.ts'
 import { costs } from '#io/evm/capabilities.ts'
 import type { Desk } from '#serve/answer.ts'
 import type { Finding } from '#serve/health.ts'
@@ -105,12 +106,29 @@ function tellAbilities(desk: FollowDesk, node: ChainNode, signal: AbortSignal): 
 
 const wordsOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
-/** Red for a chain none of whose nodes answers: what is not in the store yet cannot be answered. */
-export async function chainFindings(desk: FollowDesk): Promise<readonly Finding[]> {
-  return nodesOf(desk).map(({ chain, rpc }) => {
-    const lines = rpc.health()
-    const ill = lines.filter(({ trouble }) => trouble !== undefined)
-    const says = ill.length === 0 ? 'answers' : ill.map(({ trouble }) => trouble).join('; ')
-    return { name: `node of chain ${chain.id}`, ok: ill.length < lines.length, says }
-  })
+/** Longest wait for a node that was in trouble. */
+const askAgainMs = 2000
+
+/**
+ * Red for a chain none of whose nodes answers: what is not in the store yet cannot be answered. A node that was in trouble
+ * is asked again here, since nobody else may be asking while the server is red.
+ */
+export function chainFindings(desk: FollowDesk): Promise<readonly Finding[]> {
+  return Promise.all(
+    nodesOf(desk).map(async ({ chain, rpc }) => {
+      const ill = () => rpc.health().filter(({ trouble }) => trouble !== undefined)
+      const all = rpc.health().length
+      if (ill().length === all) {
+        const untilMs = desk.clock.monotonicMs() + askAgainMs
+        await rpc.ask([{ ...headerCall('latest'), errorIsAnswer: true }], { untilMs })
+      }
+      const says =
+        ill().length === 0
+          ? 'answers'
+          : ill()
+              .map(({ trouble }) => trouble)
+              .join('; ')
+      return { name: `node of chain ${chain.id}`, ok: ill().length < all, says }
+    }),
+  )
 }

@@ -4,8 +4,7 @@ import { isUnchanged } from '#core/etag.ts'
 import { answer, type Desk, type Outcome, type Visit } from '#serve/answer.ts'
 import { listedChain } from './chains.ts'
 import { labelLink } from './exports.ts'
-import { listHead } from './labels.ts'
-import { finishedList } from './lists.ts'
+import { finishedList, presentHead } from './lists.ts'
 import { packingFor } from './lists-packed.ts'
 import { shape } from './shape.ts'
 
@@ -13,7 +12,7 @@ export const labelListV2 = answer(
   contract['explorer.labelListV2'],
   shape,
   async ({ chainid, format }, desk, visit) => {
-    const head = await listHead(desk.state, chainid)
+    const head = await presentHead(desk.state, chainid)
     if (!head || head.entries === 0) return { is: 'nothing' }
     if (format !== undefined || head.entries > desk.settings.explorer.labels.inlineMax) {
       const result = await labelLink(desk, visit, chainid, format ?? 'json')

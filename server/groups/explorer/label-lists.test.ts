@@ -118,7 +118,8 @@ describe('200', () => {
     const claim = claimOf(bodyOf(await ask(desk, { chainid: '1', format: 'json' })).result)
     // Another view of the same store has nothing in memory yet.
     const restarted = Object.create(desk.state)
-    for (const name of ['get', 'all', 'each', 'write'] as const) restarted[name] = desk.state[name].bind(desk.state)
+    for (const name of ['get', 'all', 'each', 'write', 'version'] as const)
+      restarted[name] = desk.state[name].bind(desk.state)
     const again = { ...desk, state: restarted, random: { ...desk.random, bytes: () => new Uint8Array(32) } }
     assert.equal((await labelExport(again, claim)).status, 200)
   })

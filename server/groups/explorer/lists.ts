@@ -24,6 +24,8 @@ interface Kept {
   finished?: FinishedList
 }
 
+type ListHead = Awaited<ReturnType<typeof listHead>>
+
 const listsMax = 16
 const bytesMax = 512 * 1024 * 1024
 const linesPerChunk = 1000
@@ -31,9 +33,28 @@ const envelopeStart = '{"status":"1","message":"OK","result":'
 
 const shelves = new WeakMap<State, Map<string, Kept>>()
 
+const heads = new WeakMap<State, { readonly version: number; readonly byChain: Map<string, Promise<ListHead>> }>()
+
+/** Kept until anything at all is committed: reading it would cost more than the rest of a 304. */
+export function presentHead(state: State, chain: string): Promise<ListHead> {
+  const version = state.version()
+  let kept = heads.get(state)
+  if (kept?.version !== version) {
+    kept = { version, byChain: new Map() }
+    heads.set(state, kept)
+  }
+  const { byChain } = kept
+  const known = byChain.get(chain)
+  if (known) return known
+  const reading = listHead(state, chain)
+  byChain.set(chain, reading)
+  reading.catch(() => byChain.delete(chain))
+  return reading
+}
+
 /** The chain's list in this form; undefined when the chain has no label. */
 export async function finishedList(state: State, chain: string, form: ExportForm): Promise<FinishedList | undefined> {
-  const head = await listHead(state, chain)
+  const head = await presentHead(state, chain)
   if (!head || head.entries === 0) return undefined
   const shelf = shelves.get(state) ?? new Map<string, Kept>()
   shelves.set(state, shelf)
@@ -43,8 +64,9 @@ export async function finishedList(state: State, chain: string, form: ExportForm
     found?.revision === head.revision ? found : { revision: head.revision, list: write(state, chain, form) }
   shelf.delete(name)
   shelf.set(name, kept)
+  if (kept.finished) return kept.finished
   try {
-    kept.finished ??= await kept.list
+    kept.finished = await kept.list
     trim(shelf)
     return kept.finished
   } catch (error) {

@@ -3,8 +3,8 @@
 //
 // An account without code spends only by its own transactions, and each of them raises its nonce. So from (nonce n,
 // balance b) on, "nonce > n or balance > b" once true stays true, and while it is false nothing at all has come in. The
-// search for a first sign of life is the case n = 0, b = 0. Whatever contradicts this was no such account.
-import { Fault } from '#core/fault.ts'
+// search for a first sign of life is the case n = 0, b = 0. Whatever contradicts this was no such account:
+// a contract of old, or one that destroyed itself.
 import type { Account } from '#io/evm/blocks.ts'
 
 export type Look = (blocks: readonly number[]) => Promise<readonly Account[]>
@@ -14,20 +14,24 @@ export interface Change {
   readonly account: Account
 }
 
-/** The first block in (from, until] at whose end the account is not as it was at the end of `from`; `base` is that. */
+/**
+ * The first block in (from, until] at whose end the account is not as it was at the end of `from`; `base` is that.
+ * `undone`: a state was met that such an account cannot have, so none of this proves anything.
+ */
 export async function firstChange(
   look: Look,
   base: Account,
   from: number,
   until: number,
   fanOut: number,
-): Promise<Change | undefined> {
+): Promise<Change | 'undone' | undefined> {
   let same = from
   let changed: Change | undefined
   while (same < (changed?.at ?? until + 1) - 1) {
     const points = changed ? between(same, changed.at, fanOut) : [...between(same, until, fanOut - 1), until]
     const accounts = await look(points)
-    const first = firstChanged(base, accounts, points)
+    const first = firstChanged(base, accounts)
+    if (first === 'undone') return 'undone'
     if (first < 0) {
       if (!changed) return undefined
       same = points.at(-1) as number
@@ -46,20 +50,15 @@ export function between(low: number, high: number, count: number): number[] {
   return points.filter((point) => point > low)
 }
 
-function firstChanged(base: Account, accounts: readonly Account[], points: readonly number[]): number {
-  const changes = accounts.map((account, at) => hasChanged(base, account, points[at] as number))
-  const first = changes.indexOf(true)
-  const back = first < 0 ? -1 : changes.indexOf(false, first)
-  if (back >= 0) throw undone(points[back] as number)
-  return first
+function firstChanged(base: Account, accounts: readonly Account[]): number | 'undone' {
+  const first = accounts.findIndex((account) => !isSame(base, account))
+  if (first < 0) return first
+  const later = accounts.slice(first)
+  return later.every((account) => hasRisen(base, account)) ? first : 'undone'
 }
 
-function hasChanged(base: Account, { nonce, balanceWei }: Account, at: number): boolean {
-  if (nonce < base.nonce || (nonce === base.nonce && balanceWei < base.balanceWei)) throw undone(at)
-  return nonce > base.nonce || balanceWei > base.balanceWei
-}
+const isSame = (base: Account, { nonce, balanceWei }: Account): boolean =>
+  nonce === base.nonce && balanceWei === base.balanceWei
 
-const undone = (at: number): Fault =>
-  new Fault('explorer.probe_bounds', {
-    says: `The state of this address was undone at or before block ${at}, as when a contract destroys itself, so it does not show when the address was first funded; the chain must be indexed`,
-  })
+const hasRisen = (base: Account, { nonce, balanceWei }: Account): boolean =>
+  nonce > base.nonce || (nonce === base.nonce && balanceWei > base.balanceWei)

@@ -3,14 +3,18 @@
 //
 // 1. Never a guess. Either every block before the answer is shown to hold no transfer, or the walk ends with a fault.
 // 2. While an account has no code, a block in which it does not change brings it nothing (probe-search.ts).
-// 3. While it has code (a contract, a delegated account), value may come and go unseen: then every block is read.
+// 3. While it has code (a contract, a delegated account), value may come and go unseen: then every block is read,
+//    or those that the node's own index of traces names.
 // 4. Bounded: calls, time, and blocks read one by one.
 import { Fault } from '#core/fault.ts'
 import {
   type Account,
   accountCalls,
   codeCall,
+  filterCall,
+  filteredMax,
   headerCall,
+  type PlacedTrace,
   readBlocks,
   type SeenBlock,
   toAccount,
@@ -20,7 +24,7 @@ import type { RpcCall } from '#io/evm/rpc.ts'
 import type { Funding } from './fundings.ts'
 import type { ChainNode, Tip } from './node.ts'
 import { firstChange } from './probe-search.ts'
-import { fundingsOf, transfersOf } from './transfers.ts'
+import { fundingsOf, movesValue, transfersOf } from './transfers.ts'
 
 export interface WalkLimits {
   readonly fanOut: number
@@ -85,7 +89,10 @@ class Walker {
         this.#head,
         this.#limits.fanOut,
       )
-      if (!change) return this.#nothing(stand)
+      if (change === 'undone') return this.#readOn(stand)
+      // A contract from before nonces began at one came to be without a change: then state proved nothing all along.
+      if (await this.#hasCode(change ? change.at - 1 : this.#head)) return this.#readOn(stand)
+      if (!change) return undefined
       const [seen] = await this.#read([change.at])
       const found = seen && (await this.#fundingIn(seen, stand.account, change.account))
       if (found) return found
@@ -113,24 +120,46 @@ class Walker {
     return { at, account: account as Account, hasCode: await this.#hasCode(at) }
   }
 
-  /** A contract from before nonces started at one shows neither nonce nor balance, but code. */
-  async #nothing(stand: Stand): Promise<undefined> {
-    if (await this.#hasCode(this.#head)) throw this.#unseen(stand.at, this.#head)
-    return undefined
+  /** Invariant 3: by the node's own index of traces where it has one, otherwise block by block. */
+  async #readOn(stand: Stand): Promise<Funding | undefined> {
+    const { has, traces } = await this.#node.capabilities(this.#limits)
+    if (!traces) throw noTraces(stand.at + 1)
+    return has.trace_filter ? this.#filter(stand) : this.#readEach(stand)
   }
 
-  /** Invariant 3. */
-  async #readOn({ at }: Stand): Promise<Funding | undefined> {
+  async #readEach({ at }: Stand): Promise<Funding | undefined> {
     const end = Math.min(this.#head, at + this.#limits.blocksMax)
     for (let from = at + 1; from <= end; from += blocksPerRead) {
       const numbers = Array.from({ length: Math.min(blocksPerRead, end - from + 1) }, (_, index) => from + index)
       for (const seen of await this.#read(numbers)) {
-        if (seen.insight.form === 'receipts') throw noTraces(seen.block.number)
         const found = this.#firstIn(seen)
         if (found) return found
       }
     }
     if (end < this.#head) throw this.#unseen(at, end)
+    return undefined
+  }
+
+  /** A listed step may lie inside one that failed, so each block it names is read whole. */
+  async #filter(stand: Stand): Promise<Funding | undefined> {
+    const span = { from: stand.at + 1, until: this.#head + 1 }
+    let read = stand.at
+    for (let after = 0; span.from < span.until; after += filteredMax) {
+      this.#spend(1)
+      const [outcome] = await this.#node.rpc.ask([filterCall(this.#address, span, after)], this.#limits)
+      // Some nodes refuse long spans.
+      if (outcome?.is !== 'result') return this.#readEach(stand)
+      const traces = outcome.result as PlacedTrace[]
+      for (const { blockNumber } of traces.filter(movesValue)) {
+        if (blockNumber < read) throw this.#short('the node lists traces out of order')
+        if (blockNumber === read) continue
+        read = blockNumber
+        const [seen] = await this.#read([blockNumber])
+        const found = seen && this.#firstIn(seen)
+        if (found) return found
+      }
+      if (traces.length < filteredMax) return undefined
+    }
     return undefined
   }
 
@@ -165,6 +194,7 @@ class Walker {
   }
 
   async #hasCode(at: number): Promise<boolean> {
+    if (at < 0) return false
     const [code] = await this.#ask([codeCall(this.#address, at)])
     return code !== '0x'
   }
@@ -191,7 +221,7 @@ class Walker {
   #unseen(at: number, end: number): Fault {
     const searched = end > at ? `; blocks ${at + 1} to ${end} hold no transfer to it` : ''
     return this.#short(
-      `the address has code after block ${at}, so that its state does not show what came in${searched}`,
+      `the address has or had code after block ${at}, so that its state does not show what came in${searched}`,
     )
   }
 

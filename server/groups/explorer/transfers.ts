@@ -85,6 +85,9 @@ function flatMoves(traces: readonly FlatTrace[]): Move[] {
   return moves
 }
 
+/** Whether a listed step moved value, as far as it tells by itself: what called it may have failed. */
+export const movesValue = (trace: FlatTrace): boolean => trace.error === undefined && flatMove(trace) !== undefined
+
 function flatMove({ type, action, result }: FlatTrace): Omit<Move, 'top'> | undefined {
   switch (type) {
     case 'call':

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { parseJson } from '#api/json.ts'
@@ -156,14 +157,12 @@ describe('200', () => {
       id,
     )
     assert.equal(new TextDecoder().decode(row?.reply), text)
-    assert.deepEqual(JSON.parse(row?.priced ?? ''), {
-      rates: [{ source: 'a', base: 'EUR', quote: 'USD', rate: '1.25', atMs: testNowMs - 1000 }],
-      mid: { over: '100', under: '125' },
-      spreadPpm: 500,
-      feePpm: 200,
-      collateralPpm: 0,
-      rate: '0.7996',
-    })
+    const priced = JSON.parse(row?.priced ?? '')
+    const at = new Date(testNowMs - 1000).toISOString()
+    assert.deepEqual(priced.rates, [{ source: 'a', base: 'EUR', quote: 'USD', rate: '1.25', at }])
+    assert.deepEqual(priced.mid, { over: '100', under: '125' })
+    assert.equal(priced.quote.rate, '0.7996')
+    assert.equal(priced.quote.sha256, createHash('sha256').update(text).digest('hex'))
   })
 
   test('nonces are at most 2^53 − 1 and a taken one is drawn again', async () => {
@@ -288,6 +287,29 @@ test('any amount asked either way is answered with a quote of the contract, or r
       } catch (error) {
         assert.ok(refusedWith('fx.amount_range', 400)(error))
       }
+    }),
+    { numRuns: 60 },
+  )
+})
+
+test('reference and tradable agree at the same instant, whatever is asked', async () => {
+  await using desk = await openPricedDesk({ terms: { daily: { collateralBps: '12.5' } } })
+  const amount = fc.tuple(fc.bigInt(1n, 10n ** 6n), fc.bigInt(1n, 999_999n)).map(([whole, part]) => `${whole}.${part}`)
+  const tenor = fc.constantFrom('instant', 'hourly', 'daily')
+  await fc.assert(
+    fc.asyncProperty(amount, tenor, fc.boolean(), fc.boolean(), async (text, when, turned, asksTo) => {
+      const [from, to] = turned ? ['EURC', 'USDC'] : ['USDC', 'EURC']
+      const sides = asksTo
+        ? { from: { currency: from }, to: { currency: to, amount: text } }
+        : { from: { currency: from, amount: text }, to: { currency: to } }
+      const asked = { ...usual, ...sides, tenor: when }
+      const prices = await Promise.all(
+        (['reference', 'tradable'] as const).map(async (type) => {
+          const { rate, from: given, to: taken, fee, collateral } = await quoteOf(desk, { ...asked, type })
+          return { rate, given, taken, fee, collateral }
+        }),
+      )
+      assert.deepEqual(prices[0], prices[1])
     }),
     { numRuns: 60 },
   )

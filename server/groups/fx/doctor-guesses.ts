@@ -2,6 +2,7 @@
 // fits one of these and not the quote, that one thing is what went wrong. Pure; the list is finite and tried in order,
 // commonest first.
 import type { Quote, TypedData } from '#api/wire/fx.ts'
+import { decimal, unitsOf } from '#core/decimal.ts'
 import type { TypedDocument, Types } from '#core/eip712.ts'
 
 export interface Guess {
@@ -184,16 +185,22 @@ function messageGuesses(quote: Quote, data: TypedData, signer: string): readonly
 const scaled = (value: bigint): readonly bigint[] =>
   [value * trillion, value / trillion, value * million, value / million].filter((one) => one > 0n && one <= uint256Max)
 
+/** What is left of an integer that went through a float, by its value and by its shortest text. */
+const rounded = (value: bigint): readonly bigint[] => [
+  BigInt(Number(value)),
+  unitsOf(decimal(String(Number(value))), 0, 'down'),
+]
+
 /** The amount as the other side, in other decimals, without limit, or rounded by a parser that has only floats. */
 function otherAmounts(message: TypedData['message'], others: readonly string[]): readonly bigint[] {
   const amount = BigInt(message.permitted.amount)
-  return [...others.map(BigInt), BigInt(Number(amount)), ...scaled(amount), uint256Max, 0n]
+  return [...others.map(BigInt), ...rounded(amount), ...scaled(amount), uint256Max, 0n]
 }
 
 function otherFigures(text: string, part: number | bigint): readonly bigint[] {
   const value = BigInt(text)
   const less = value - BigInt(part)
-  return [BigInt(part), ...(less > 0n ? [less] : []), value + BigInt(part), BigInt(Number(value)), ...scaled(value)]
+  return [BigInt(part), ...(less > 0n ? [less] : []), value + BigInt(part), ...rounded(value), ...scaled(value)]
 }
 
 function swapGuesses(data: TypedData): readonly Guess[] {

@@ -72,7 +72,7 @@ function reasons(quote: Case['quote'], evidence: Evidence): readonly SignatureFi
     if (told) return told
   }
   for (const { field, says, expected, found, document } of guesses(quote, quote.typedData, signer)) {
-    if (recover(digestOf(document) ?? digest) !== signer) continue
+    if (recover(typedDigest(document)) !== signer) continue
     return [{ field, says, ...(expected !== undefined && { expected }), ...(found !== undefined && { found }) }]
   }
   const method = byMethod(quote, evidence)
@@ -92,8 +92,7 @@ function reasons(quote: Case['quote'], evidence: Evidence): readonly SignatureFi
 
 /** The caller says what was signed: if the signature is over that, its differences are the whole answer. */
 function bySigned({ typedData }: Case['quote'], { recover, signer, signed }: Evidence) {
-  const document = withDomainType(signed as Partial<TypedDocument>)
-  const digest = digestOf(document)
+  const digest = digestOf(() => withDomainType(signed as Partial<TypedDocument>))
   if (!digest)
     return [{ field: 'typedData', says: 'cannot be hashed: it is not typed data, or a value does not fit its type' }]
   if (recover(digest) !== signer) return undefined
@@ -110,9 +109,9 @@ function withDomainType(document: Partial<TypedDocument>): TypedDocument {
   return { domain, types: { EIP712Domain: usual, ...types }, primaryType, message }
 }
 
-function digestOf(document: TypedDocument): Uint8Array | undefined {
+function digestOf(document: () => TypedDocument): Uint8Array | undefined {
   try {
-    return typedDigest(document)
+    return typedDigest(document())
   } catch {
     return undefined
   }

@@ -185,7 +185,7 @@ test('a slow source holds up neither the others nor the stop', async () => {
   await ended
 })
 
-test('a rate that leaves the others is logged once, shown as an outlier, and does not price quotes', async () => {
+test('a rate that leaves the others is shown as an outlier and does not price quotes; when all are apart, nothing is quoted', async () => {
   const sources = ['a', 'b', 'c'].map((id) => ({ ...source, id, staleMs: 60_000 }))
   await using desk = await openDesk({ fx: { sources } })
   const say = (id: string, rate: string) =>

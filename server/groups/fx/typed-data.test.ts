@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { SignTypedDataVersion, TypedDataUtils } from '@metamask/eth-sig-util'
 import { TypedDataEncoder } from 'ethers'
 import fc from 'fast-check'
 import { getAddress, type Hex, hashTypedData } from 'viem'
 import { parseJson, stringifyJson } from '#api/json.ts'
 import type { TypedData } from '#api/wire/fx.ts'
+import { typedDigest } from '#core/eip712.ts'
 import { bytes32Of, type Permit, signable, typedDataOf } from './typed-data.ts'
 
 const permit: Permit = {
@@ -38,9 +40,13 @@ const byEthers = ({ domain, types, message }: TypedData): string => {
   return TypedDataEncoder.hash(domain, used, message)
 }
 
-test('two independent libraries agree on the digest', () => {
+const bySigUtil = (data: TypedData): string =>
+  `0x${TypedDataUtils.eip712Hash(data as never, SignTypedDataVersion.V4).toString('hex')}`
+
+test('three independent libraries and the server’s own digest agree', () => {
   const data = received(permit)
-  assert.equal(byViem(data), byEthers(data))
+  const digests = [byViem(data), byEthers(data), bySigUtil(data), `0x${typedDigest(data).toHex()}`]
+  assert.equal(new Set(digests).size, 1)
 })
 
 test('the types are spelled as the contract hashes them', () => {
@@ -94,7 +100,7 @@ test('changing any field changes the digest', () => {
   assert.equal(new Set(digests).size, changes.length + 1)
 })
 
-test('amounts beyond 2^53 stay exact through JSON and both libraries', () => {
+test('amounts beyond 2^53 stay exact through JSON and all libraries', () => {
   const units = fc.bigInt(1n, 2n ** 256n - 1n)
   fc.assert(
     fc.property(units, units, units, (given, taken, fee) => {
@@ -103,6 +109,8 @@ test('amounts beyond 2^53 stay exact through JSON and both libraries', () => {
       assert.equal(BigInt(data.message.permitted.amount), given)
       assert.equal(BigInt(data.message.witness.fee), fee)
       assert.equal(byViem(data), byEthers(data))
+      assert.equal(byViem(data), bySigUtil(data))
+      assert.equal(byViem(data), `0x${typedDigest(data).toHex()}`)
     }),
   )
   const text = stringifyJson(typedDataOf({ ...permit, fee: 1_234_567_654_321_000_000_000_001n }))

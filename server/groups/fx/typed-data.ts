@@ -83,8 +83,17 @@ export const bytes32Of = (uuid: string): string => `0x${uuid.replaceAll('-', '')
 
 /** As written where signing libraries take it: they refuse letters in a case that is not their checksum (decision 0026). */
 export function signable(address: string): string {
+  const known = signables.get(address)
+  if (known !== undefined) return known
   const lower = address.toLowerCase()
-  return address === lower || address === checksummed(address) ? address : lower
+  const written = address === lower || address === checksummed(address) ? address : lower
+  if (signables.size >= signablesMax) signables.clear()
+  signables.set(address, written)
+  return written
 }
+
+/** The same few contracts and recipients come again and again, and a checksum costs as much as the rest of the price. */
+const signables = new Map<string, string>()
+const signablesMax = 4096
 
 const whole = (amount: bigint): number | bigint => (amount <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(amount) : amount)

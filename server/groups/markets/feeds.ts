@@ -5,6 +5,7 @@ import { type PollOutcome, poll } from '#ingest/poll.ts'
 import type { Desk } from '#serve/answer.ts'
 import type { Finding } from '#serve/health.ts'
 import { type PassReport, readFeed } from './ingest.ts'
+import { settle } from './rebuild.ts'
 import { allStandings } from './standing.ts'
 import { dropBefore } from './versions.ts'
 
@@ -26,6 +27,8 @@ export async function startMarkets(
   tell: (notice: MarketNotice) => void = () => {},
 ): Promise<void> {
   const holder = desk.random.uuid()
+  // What an import or a first pass that was cut off had left for its end.
+  await settle(desk.state, () => desk.clock.now(), signal)
   const loops = desk.settings.markets.feeds.map((feed) => follow(desk, feed, holder, signal, tell))
   await Promise.all([...loops, prune(desk, signal)])
 }

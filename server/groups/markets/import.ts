@@ -4,6 +4,7 @@ import { parseJson } from '#api/json.ts'
 import type { Desk } from '#serve/answer.ts'
 import { decompose, type Renames } from './decompose.ts'
 import type { KindName } from './kinds.ts'
+import { settle } from './rebuild.ts'
 import { type PutReport, putMarkets, type Reject } from './records.ts'
 import type { MarketRecord } from './refine.ts'
 import type { Piece } from './split.ts'
@@ -57,7 +58,9 @@ export async function importMarkets(
     batch = []
     waiting = 0
     chars = 0
-    const report: PutReport = await desk.state.write((tx) => putMarkets(tx, records, desk.clock.now(), source))
+    const report: PutReport = await desk.state.write((tx) =>
+      putMarkets(tx, records, desk.clock.now(), { source, later: true }),
+    )
     totals.changed += report.changed
     totals.written += report.written
     totals.stale += report.stale
@@ -80,6 +83,8 @@ export async function importMarkets(
     if (waiting >= batchRecords || chars >= batchChars) await flush()
   }
   if (!signal?.aborted) await flush()
+  // Also when it was stopped: what went in is answered from now on.
+  totals.written += await settle(desk.state, () => desk.clock.now())
   return totals
 }
 

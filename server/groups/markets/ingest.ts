@@ -6,6 +6,7 @@ import { cleanUrl, FetchError, fetchJson } from '#io/fetch.ts'
 import type { Desk } from '#serve/answer.ts'
 import { decompose, Renames } from './decompose.ts'
 import { hasRecent, type Page, type Pass, pageUrl, readPage } from './feed.ts'
+import { settle } from './rebuild.ts'
 import { putMarkets } from './records.ts'
 import { keepRejects } from './rejects.ts'
 import { markVanished, sight } from './sightings.ts'
@@ -73,6 +74,8 @@ export async function readFeed(desk: Desk, feed: MarketFeed, options: PassOption
       if (last) return total
     }
   } finally {
+    // The first pass brings everything and is served nowhere yet: its documents are written once, at its end.
+    if (total.pass === 'full') await settle(desk.state, () => desk.clock.now(), signal)
     await release(desk, feed.id, options.holder)
   }
 }
@@ -167,7 +170,7 @@ function writePage(desk: Desk, feed: MarketFeed, renames: Renames, standing: Sta
   return desk.state.write(async (tx) => {
     const now = await standingOf(tx, feed.id)
     if (now?.holder !== standing.holder) throw new FeedHeld(feed.id, now?.heldUntilMs ?? 0)
-    const report = await putMarkets(tx, records, nowMs, feed.id)
+    const report = await putMarkets(tx, records, nowMs, { source: feed.id, later: standing.fullAtMs === null })
     await keepRejects(tx, feed.id, report.rejects, nowMs)
     const seen = records.filter(({ kind, id }) => kind === 'market' && id !== '').map(({ id }) => id)
     await sight(tx, feed.id, seen, standing.sweep, nowMs)

@@ -1,9 +1,10 @@
 // Which markets show a changed record, and their documents written anew, plain and packed.
 import { gzipSync } from 'node:zlib'
-import type { StateWriter } from '#store/state.ts'
+import type { State, StateReader, StateWriter } from '#store/state.ts'
 import { type Document, type Written, writeMarket } from './documents.ts'
 import type { KindName } from './kinds.ts'
 import { loadLibrary, presentRecords } from './library.ts'
+import { VersionLog } from './versions.ts'
 
 /** Below this, packing saves less than a packet. */
 const packedFrom = 1024
@@ -19,7 +20,7 @@ export class Touched {
 }
 
 /** Upwards from every touched record to the markets. */
-export async function marketsShowing(tx: StateWriter, touched: Touched): Promise<string[]> {
+export async function marketsShowing(tx: StateReader, touched: Touched): Promise<string[]> {
   const markets: string[] = []
   // A map's iteration also visits what is added on the way.
   for (const { kind, id } of touched.all.values()) {
@@ -35,6 +36,59 @@ export async function marketsShowing(tx: StateWriter, touched: Touched): Promise
     for (const one of above) touched.add(one.from_kind, one.from_id)
   }
   return markets
+}
+
+/** Keeps what was touched for later, where its documents need not be written now (see `settle`). */
+export async function leaveForLater(tx: StateWriter, touched: Touched): Promise<void> {
+  for (const { kind, id } of touched.all.values()) {
+    await tx.run('insert into market_unsettled (kind, id) values (?, ?) on conflict (kind, id) do nothing', kind, id)
+  }
+}
+
+/** Documents written in one transaction while settling. */
+const settleBatch = 500
+/** Links between a market and the deepest record it shows; more rounds would find nothing new. */
+const depthMax = 8
+
+/**
+ * Writes the documents that were left for later, in the memory of one batch. Whoever is cut off here goes on where it
+ * was. Resolves to how many documents changed.
+ */
+export async function settle(state: State, nowMs: () => number, signal?: AbortSignal): Promise<number> {
+  const some = await state.get('select 1 as one from market_unsettled limit 1')
+  if (!some) return 0
+  await state.write(raise)
+  for (let count = 0; ; ) {
+    if (signal?.aborted) return count
+    const batch = await state.write((tx) => settleSome(tx, nowMs()))
+    if (!batch) return count
+    count += batch.written
+  }
+}
+
+/** Puts the markets that show what was touched in its place. */
+async function raise(tx: StateWriter): Promise<void> {
+  const above = `
+    insert into market_unsettled (kind, id)
+    select distinct l.from_kind, l.from_id from market_unsettled u
+    join market_links l on l.to_kind = u.kind and l.to_id = u.id where true
+    on conflict (kind, id) do nothing`
+  for (let depth = 0; depth < depthMax && (await tx.run(above)) > 0; depth++);
+  await tx.run("delete from market_unsettled where kind <> 'market'")
+}
+
+async function settleSome(tx: StateWriter, nowMs: number): Promise<{ readonly written: number } | undefined> {
+  const rows = await tx.all<{ id: string }>(
+    "select id from market_unsettled where kind = 'market' order by id limit ?",
+    settleBatch,
+  )
+  if (rows.length === 0) return undefined
+  const log = await VersionLog.open(tx, nowMs)
+  const ids = rows.map(({ id }) => id)
+  const written = await writeDocuments(tx, ids, log.atMs)
+  await log.close(written > 0)
+  for (const id of ids) await tx.run("delete from market_unsettled where kind = 'market' and id = ?", id)
+  return { written }
 }
 
 /** Resolves to how many documents have new bytes. */

@@ -3,7 +3,8 @@
 // 1. A record is stored once; stating it again replaces its values and the links it names, except that a record seen
 //    inside another only adds (decision 0046). The same again changes nothing.
 // 2. When the transaction commits, the document of every market that shows a changed record has been written anew: a
-//    reader never sees a half update.
+//    reader never sees a half update. In bulk (`later`) others than the market's own may follow; each is whole before
+//    and after.
 // 3. Only what shows a change is written: upwards along the links; and where a record's reference changed, from those
 //    that show the reference. References do not travel further, because nothing refers to a reference.
 // 4. A statement older than what is stored, by the source's own `updatedAt`, changes nothing (decision 0046).
@@ -14,7 +15,7 @@ import type { Stored } from './documents.ts'
 import { DriftCount } from './drift.ts'
 import { type KindName, kinds, ownFields } from './kinds.ts'
 import { storedOf } from './library.ts'
-import { marketsShowing, Touched, writeDocuments } from './rebuild.ts'
+import { leaveForLater, marketsShowing, Touched, writeDocuments } from './rebuild.ts'
 import { type MarketRecord, pastSlugsOf, type Refined, refine } from './refine.ts'
 import { diffOf, VersionLog } from './versions.ts'
 
@@ -53,21 +54,43 @@ interface Turn {
   readonly log: VersionLog
   readonly touched: Touched
   readonly drift: DriftCount
+  /** Markets that changed and were known before. */
+  readonly known: string[]
 }
 
-/** `source` is whose drift it is, where fields unknown to the contract are met. */
+/** An event stands in each of its markets: the same words again need not be looked up. */
+function isRepeated(said: Map<string, string>, { kind, id, fields, links }: MarketRecord): boolean {
+  const name = `${kind}/${id}`
+  const text = stringifyJson([fields, links])
+  if (said.get(name) === text) return true
+  said.set(name, text)
+  return false
+}
+
+export interface PutOptions {
+  /** Whose drift it is, where fields unknown to the contract are met. */
+  readonly source?: string
+  /**
+   * Writes only the documents that exist and whose own market changed; the others are left for `settle`. For bulk: a
+   * series of a thousand events is otherwise written a thousand times.
+   */
+  readonly later?: boolean
+}
+
 export async function putMarkets(
   tx: StateWriter,
   records: Iterable<MarketRecord>,
   nowMs: number,
-  source = 'import',
+  { source = 'import', later = false }: PutOptions = {},
 ): Promise<PutReport> {
   const log = await VersionLog.open(tx, nowMs)
-  const turn: Turn = { tx, log, touched: new Touched(), drift: new DriftCount() }
+  const turn: Turn = { tx, log, touched: new Touched(), drift: new DriftCount(), known: [] }
   const rejects: Reject[] = []
   let changed = 0
   let stale = 0
+  const said = new Map<string, string>()
   for (const record of records) {
+    if (isRepeated(said, record)) continue
     const refined = refine(record)
     if (refined.problems.length > 0) {
       rejects.push({ kind: record.kind, id: record.id, place: record.place ?? '', problems: refined.problems })
@@ -78,7 +101,9 @@ export async function putMarkets(
     if (outcome === 'stale') stale += 1
   }
   await turn.drift.store(tx, source, nowMs)
-  const written = await writeDocuments(tx, await marketsShowing(tx, turn.touched), log.atMs)
+  if (later) await leaveForLater(tx, turn.touched)
+  const markets = later ? turn.known : await marketsShowing(tx, turn.touched)
+  const written = await writeDocuments(tx, markets, log.atMs)
   await log.close(written > 0)
   return { changed, written, stale, rejects }
 }
@@ -108,7 +133,8 @@ async function putRecord(turn: Turn, record: MarketRecord, refined: Refined): Pr
   await tx.run(putRow, kind, id, put.slug, put.title, put.fields, put.links, put.aside)
   if (!shown) return 'changed'
   touched.add(kind, id)
-  await (old ? log.append(kind, id, 'changed', diffOf(old, next)) : log.append(kind, id, 'created'))
+  if (old && kind === 'market') turn.known.push(id)
+  await (old ? log.append(kind, id, 'changed', diffOf(kind, old, next)) : log.append(kind, id, 'created'))
   if (row?.links !== put.links) await putLinks(tx, kind, id, old?.links ?? {}, next.links)
   if (kind === 'market') await putSlugs(tx, id, put.slug, pastSlugsOf(next.fields.pastSlugs), log.seq)
   touchReferences(turn, kind, old, next, row, put)

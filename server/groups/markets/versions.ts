@@ -87,17 +87,14 @@ export class VersionLog {
   }
 }
 
-/** Two records, field by field. */
-export function diffOf(before: Stored, after: Stored): Diff {
+/** Two states of a record, field by field, in the order of the contract. */
+export function diffOf(kind: KindName, before: Stored, after: Stored): Diff {
   const diff: Record<string, readonly [unknown, unknown]> = {}
-  const compare = (one: Readonly<Record<string, unknown>>, other: Readonly<Record<string, unknown>>) => {
-    for (const name of new Set([...Object.keys(one), ...Object.keys(other)])) {
-      const [was, is] = [one[name] ?? null, other[name] ?? null]
-      if (was !== is && stringifyJson(was) !== stringifyJson(is)) diff[name] = [was, is]
-    }
+  for (const name of Object.keys(kinds[kind].schema.properties)) {
+    const part = name in kinds[kind].links ? 'links' : 'fields'
+    const [was, is] = [before[part][name] ?? null, after[part][name] ?? null]
+    if (was !== is && stringifyJson(was) !== stringifyJson(is)) diff[name] = [was, is]
   }
-  compare(before.fields, after.fields)
-  compare(before.links, after.links)
   return diff
 }
 

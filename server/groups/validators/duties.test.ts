@@ -1,11 +1,12 @@
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
+import type { Epoch } from '#core/chain-time.ts'
 import type { Range } from '#core/ranges.ts'
 import { openDesk, type TestDesk } from '#test/desk.ts'
 import { type EpochRow, perfect, writeEpochs } from '#test/validators-world.ts'
-import { coveredEpochs } from './duties.ts'
-import { measures } from './measures.ts'
+import { coveredEpochs, writePiece } from './duties.ts'
+import { type Measure, measures } from './measures.ts'
 
 // Epochs of 8 slots of 200 s = 1600 s, 3 to the hour, 9 to the day (4 h); a UTC day has 54. Genesis is 1000 s before a
 // midnight, so that hours cross it.
@@ -150,4 +151,58 @@ describe('a batch that cannot be right leaves nothing behind', () => {
       assert.deepEqual(await everything(desk), before)
     })
   }
+})
+
+test('epoch by epoch, or in pieces that were added up before, gives the rows of one batch, across midnights', async () => {
+  await using whole = await openDesk(overrides)
+  await using single = await openDesk(overrides)
+  await using piecewise = await openDesk(overrides)
+  const range: Range = { from: 0, until: 60 }
+  await write(whole, range)
+  for (let epoch = range.from; epoch < range.until; epoch++) await write(single, { from: epoch, until: epoch + 1 })
+  const time = piecewise.settings.validators.networks.mainnet
+  // Epoch 0 ends the first day; the next midnight lies between epochs 54 and 55.
+  for (const [from = 0, until = 0] of [
+    [0, 1],
+    [1, 2],
+    [2, 3],
+    [3, 5],
+    [5, 6],
+    [6, 9],
+    [9, 12],
+  ]) {
+    await writePiece(piecewise.facts, {
+      network: 'mainnet',
+      time,
+      epochs: { from: from as Epoch, until: until as Epoch },
+      ...added(from, until),
+    })
+  }
+  assert.deepEqual(await everything(single), await everything(whole))
+  await using twelve = await openDesk(overrides)
+  await write(twelve, { from: 0, until: 12 })
+  assert.deepEqual(await everything(piecewise), await everything(twelve))
+})
+
+function added(from: number, until: number): { validator: Int32Array; sums: Record<Measure, Float64Array> } {
+  const validators = [3, 7]
+  const rows = rowsOf({ from, until }, validators)
+  const sum = (validator: number, name: Measure) =>
+    rows.filter((one) => one.validator === validator).reduce((all, one) => all + (one[name] ?? 0), 0)
+  return {
+    validator: Int32Array.from(validators),
+    sums: Object.fromEntries(
+      measures.map((name) => [name, Float64Array.from(validators, (validator) => sum(validator, name))]),
+    ) as Record<Measure, Float64Array>,
+  }
+}
+
+test('a piece of which something has been written is refused as a whole', async () => {
+  await using desk = await openDesk(overrides)
+  await write(desk, { from: 3, until: 4 })
+  const before = await everything(desk)
+  const time = desk.settings.validators.networks.mainnet
+  const batch = { network: 'mainnet', time, epochs: { from: 3 as Epoch, until: 5 as Epoch }, ...added(3, 5) } as const
+  await assert.rejects(writePiece(desk.facts, batch), /written already/)
+  assert.deepEqual(await everything(desk), before)
 })

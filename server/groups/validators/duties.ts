@@ -11,7 +11,7 @@ import type { Network } from '#api/wire/validators.ts'
 import { type ChainTime, chainDays, type Epoch, type Epochs, hourOf, utcDays } from '#core/chain-time.ts'
 import { holes, type Range } from '#core/ranges.ts'
 import { cover, coverageOf } from '#store/coverage.ts'
-import type { Columns, Facts, FactsReader, FactsWriter } from '#store/facts.ts'
+import type { Facts, FactsReader, FactsWriter } from '#store/facts.ts'
 import { type Measure, measures } from './measures.ts'
 
 /** One row per validator and epoch, in any order. A measure that is left out is zero everywhere. */
@@ -54,27 +54,110 @@ const dutiesStream = (network: Network): string => `duties/${network}`
 export const coveredEpochs = (facts: FactsReader, network: Network): Promise<Range[]> =>
   coverageOf(facts, dutiesStream(network))
 
+type Also = (tx: FactsWriter, fresh: readonly Range[]) => Promise<void>
+
 /** Writes what is new in the batch and tells which epochs that was. `also` is part of the same transaction. */
-export async function writeDuties(
+export const writeDuties = (facts: Facts, batch: DutiesBatch, also?: Also): Promise<Range[]> =>
+  write(facts, batch, (fresh) => foldToPieces(batch, fresh), also)
+
+/** Epochs that share their hour and both of their days, added up already: one row per validator, in rising order. */
+export interface PieceBatch extends Omit<DutiesBatch, 'rows'> {
+  readonly validator: Int32Array
+  readonly sums: Readonly<Record<Measure, Float64Array>>
+}
+
+/** As writeDuties, for a whole piece that nobody has written any part of. */
+export const writePiece = (facts: Facts, batch: PieceBatch, also?: Also): Promise<Range[]> =>
+  write(facts, batch, (fresh) => toPieces(batch, fresh), also)
+
+async function write(
   facts: Facts,
-  batch: DutiesBatch,
-  also?: (tx: FactsWriter, fresh: readonly Range[]) => Promise<void>,
+  { network, time, epochs }: Pick<DutiesBatch, 'network' | 'time' | 'epochs'>,
+  fold: (fresh: readonly Range[]) => Folded,
+  also: Also | undefined,
 ): Promise<Range[]> {
-  const { network, time, epochs } = batch
   return facts.write(async (tx) => {
     const covered = await coveredEpochs(tx, network)
     const fresh = holes(covered, epochs)
-    const pieces = foldToPieces(batch, fresh)
+    const pieces = fold(fresh)
     if (pieces.validator.length > 0) {
-      for (const table of tables) {
-        await tx.append(table.name, toColumns(network, regroup(pieces, table.keys)))
-        await compact(tx, table, network, halfFull(time, table.window, covered, fresh))
-      }
+      await stage(tx, network, pieces)
+      const halvesOf = (table: Table) => halfFull(time, table.window, covered, fresh)
+      if (pieces.isOnePiece) for (const table of tables) await merge(tx, table, network, halvesOf(table))
+      else for (const table of tables) await rollUp(tx, table)
+      await tx.run('delete from duty_stage')
+      if (!pieces.isOnePiece) for (const table of tables) await compact(tx, table, network, halvesOf(table))
     }
     for (const { from, until } of fresh) await cover(tx, dutiesStream(network), from, until)
     await also?.(tx, fresh)
     return fresh
   })
+}
+
+function toPieces({ time, epochs, validator, sums }: PieceBatch, fresh: readonly Range[]): Folded {
+  assert.deepEqual(fresh, [{ ...epochs }], 'epochs of this piece have been written already')
+  const { pieces } = piecesOf(time, epochs, fresh)
+  const [piece] = pieces
+  assert(piece && pieces.length === 1, 'the epochs do not lie in one piece')
+  const column = (value: number) => new Int32Array(validator.length).fill(value)
+  return {
+    isOnePiece: true,
+    validator,
+    hour: column(piece.hour),
+    day: column(piece.day),
+    utc_day: column(piece.utc_day),
+    sums,
+  }
+}
+
+/** The pieces cross over once; the store makes hours and days of them itself. */
+const stage = (tx: FactsWriter, network: Network, { validator, hour, day, utc_day, sums }: Folded): Promise<void> =>
+  tx.append('duty_stage', {
+    network: new Array<string>(validator.length).fill(network),
+    validator,
+    hour,
+    day,
+    utc_day,
+    ...sums,
+  })
+
+/**
+ * One piece, so one row per validator: nothing to group. Where its window has been written in part, each row takes in the one
+ * that is there. A join and two copies keep the order of the rows and cost a third of grouping them anew (decision 0108).
+ */
+async function merge(tx: FactsWriter, table: Table, network: Network, halves: readonly number[]): Promise<void> {
+  const own = ['network', 'validator', ...table.keys]
+  const into = (name: string) => `insert into ${name} (${[...own, ...measures].join()})`
+  const plain = [...own, ...measures].join()
+  if (halves.length === 0) return tx.run(`${into(table.name)} select ${plain} from duty_stage`)
+  const windows = `network = ? and ${table.window} in (${halves.map(() => '?').join()})`
+  const values = [network, ...halves]
+  await tx.run(
+    `${into('duty_merge')} select ${own.map((key) => `fresh.${key}`).join()},
+       ${measures.map((name) => `fresh.${name} + coalesce(old.${name}, 0)`).join()}
+     from duty_stage as fresh left join (select * from ${table.name} where ${windows}) as old
+     on ${own.map((key) => `old.${key} = fresh.${key}`).join(' and ')}`,
+    values,
+  )
+  await tx.run(
+    // All keys: the other piece of an hour that crosses midnight stays.
+    `delete from ${table.name} where ${windows}
+     ${['validator', ...table.keys].map((key) => `and ${key} in (select ${key} from duty_merge)`).join(' ')}`,
+    values,
+  )
+  await tx.run(`${into(table.name)} select ${plain} from duty_merge`)
+  await tx.run('delete from duty_merge')
+}
+
+async function rollUp(tx: FactsWriter, table: Table): Promise<void> {
+  const own = ['network', 'validator', ...table.keys].join()
+  const [columns, grouping] =
+    table.keys.length === keys.length
+      ? [measures.join(), '']
+      : [measures.map((measure) => `sum(${measure})`).join(), `group by ${own}`]
+  await tx.run(
+    `insert into ${table.name} (${own}, ${measures.join()}) select ${own}, ${columns} from duty_stage ${grouping} order by ${own}`,
+  )
 }
 
 /** Windows that had been written in part now have two rows per validator: they become one again. */
@@ -119,12 +202,9 @@ const windowsOf = (time: ChainTime): Record<Key, (epoch: Epoch) => number> => ({
 
 /** Sums by validator and window, sorted by validator, then time. */
 interface Folded extends Readonly<Record<Key, Int32Array>> {
+  readonly isOnePiece: boolean
   readonly validator: Int32Array
   readonly sums: Readonly<Record<Measure, Float64Array>>
-}
-
-function toColumns(network: Network, { sums, ...own }: Partial<Folded> & Pick<Folded, 'validator' | 'sums'>): Columns {
-  return { network: new Array<string>(own.validator.length).fill(network), ...own, ...sums }
 }
 
 /** The fresh epochs' rows by validator and piece. */
@@ -156,29 +236,12 @@ function foldToPieces({ rows, time, epochs }: DutiesBatch, fresh: readonly Range
 
   const key = (name: Key) => kept.map((cell) => (pieces[cell % pieces.length] as Piece)[name])
   return {
+    isOnePiece: pieces.length === 1,
     validator: kept.map((cell) => validators[Math.floor(cell / pieces.length)] as number),
     hour: key('hour'),
     day: key('day'),
     utc_day: key('utc_day'),
     sums: mapMeasures((name) => sumInto(kept.length, cellOf, rows.measures[name], name)),
-  }
-}
-
-/** Pieces are sorted by validator and time, so the pieces of a day follow each other. */
-function regroup(pieces: Folded, by: readonly Key[]): Pick<Folded, 'validator' | 'sums'> & Partial<Folded> {
-  if (by === keys) return pieces
-  const groupOf = new Int32Array(pieces.validator.length)
-  const firsts: number[] = []
-  const columns = [pieces.validator, ...by.map((key) => pieces[key])]
-  for (let at = 0; at < groupOf.length; at++) {
-    if (at === 0 || columns.some((column) => column[at] !== column[at - 1])) firsts.push(at)
-    groupOf[at] = firsts.length - 1
-  }
-  const first = Int32Array.from(firsts)
-  return {
-    validator: first.map((at) => pieces.validator[at] as number),
-    ...Object.fromEntries(by.map((key) => [key, first.map((at) => pieces[key][at] as number)])),
-    sums: mapMeasures((name) => sumInto(firsts.length, groupOf, pieces.sums[name], name)),
   }
 }
 

@@ -64,3 +64,6 @@ export function bitLength(bits: Uint8Array): number {
 }
 
 export const hasBit = (bits: Uint8Array, at: number): boolean => (((bits[at >> 3] ?? 0) >> (at & 7)) & 1) === 1
+
+/** Everyone that the block's slashings name. Whoever had been slashed before is not slashed again. */
+export const accusedIn = (block: Block): number[] => [...block.proposerSlashings, ...block.attesterSlashings.flat()]

@@ -80,6 +80,8 @@ const absent = new Set([400, 404, 405, 406, 415, 501])
 class Node {
   readonly name: string
   readonly #url: string
+  /** Some providers take their key here. */
+  readonly #query: string | undefined
   readonly #options: BeaconOptions
   #failures = 0
   #restUntilMs = 0
@@ -88,7 +90,9 @@ class Node {
 
   constructor(url: string, options: BeaconOptions) {
     this.name = cleanUrl(url)
-    this.#url = url.replace(/\/+$/, '')
+    const [address = '', query] = url.split('?', 2)
+    this.#url = address.replace(/\/+$/, '')
+    this.#query = query
     this.#options = options
   }
 
@@ -152,7 +156,7 @@ class Node {
       ...(signal && { signal }),
     }
     try {
-      return toReply(await fetchBytes(this.#url + path, options), accept)
+      return toReply(await fetchBytes(this.#addressOf(path), options), accept)
     } catch (error) {
       if (error instanceof FetchError && error.failure === 'status' && absent.has(error.status ?? 0)) return undefined
       throw error

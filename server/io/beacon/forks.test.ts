@@ -9,7 +9,7 @@ import type { Block } from './block.ts'
 import { blockFromJson } from './block-json.ts'
 import { blockFromSsz } from './block-ssz.ts'
 import { SszError, View } from './ssz.ts'
-import { stateFromSsz, validatorsFromJson } from './validators.ts'
+import { hasSameCredentials, pubkeyOf, stateFromSsz, validatorsFromJson, withdrawalAddressOf } from './validators.ts'
 
 interface Sample {
   readonly kind: 'block' | 'state'
@@ -65,9 +65,16 @@ const isElectra = (fork: Fork): boolean => fork === 'electra' || fork === 'fulu'
 for (const sample of samples.filter(({ kind }) => kind === 'state')) {
   test(`a ${sample.fork} state gives validators, balances, scores and finality from its SSZ`, () => {
     const state = stateFromSsz(bytesOf(sample), rules.minimal)
-    const { scores, ...validators } = state.validators
+    const { scores, names, ...validators } = state.validators
     const fromJson = validatorsFromJson(sample.json.validators, 1)
-    assert.deepEqual(validators, { ...fromJson })
+    const { names: ownNames, ...rest } = fromJson
+    assert.deepEqual(validators, rest)
+    assert.equal(ownNames.bytes.length, names.bytes.length - 41 * fromJson.count)
+    for (let index = 0; index < fromJson.count; index++) {
+      assert.deepEqual([...pubkeyOf(state.validators, index)], [...pubkeyOf(fromJson, index)])
+      assert.deepEqual(withdrawalAddressOf(state.validators, index), withdrawalAddressOf(fromJson, index))
+      assert(hasSameCredentials(state.validators, fromJson, index))
+    }
     assert.deepEqual([...(scores ?? [])], (sample.json.scores as string[]).map(Number))
     assert.equal(state.slot, Number(sample.json.slot))
     const finalized = (sample.json.finalized as { epoch: string }).epoch

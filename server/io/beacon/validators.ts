@@ -1,17 +1,16 @@
 // All validators of a network at one moment, as columns: a million of them are a few dozen megabytes, not a million
 // objects. They come from the SSZ of a whole state or from the JSON list, whichever the node offers.
 import type { ConsensusRules } from '#core/consensus.ts'
-import { bytesOf, fieldsOf, figureOf, listOf } from './json.ts'
+import { AnswerError, bytesOf, fieldsOf, figureOf, listOf } from './json.ts'
 import { SszError, type View } from './ssz.ts'
 
-export const pubkeySize = 48
-export const credentialsSize = 32
+const pubkeySize = 48
+const credentialsSize = 32
 
 export interface Validators {
   readonly count: number
-  /** Keys one after another, and withdrawal credentials. */
-  readonly pubkeys: Uint8Array
-  readonly credentials: Uint8Array
+  /** Public keys and withdrawal credentials where they came in, one pair every `stride` bytes. */
+  readonly names: { readonly bytes: Uint8Array; readonly stride: number }
   /** Gwei. */
   readonly balance: Float64Array
   /** Effective balance in whole increments. */
@@ -79,13 +78,9 @@ export function stateFromSsz(view: View, rules: ConsensusRules): StateParts {
 
 function fromRecords(records: View, balances: View, scores: View, count: number, increment: number): Validators {
   const columns = emptyOf(count)
-  const pubkeys = new Uint8Array(count * pubkeySize)
-  const credentials = new Uint8Array(count * credentialsSize)
   const score = new Float64Array(count)
   const { bytes } = records
   for (let index = 0, at = 0; index < count; index++, at += recordSize) {
-    pubkeys.set(bytes.subarray(at, at + pubkeySize), index * pubkeySize)
-    credentials.set(bytes.subarray(at + 48, at + 80), index * credentialsSize)
     columns.increments[index] = records.u64(at + 80) / increment
     columns.slashed[index] = bytes[at + 88] as number
     columns.eligible[index] = records.u64(at + 89)
@@ -95,7 +90,7 @@ function fromRecords(records: View, balances: View, scores: View, count: number,
     columns.balance[index] = balances.u64(index * 8)
     score[index] = scores.u64(index * 8)
   }
-  return { ...columns, pubkeys, credentials, scores: score }
+  return { ...columns, names: { bytes, stride: recordSize }, scores: score }
 }
 
 /** The JSON list has no holes and is in any order. */
@@ -103,8 +98,8 @@ export function validatorsFromJson(data: unknown, increment: number): Validators
   const list = listOf(data, 'validators')
   const count = list.length
   const columns = emptyOf(count)
-  const pubkeys = new Uint8Array(count * pubkeySize)
-  const credentials = new Uint8Array(count * credentialsSize)
+  const stride = pubkeySize + credentialsSize
+  const bytes = new Uint8Array(count * stride)
   const seen = new Uint8Array(count)
   for (const member of list) {
     const fields = fieldsOf(member, 'validators')
@@ -113,8 +108,9 @@ export function validatorsFromJson(data: unknown, increment: number): Validators
     if (!(index < count) || seen[index] === 1)
       throw new SszError(`the list of ${count} validators has a hole or a double`)
     seen[index] = 1
-    pubkeys.set(bytesOf(own.pubkey, 'pubkey'), index * pubkeySize)
-    credentials.set(bytesOf(own.withdrawal_credentials, 'withdrawal_credentials'), index * credentialsSize)
+    bytes.set(sized(own.pubkey, 'pubkey', pubkeySize), index * stride)
+    const credentials = sized(own.withdrawal_credentials, 'withdrawal_credentials', credentialsSize)
+    bytes.set(credentials, index * stride + pubkeySize)
     columns.balance[index] = figureOf(fields.balance, 'balance')
     columns.increments[index] = figureOf(own.effective_balance, 'effective_balance') / increment
     columns.slashed[index] = own.slashed === true ? 1 : 0
@@ -123,7 +119,30 @@ export function validatorsFromJson(data: unknown, increment: number): Validators
     columns.exit[index] = figureOf(own.exit_epoch, 'exit_epoch')
     columns.withdrawable[index] = figureOf(own.withdrawable_epoch, 'withdrawable_epoch')
   }
-  return { ...columns, pubkeys, credentials }
+  return { ...columns, names: { bytes, stride } }
+}
+
+function sized(value: unknown, name: string, size: number): Uint8Array {
+  const bytes = bytesOf(value, name)
+  if (bytes.length !== size) throw new AnswerError(`${name} has ${bytes.length} bytes, not ${size}`)
+  return bytes
+}
+
+export const pubkeyOf = ({ names: { bytes, stride } }: Validators, index: number): Uint8Array =>
+  bytes.subarray(index * stride, index * stride + pubkeySize)
+
+/** The address that withdrawals go to; undefined while the credentials name a key only. */
+export function withdrawalAddressOf(validators: Validators, index: number): Uint8Array | undefined {
+  const { bytes, stride } = validators.names
+  const at = index * stride + pubkeySize
+  const kind = bytes[at]
+  return kind === 1 || kind === 2 ? bytes.subarray(at + 12, at + credentialsSize) : undefined
+}
+
+export function hasSameCredentials(a: Validators, b: Validators, index: number): boolean {
+  const [from, other] = [index * a.names.stride + pubkeySize, index * b.names.stride + pubkeySize]
+  for (let at = 0; at < credentialsSize; at++) if (a.names.bytes[from + at] !== b.names.bytes[other + at]) return false
+  return true
 }
 
 export const isActiveAt = (validators: Validators, index: number, epoch: number): boolean =>

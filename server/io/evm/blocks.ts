@@ -1,7 +1,19 @@
 // Blocks, accounts and traces as the nodes tell them, checked and typed. A block whose transactions and traces do not
 // belong together is asked for again, and never handed on.
 import { Fault } from '#core/fault.ts'
+import type { Range } from '#core/ranges.ts'
 import type { AskOptions, Rpc, RpcCall } from './rpc.ts'
+import {
+  isPlaced,
+  lower,
+  wrongBody,
+  wrongFlat,
+  wrongFrame,
+  wrongHeader,
+  wrongNested,
+  wrongQuantity,
+  wrongReceipt,
+} from './wrong.ts'
 
 /** How internal transfers can be had, best first. */
 export type TraceForm = 'trace_block' | 'debug_traceBlockByNumber' | 'debug_traceTransaction'
@@ -92,6 +104,18 @@ export const codeCall = (address: string, block: number): RpcCall => ({
   params: [address, hexOf(block)],
   wrong: (raw) => (typeof raw === 'string' && /^0x[0-9a-f]*$/i.test(raw) ? undefined : 'not bytes'),
 })
+
+/** Steps of transactions in [from, until) that ended at the address, oldest first, from the n-th on. */
+export const filterCall = (address: string, { from, until }: Range, after: number): RpcCall => ({
+  method: 'trace_filter',
+  params: [{ fromBlock: hexOf(from), toBlock: hexOf(until - 1), toAddress: [address], after, count: filteredMax }],
+  wrong: (raw) => (Array.isArray(raw) && raw.every(isPlaced) ? undefined : 'no list of traces'),
+})
+
+/** As many are asked for at once; fewer in an answer mean that there are no more. */
+export const filteredMax = 200
+
+export type PlacedTrace = FlatTrace & { readonly blockNumber: number }
 
 export function toHeader(raw: unknown): Header {
   const { number, hash, parentHash, timestamp } = raw as Record<string, string>
@@ -200,85 +224,4 @@ const toReceipt = (raw: unknown): Receipt => {
     succeeded: status === undefined || status === null ? undefined : Number(status) === 1,
     contractAddress: contractAddress ? lower(contractAddress) : null,
   }
-}
-
-const lower = (text: string | null | undefined): string => (text ?? '').toLowerCase()
-
-const quantity = /^0x[0-9a-f]{1,64}$/i
-const word = /^0x[0-9a-f]{64}$/i
-const address = /^0x[0-9a-f]{40}$/i
-
-const wrongQuantity = (raw: unknown): string | undefined =>
-  typeof raw === 'string' && quantity.test(raw) ? undefined : 'not a number'
-
-function wrongHeader(raw: unknown, asked: number | string): string | undefined {
-  const { number, hash, parentHash, timestamp } = raw as Record<string, unknown>
-  if (wrongQuantity(number) || wrongQuantity(timestamp)) return 'a block without number or time'
-  if (!word.test(String(hash)) || !word.test(String(parentHash))) return 'a block without hash or parent'
-  return typeof asked === 'number' && Number(number) !== asked
-    ? `asked for block ${asked}, got ${Number(number)}`
-    : undefined
-}
-
-function wrongBody(raw: unknown): string | undefined {
-  const { transactions } = raw as { transactions?: unknown }
-  if (!Array.isArray(transactions)) return 'a block without transactions'
-  for (const [at, tx] of transactions.entries()) {
-    if (
-      !word.test(tx?.hash) ||
-      Number(tx.transactionIndex) !== at ||
-      !address.test(tx.from) ||
-      wrongQuantity(tx.value)
-    ) {
-      return `transaction ${at} is not complete`
-    }
-  }
-  return undefined
-}
-
-/** Every transaction has a step of its own at the top, and every step names this very block. */
-function wrongFlat(raw: unknown, block: Block): string | undefined {
-  if (!Array.isArray(raw)) return 'no list of traces'
-  const traces = raw as FlatTrace[]
-  if (traces.some(({ blockHash }) => blockHash !== undefined && lower(blockHash) !== block.hash))
-    return 'traces of another block'
-  if (traces.some(({ action, traceAddress, type }) => !action || !Array.isArray(traceAddress) || !type))
-    return 'a trace is not complete'
-  const traced = new Set(traces.filter((one) => one.traceAddress.length === 0).map((one) => lower(one.transactionHash)))
-  const missing = block.transactions.find(({ hash }) => !traced.has(hash))
-  return missing ? `transaction ${missing.index} has no trace` : wrongTree(traces)
-}
-
-/** Each step says how many it called: a list that was cut off lacks some of them. */
-function wrongTree(traces: readonly FlatTrace[]): string | undefined {
-  const called = new Map<string, number>()
-  const nameOf = ({ transactionHash }: FlatTrace, path: readonly number[]) => `${transactionHash}/${path.join('.')}`
-  for (const trace of traces) {
-    if (trace.traceAddress.length === 0) continue
-    const parent = nameOf(trace, trace.traceAddress.slice(0, -1))
-    called.set(parent, (called.get(parent) ?? 0) + 1)
-  }
-  const short = traces.find(
-    (one) => one.subtraces !== undefined && one.subtraces !== (called.get(nameOf(one, one.traceAddress)) ?? 0),
-  )
-  return short && 'steps are missing from the traces'
-}
-
-function wrongNested(raw: unknown, block: Block): string | undefined {
-  if (!Array.isArray(raw) || raw.length !== block.transactions.length) return 'not one trace for every transaction'
-  const wrong = (raw as { txHash?: string; result?: unknown }[]).findIndex(
-    ({ txHash, result }, at) =>
-      (txHash !== undefined && lower(txHash) !== block.transactions[at]?.hash) || wrongFrame(result) !== undefined,
-  )
-  return wrong < 0 ? undefined : `transaction ${wrong} has no trace of its own`
-}
-
-function wrongFrame(raw: unknown): string | undefined {
-  const { type, from } = (raw ?? {}) as Partial<CallFrame>
-  return typeof type === 'string' && address.test(String(from)) ? undefined : 'a trace is not complete'
-}
-
-function wrongReceipt(raw: unknown, block: Block, hash: string): string | undefined {
-  const { transactionHash, blockHash } = raw as Record<string, string | undefined>
-  return lower(transactionHash) === hash && lower(blockHash) === block.hash ? undefined : 'a receipt of another block'
 }

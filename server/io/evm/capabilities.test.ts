@@ -23,12 +23,13 @@ async function asked(...nodes: SimAbilities[]) {
 const all: SimAbilities = {
   traces: ['trace_block', 'debug_traceBlockByNumber', 'debug_traceTransaction'],
   receipts: true,
+  filterBlocks: 1000,
 }
 const probing = { mode: 'probe', finalityBlocks: 0 } as const
 
 test('a node that can do everything costs nothing, and the cheapest traces are chosen', async () => {
   const can = await asked(all)
-  assert.deepEqual(Object.values(can.has), [true, true, true, true, true, true])
+  assert.deepEqual(Object.values(can.has), [true, true, true, true, true, true, true])
   assert.deepEqual([can.traces, can.head, costs(can, probing)], ['trace_block', 40, []])
 })
 
@@ -37,6 +38,7 @@ test('each missing ability is noticed, and its cost is said in words', async () 
     [{ ...all, traces: [] }, undefined, /internal transfers not seen/],
     [{ ...all, traces: ['debug_traceTransaction'] }, 'debug_traceTransaction', /one call for every transaction/],
     [{ ...all, stateBlocks: 10 }, 'trace_block', /no old state/],
+    [{ ...all, filterBlocks: 0 }, 'trace_block', /no trace_filter/],
     [{ ...all, finalized: false }, 'trace_block', /set finalityBlocks/],
   ]
   for (const [abilities, traces, cost] of cases) {

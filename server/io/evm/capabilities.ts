@@ -1,12 +1,13 @@
 // What the nodes of a chain can do, found out by asking, and what it costs when they cannot. Every node is asked on its
 // own: one that can trace is enough, since a call that one refuses goes to the next.
-import { accountCalls, headerCall, hexOf, type TraceForm, toHeader } from './blocks.ts'
+import { accountCalls, filterCall, headerCall, hexOf, type TraceForm, toHeader } from './blocks.ts'
 import { isUnknownMethod, type Rpc, type RpcCall, type RpcOutcome } from './rpc.ts'
 
 export const abilityNames = [
   'trace_block',
   'debug_traceBlockByNumber',
   'debug_traceTransaction',
+  'trace_filter',
   'eth_getBlockReceipts',
   'historical balance',
   'finalized block',
@@ -38,10 +39,11 @@ export async function askCapabilities(rpc: Rpc, firstBlock: number, untilMs?: nu
       calls.map((call) => ({ ...call, errorIsAnswer: true as const })),
       options,
     )
-  const [byBlock, nested, single, receipts] = await Promise.all([
+  const [byBlock, nested, single, filter, receipts] = await Promise.all([
     ask({ method: 'trace_block', params: [hexOf(head)] }),
     ask({ method: 'debug_traceBlockByNumber', params: [hexOf(Math.max(head, 1)), tracer] }),
     ask({ method: 'debug_traceTransaction', params: [noHash, tracer] }),
+    ask(filterCall(noAddress, { from: head, until: head + 1 }, 0)),
     ask({ method: 'eth_getBlockReceipts', params: [hexOf(head)] }),
   ])
   const state = await ask(...accountCalls(noAddress, old), ...accountCalls(noAddress, early))
@@ -51,6 +53,7 @@ export async function askCapabilities(rpc: Rpc, firstBlock: number, untilMs?: nu
     debug_traceBlockByNumber: answered(nested),
     // There is no such transaction; a node that has the method says so, in its own words.
     debug_traceTransaction: single.every((one) => !isUnknownMethod(one)),
+    trace_filter: answered(filter),
     eth_getBlockReceipts: answered(receipts),
     'historical balance': answered(state),
     'finalized block': answered(finalized),
@@ -79,6 +82,11 @@ export function costs(
   }
   if (!has['historical balance'] && chain.mode !== 'index') {
     words.push('no old state: first fundings cannot be probed; use an archive node, or mode index')
+  }
+  if (!has.trace_filter && chain.mode !== 'index') {
+    words.push(
+      'no trace_filter: the first funding of a contract or a delegated account is probed only near its creation or delegation',
+    )
   }
   if (!has['finalized block'] && chain.finalityBlocks === 0) {
     words.push('no finalized block: nothing becomes final; set finalityBlocks')

@@ -35,6 +35,12 @@ export const migration: Migration = {
     'alter table market_slugs add column seq bigint not null default 0', // when its market last changed by itself
     `alter table market_documents add column packed ${bytes}`, // the body, gzipped
     'alter table market_documents add column vanished_ms bigint', // last seen in any feed, once none shows it any more
+    // Records whose documents are still to be written: a large import leaves them for its end.
+    `create table market_unsettled (
+      kind text not null,
+      id text not null,
+      primary key (kind, id)
+    ) ${clustered}`,
     // How far a feed has been read, and who is reading it.
     `create table market_feeds (
       source text primary key,

@@ -173,6 +173,58 @@ export class Asker {
     )
   }
 
+  /** What the node says it paid for the votes of an epoch. Some nodes tell fractions; what was paid is their floor. */
+  async voteRewards(epoch: number): Promise<ReadonlyMap<number, NodeVotePay> | undefined> {
+    return this.#data(
+      `/eth/v1/beacon/rewards/attestations/${epoch}`,
+      (data) =>
+        new Map(
+          listOf(fieldsOf(data, 'data').total_rewards, 'total_rewards').map((member) => {
+            const { validator_index, source, target, head, inactivity } = fieldsOf(member, 'total_rewards')
+            const pay = {
+              source: signed(source),
+              target: signed(target),
+              head: signed(head),
+              inactivity: signed(inactivity),
+            }
+            return [figureOf(validator_index, 'validator_index'), pay]
+          }),
+        ),
+      stateBytesMax,
+      [],
+    )
+  }
+
+  /** What the node says a block brought its proposer. */
+  async blockReward(slot: number): Promise<Readonly<Record<'votes' | 'sync' | 'slashings', number>> | undefined> {
+    return this.#data(`/eth/v1/beacon/rewards/blocks/${slot}`, (data) => {
+      const { attestations, sync_aggregate, proposer_slashings, attester_slashings } = fieldsOf(data, 'data')
+      return {
+        votes: signed(attestations),
+        sync: signed(sync_aggregate),
+        slashings: signed(proposer_slashings) + signed(attester_slashings),
+      }
+    })
+  }
+
+  /** What the node says each seat of the sync committee gained or lost with a block; several seats of one validator add up. */
+  async syncRewards(slot: number): Promise<ReadonlyMap<number, number> | undefined> {
+    return this.#data(
+      `/eth/v1/beacon/rewards/sync_committee/${slot}`,
+      (data) => {
+        const sums = new Map<number, number>()
+        for (const member of listOf(data, 'rewards')) {
+          const { validator_index, reward } = fieldsOf(member, 'rewards')
+          const index = figureOf(validator_index, 'validator_index')
+          sums.set(index, (sums.get(index) ?? 0) + signed(reward))
+        }
+        return sums
+      },
+      undefined,
+      [],
+    )
+  }
+
   #data<T>(path: string, read: (data: unknown) => T, bytesMax?: number, body?: unknown): Promise<T | undefined> {
     return this.#beacon.ask(
       { path, ...(bytesMax !== undefined && { bytesMax }), ...(body !== undefined && { body }) },
@@ -180,6 +232,16 @@ export class Asker {
       this.#signal,
     )
   }
+}
+
+export type NodeVotePay = Readonly<Record<'source' | 'target' | 'head' | 'inactivity', number>>
+
+function signed(value: unknown): number {
+  if (value === undefined) return 0
+  const number = typeof value === 'string' ? Math.floor(Number(value)) : Number.NaN
+  if (!Number.isSafeInteger(number)) throw new AnswerError('a reward is no number in text')
+  // The floor of −0.0 would be another zero.
+  return number === 0 ? 0 : number
 }
 
 function forkNamed(version: string): Fork {

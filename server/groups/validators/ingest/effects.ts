@@ -1,7 +1,7 @@
 // What one block does to balances: the proposer's reward by its parts, sync committee signatures and their lack,
 // slashings, withdrawals. What its votes bring the proposer comes from the votes' own tally.
 import { type ConsensusRules, isFrom } from '#core/consensus.ts'
-import { type Block, hasBit } from '#io/beacon/block.ts'
+import { accusedIn, type Block, hasBit } from '#io/beacon/block.ts'
 import { floorDivide, type Stake } from './stake.ts'
 
 export interface BlockEffects {
@@ -57,7 +57,7 @@ function slashingsOf(rules: ConsensusRules, block: Block, stake: Stake, wasSlash
   const rewardQuotient = isElectra ? rules.whistleblowerQuotient.electra : rules.whistleblowerQuotient.altair
   const slashed: { validator: number; penalty: number }[] = []
   let rewards = 0
-  for (const validator of [...block.proposerSlashings, ...block.attesterSlashings.flat()]) {
+  for (const validator of accusedIn(block)) {
     if (wasSlashed.has(validator) || !isSlashable(stake, validator)) continue
     wasSlashed.add(validator)
     const balance = (validators.increments[validator] as number) * rules.increment

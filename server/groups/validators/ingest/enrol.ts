@@ -1,7 +1,7 @@
 // Brings the registry up to date from a state: only what has changed is written, so that a network of a million costs a
 // million rows once and a handful per epoch after that.
 import type { Network } from '#api/wire/validators.ts'
-import { credentialsSize, pubkeySize, type Validators } from '#io/beacon/validators.ts'
+import { hasSameCredentials, pubkeyOf, type Validators, withdrawalAddressOf } from '#io/beacon/validators.ts'
 import type { State } from '#store/state.ts'
 import { putValidators, toHex, type ValidatorEntry } from '../registry.ts'
 
@@ -37,28 +37,22 @@ export async function enrol(
 function isChanged(now: Validators, before: Validators | undefined, index: number): boolean {
   if (!before || before === now) return !before
   if (index >= before.count || epochs.some((name) => now[name][index] !== before[name][index])) return true
-  for (let at = index * credentialsSize; at < (index + 1) * credentialsSize; at++) {
-    if (now.credentials[at] !== before.credentials[at]) return true
-  }
-  return false
+  return !hasSameCredentials(now, before, index)
 }
 
 function entryOf(validators: Validators, index: number): ValidatorEntry {
-  const { pubkeys, credentials } = validators
   const epoch = (name: (typeof epochs)[number]) => {
     const at = validators[name][index] as number
     return Number.isFinite(at) ? at : null
   }
-  const at = index * credentialsSize
-  const kind = credentials[at] as number
+  const address = withdrawalAddressOf(validators, index)
   return {
     index,
-    pubkey: toHex(pubkeys.subarray(index * pubkeySize, (index + 1) * pubkeySize)),
+    pubkey: toHex(pubkeyOf(validators, index)),
     activationEligibilityEpoch: epoch('eligible'),
     activationEpoch: epoch('activation'),
     exitEpoch: epoch('exit'),
     withdrawableEpoch: epoch('withdrawable'),
-    // Kinds 1 and 2 name an address; the first kind names a key that is not for the chain to see.
-    withdrawalAddress: kind === 1 || kind === 2 ? toHex(credentials.subarray(at + 12, at + credentialsSize)) : null,
+    withdrawalAddress: address ? toHex(address) : null,
   }
 }

@@ -10,12 +10,12 @@ import { type ChainTime, chainDays, type Epoch, hourOf, utcDays } from '#core/ch
 import { type Beacon, BeaconError, type Chain } from '#io/beacon/client.ts'
 import type { Validators } from '#io/beacon/validators.ts'
 import type { Desk } from '#serve/answer.ts'
-import { coveredEpochs, writeDuties } from '../duties.ts'
+import { coveredEpochs, writePiece } from '../duties.ts'
 import { enrol } from './enrol.ts'
 import type { VotePay } from './pay.ts'
 import { EpochReader, type Reading } from './read.ts'
 import { type Carry, refineEpoch } from './refine.ts'
-import { readScores, writeScores } from './scores.ts'
+import { readScores, type ScoreHistory, withScores, writeScores } from './scores.ts'
 import { Sums } from './sums.ts'
 import { type WatchList, watchListOf } from './watch.ts'
 
@@ -40,6 +40,7 @@ export class Follower {
   readonly #sums = new Sums()
   #reader: EpochReader | undefined
   #carry: Carry | undefined
+  #scores: ScoreHistory = new Map()
   #enrolled: Validators | undefined
 
   constructor(desk: FollowDesk, network: Network, beacon: Beacon) {
@@ -109,6 +110,7 @@ export class Follower {
     signal: AbortSignal,
   ): Promise<void> {
     let carry = from === 0 ? undefined : await this.#carryInto(reader, chain, from)
+    let scores = this.#scores
     let last: Validators | undefined
     this.#sums.clear()
     for (let epoch = from; epoch < until; epoch++) {
@@ -116,14 +118,16 @@ export class Follower {
       const reading = await reader.read(epoch)
       settle(reading, carry)
       carry = refineEpoch(chain.rules, reading, carry, this.#sums).carry
+      scores = withScores(scores, epoch, carry.scores)
       last = reading.next
     }
     assert(carry && last, 'a piece has at least one epoch')
-    await this.#write(from, until, carry, last)
+    await this.#write(from, until, scores, last)
     this.#carry = carry
+    this.#scores = scores
   }
 
-  async #write(from: number, until: number, carry: Carry, validators: Validators): Promise<void> {
+  async #write(from: number, until: number, scores: ScoreHistory, validators: Validators): Promise<void> {
     const { state, facts } = this.#desk
     const kept = this.#watch.kept(validators)
     await enrol(state, this.network, validators, this.#enrolled, kept)
@@ -132,11 +136,10 @@ export class Follower {
       network: this.network,
       time: this.#time,
       epochs: { from: from as Epoch, until: until as Epoch },
-      rows: this.#sums.rows(from, (index) => kept?.[index] !== 0),
+      ...this.#sums.rows((index) => kept?.[index] !== 0),
     }
-    await writeDuties(facts, batch, async (tx, fresh) => {
-      assert.deepEqual(fresh, [{ from, until }], 'somebody else has written epochs of this piece')
-      await writeScores(tx, this.network, carry.epoch, carry.scores)
+    await writePiece(facts, batch, async (tx) => {
+      await writeScores(tx, this.network, scores)
       await this.#expire(tx, from, until)
     })
   }
@@ -153,20 +156,22 @@ export class Follower {
   /** What the epoch before leaves; computed again after a restart. */
   async #carryInto(reader: EpochReader, chain: Chain, epoch: number): Promise<Carry> {
     if (this.#carry?.epoch === epoch - 1) return this.#carry
-    const carry = await warmUp(reader, chain, epoch - 1, this.#sums, warmUpMax)
-    const scores = await readScores(this.#desk.facts, this.network, epoch - 1)
+    this.#scores = await readScores(this.#desk.facts, this.network)
+    const carry = await this.#warmUp(reader, chain, epoch - 1, warmUpMax)
+    const scores = this.#scores.get(epoch - 1)
     return scores ? { ...carry, scores } : carry
   }
-}
 
-async function warmUp(reader: EpochReader, chain: Chain, epoch: number, sums: Sums, passes: number): Promise<Carry> {
-  const reading = await reader.read(epoch)
-  const needsBefore = reading.boundary.awaitsPay && epoch > 0
-  if (needsBefore && passes === 0)
-    throw new BeaconError(`the node shows no state at the beginning of epochs around ${epoch}`)
-  const before = needsBefore ? await warmUp(reader, chain, epoch - 1, sums, passes - 1) : undefined
-  settle(reading, before)
-  return refineEpoch(chain.rules, reading, before, sums).carry
+  async #warmUp(reader: EpochReader, chain: Chain, epoch: number, passes: number): Promise<Carry> {
+    const reading = await reader.read(epoch)
+    const needsBefore = reading.boundary.awaitsPay && epoch > 0
+    if (needsBefore && passes === 0) {
+      throw new BeaconError(`the node shows no state at the beginning of epochs around ${epoch}`)
+    }
+    const before = needsBefore ? await this.#warmUp(reader, chain, epoch - 1, passes - 1) : undefined
+    settle(reading, before)
+    return refineEpoch(chain.rules, reading, before, this.#sums, this.#scores.get(epoch - 1)).carry
+  }
 }
 
 /** Balances from before an epoch's beginning become those after it. */

@@ -12,7 +12,7 @@ import type { Committees } from '#io/beacon/committees.ts'
 import { isActiveAt, type Validators } from '#io/beacon/validators.ts'
 import { Asker } from './ask.ts'
 import type { EpochReading } from './refine.ts'
-import { standIn } from './stand-in.ts'
+import { standIn, unslash } from './stand-in.ts'
 
 /** Validators at the first slot of an epoch. */
 export interface Boundary {
@@ -81,7 +81,7 @@ export class EpochReader {
 
   #forget(epoch: number): void {
     for (const kept of [this.#blocks, this.#boundaries])
-      for (const at of kept.keys()) if (at < epoch - 1 || at > epoch + 2) kept.delete(at)
+      for (const at of kept.keys()) if (at < epoch || at > epoch + 2) kept.delete(at)
     const period = Math.floor(epoch / this.#rules.epochsPerSyncPeriod)
     for (const at of this.#syncCommittees.keys()) if (at < period || at > period + 1) this.#syncCommittees.delete(at)
     for (const at of this.#linked) if (at < firstSlotAt(this.#rules, epoch - 1)) this.#linked.delete(at)
@@ -163,17 +163,15 @@ export class EpochReader {
   }
 
   async #rebuilt(epoch: number): Promise<Boundary> {
+    const { slotsPerEpoch } = this.#rules
     const first = firstSlotAt(this.#rules, epoch)
-    const before = (await this.#blocksOf(epoch - 1)).at(-1)
-    const after = (await this.#blocksOf(epoch))[0]
+    const past = await this.#blocksOf(epoch - 1)
+    const [after] = await this.#blocksOf(epoch)
     const later = after && (await this.#validatorsAt(after.slot))
-    const [past, coming] = later
-      ? [undefined, undefined]
-      : [
-          await this.#validatorsAt(first - this.#rules.slotsPerEpoch),
-          await this.#validatorsAt(first + this.#rules.slotsPerEpoch),
-        ]
-    const validators = later ?? (past && coming && standIn(past, coming))
+    const validators = later
+      ? unslash(later, after, (await this.#boundary(epoch - 1)).validators, past)
+      : standIn(await this.#validatorsAt(first - slotsPerEpoch), await this.#validatorsAt(first + slotsPerEpoch))
+    const before = past.at(-1)
     const balances = validators && before && (await this.#ask.balances(before.slot, validators.count))
     if (!validators || !balances) {
       throw new BeaconError(

@@ -6,9 +6,10 @@
 //    the block of its slot, so an epoch's first block counts for the epoch before (decision 0104).
 // 4. Epochs are refined in order. The first one is preceded by a pass over the epoch before it, which is not written.
 import { type ConsensusRules, epochAt, firstSlotAt } from '#core/consensus.ts'
-import type { Block } from '#io/beacon/block.ts'
+import { accusedIn, type Block } from '#io/beacon/block.ts'
 import type { Committees } from '#io/beacon/committees.ts'
 import { isActiveAt, type Validators } from '#io/beacon/validators.ts'
+import { earningsOf, type Moved } from './earnings.ts'
 import { type BlockEffects, effectsOf, isSlashable, rewardOf } from './effects.ts'
 import { payVotes, type Scores, type VotePay } from './pay.ts'
 import { scoresFrom } from './scores.ts'
@@ -51,18 +52,21 @@ export interface Carry {
 
 export interface Refined {
   readonly carry: Carry
-  /** Gwei that came to or left validators other than by duties: deposits, withdrawals, consolidations. */
-  readonly moved: ReadonlyMap<number, number>
+  readonly moved: Moved
   readonly pay: VotePay
   readonly effects: readonly BlockEffects[]
 }
 
-/** Adds the epoch to the sums. Without `before` (the first pass, unless it is epoch 0) the result is good for its carry only. */
+/**
+ * Adds the epoch to the sums. Without `before` (the first pass, unless it is epoch 0) the result is good for its carry only,
+ * and the scores that its votes find come separately.
+ */
 export function refineEpoch(
   rules: ConsensusRules,
   reading: EpochReading,
   before: Carry | undefined,
   sums: Sums,
+  startScores: Scores = new Map(),
 ): Refined {
   const { epoch, now, next } = reading
   const stakes = [stakeOf(rules, epoch, now), stakeOf(rules, epoch + 1, next)] as const
@@ -72,7 +76,7 @@ export function refineEpoch(
     isSlashed: slashedBy(rules, reading, stakes[1]),
     finalizedEpoch: reading.finalizedEpoch,
     // A whole state tells the scores that this epoch's votes find; otherwise they are carried on from epoch to epoch.
-    scores: next.scores ? scoresFrom(next.scores) : (before?.scores ?? new Map()),
+    scores: next.scores ? scoresFrom(next.scores) : (before?.scores ?? startScores),
   })
   const gweiOf = (slot: number) => (before?.proposerGwei.get(slot) ?? 0) + (votes.proposerGwei.get(slot) ?? 0)
   const after = effectsAfterFirst(rules, reading, stakes, gweiOf)
@@ -82,7 +86,8 @@ export function refineEpoch(
   sums.reach(Math.max(now.count, next.count))
   addVotes(sums, votes, pay)
   addBlocks(sums, reading, own, firstSlotAt(rules, epoch))
-  const moved = addEarnings(sums, reading, before, after)
+  const { earned, moved } = earningsOf(rules, reading, epoch > 0 ? before?.pay : undefined, after)
+  for (let index = 0; index < earned.length; index++) sums.add('earnings', index, earned[index] as number)
   markRows(sums, reading, epoch)
   const first = after.find(({ slot }) => slot === lastSlot)
   return { carry: { epoch, proposerGwei: votes.proposerGwei, pay, scores, first }, moved, pay, effects: own }
@@ -113,57 +118,65 @@ function slashedBy(rules: ConsensusRules, { blocks, next, epoch }: EpochReading,
   const isSlashed = next.slashed.slice()
   for (const block of blocks) {
     if (epochAt(rules, block.slot) !== epoch + 1) continue
-    for (const validator of [...block.proposerSlashings, ...block.attesterSlashings.flat()]) {
+    for (const validator of accusedIn(block)) {
       if (isSlashable(stake, validator)) isSlashed[validator] = 1
     }
   }
   return isSlashed
 }
 
+/** A million times an epoch: the columns are at hand and nothing is looked up twice. */
 function addVotes(sums: Sums, votes: Votes, pay: VotePay): void {
-  for (let index = 0; index < votes.dutySlot.length; index++) {
-    const isAssigned = (votes.dutySlot[index] as number) >= 0
+  const columns = sums.columns
+  const { dutySlot, delay, right, timely, inclusions } = votes
+  for (let index = 0; index < dutySlot.length; index++) {
+    const isAssigned = (dutySlot[index] as number) >= 0
+    const slots = delay[index] as number
     if (isAssigned) {
-      sums.add('assigned', index, 1)
-      addVote(sums, votes, index)
+      sums.mark(index)
+      add(columns.assigned, index, 1)
     }
-    if (pay.eligible[index] === 1) addPay(sums, votes, pay, index, isAssigned)
+    if (isAssigned && slots > 0) {
+      const rightly = right[index] as number
+      const timelyTarget = (timely[index] as number) & flag.target
+      add(columns.included, index, 1)
+      add(columns.inclusions, index, inclusions[index] as number)
+      add(columns.inclusion_delay, index, slots)
+      add(columns.correct_source, index, 1)
+      if (rightly & flag.target) add(columns.correct_target, index, 1)
+      if (rightly & flag.head) add(columns.correct_head, index, 1)
+      if (!((timely[index] as number) & flag.source)) add(columns.late_source, index, 1)
+      if (rightly & flag.target && !timelyTarget) add(columns.late_target, index, 1)
+    }
+    if (pay.eligible[index] === 1) {
+      sums.mark(index)
+      addPay(columns, votes, pay, index, isAssigned)
+    }
   }
 }
 
-function addVote(sums: Sums, votes: Votes, index: number): void {
-  const delay = votes.delay[index] as number
-  if (delay === 0) return
-  const right = votes.right[index] as number
-  const timely = votes.timely[index] as number
-  sums.add('included', index, 1)
-  sums.add('inclusions', index, votes.inclusions[index] as number)
-  sums.add('inclusion_delay', index, delay)
-  sums.add('correct_source', index, 1)
-  if (right & flag.target) sums.add('correct_target', index, 1)
-  if (right & flag.head) sums.add('correct_head', index, 1)
-  if (!(timely & flag.source)) sums.add('late_source', index, 1)
-  if (right & flag.target && !(timely & flag.target)) sums.add('late_target', index, 1)
+function add(column: Float64Array, index: number, value: number): void {
+  column[index] = (column[index] as number) + value
 }
 
 /** Each penalty goes to what caused it; the leak's goes with the target, whose lack it punishes (decision 0103). */
-function addPay(sums: Sums, votes: Votes, pay: VotePay, index: number, isAssigned: boolean): void {
-  const [source, target, head] = [pay.source[index] as number, pay.target[index] as number, pay.head[index] as number]
+function addPay(columns: Sums['columns'], votes: Votes, pay: VotePay, index: number, isAssigned: boolean): void {
+  const source = pay.source[index] as number
+  const target = pay.target[index] as number
+  const sourceLoss = Math.min(0, source)
   const targetLoss = Math.min(0, target) + (pay.inactivity[index] as number)
-  sums.add('attestation_reward', index, Math.max(0, source) + Math.max(0, target) + head)
+  add(columns.attestation_reward, index, Math.max(0, source) + Math.max(0, target) + (pay.head[index] as number))
   const isIncluded = (votes.delay[index] ?? 0) > 0
   // The votes of a slashed validator count for nothing, as if it had not voted.
   if (!isIncluded || pay.isSlashed[index] === 1) {
-    sums.add('missed_attestation_penalty', index, Math.min(0, source) + targetLoss)
-    if (!isIncluded && isAssigned) sums.add('missed_attestation_reward', index, pay.ideal[index] as number)
+    add(columns.missed_attestation_penalty, index, sourceLoss + targetLoss)
+    if (!isIncluded && isAssigned) add(columns.missed_attestation_reward, index, pay.ideal[index] as number)
     return
   }
-  sums.add('late_source_penalty', index, Math.min(0, source))
-  sums.add(
-    (votes.right[index] as number) & flag.target ? 'late_target_penalty' : 'wrong_target_penalty',
-    index,
-    targetLoss,
-  )
+  if (sourceLoss !== 0) add(columns.late_source_penalty, index, sourceLoss)
+  if (targetLoss === 0) return
+  const isRight = ((votes.right[index] as number) & flag.target) !== 0
+  add(isRight ? columns.late_target_penalty : columns.wrong_target_penalty, index, targetLoss)
 }
 
 function addBlocks(
@@ -216,51 +229,6 @@ function addEffects(sums: Sums, one: BlockEffects): void {
       sums.add('missed_sync_reward', validator, gwei)
     }
   }
-}
-
-/** The rules' own account of the epoch decides; what the balance shows beyond it was moved (decision 0104). */
-function addEarnings(
-  sums: Sums,
-  { now, next, epoch, blocks }: EpochReading,
-  before: Carry | undefined,
-  after: readonly BlockEffects[],
-): ReadonlyMap<number, number> {
-  const count = next.count
-  const earned = new Float64Array(count)
-  const add = (index: number, gwei: number) => {
-    earned[index] = (earned[index] as number) + gwei
-  }
-  if (before && epoch > 0) {
-    const { source, target, head, inactivity } = before.pay
-    for (let index = 0; index < source.length; index++) {
-      earned[index] =
-        (source[index] as number) + (target[index] as number) + (head[index] as number) + (inactivity[index] as number)
-    }
-  }
-  for (const one of after) {
-    add(one.proposer, rewardOf(one))
-    for (const { validator, signed } of one.seats) add(validator, signed ? one.stake.syncSeat : 0 - one.stake.syncSeat)
-    for (const { validator, penalty } of one.slashed) add(validator, penalty)
-  }
-  const slots = new Set(after.map(({ slot }) => slot))
-  const withdrawn = new Map<number, number>()
-  for (const block of blocks) {
-    if (!slots.has(block.slot)) continue
-    for (const { validator, amount } of block.payload?.withdrawals ?? []) {
-      withdrawn.set(validator, (withdrawn.get(validator) ?? 0) + amount)
-    }
-  }
-  const moved = new Map<number, number>()
-  for (let index = 0; index < count; index++) {
-    const change = (next.balance[index] as number) - (now.balance[index] ?? 0)
-    const rest = change - (earned[index] as number)
-    // Slashed: the later penalty depends on everyone slashed in the same weeks, so the balance itself is the witness.
-    const isTaken = rest < 0 && next.slashed[index] === 1
-    if (isTaken) add(index, rest + (withdrawn.get(index) ?? 0))
-    else if (rest !== 0) moved.set(index, rest)
-    sums.add('earnings', index, earned[index] as number)
-  }
-  return moved
 }
 
 function markRows(sums: Sums, { now, execution }: EpochReading, epoch: number): void {

@@ -3,22 +3,33 @@ import type { Network } from '#api/wire/validators.ts'
 import type { FactsReader, FactsWriter } from '#store/facts.ts'
 import type { Scores } from './pay.ts'
 
-/** Undefined: none were kept for this epoch. */
-export async function readScores(facts: FactsReader, network: Network, epoch: number): Promise<Scores | undefined> {
-  const [row] = await facts.query<{ scores: string }>(
-    'select scores from beacon_scores where network = ? and epoch = ?',
-    [network, epoch],
+/** How many epochs back they are kept: what the first epoch of a new run needs is computed again from there. */
+const epochsKept = 6
+
+/** By the epoch whose votes moved them last. */
+export type ScoreHistory = ReadonlyMap<number, Scores>
+
+export async function readScores(facts: FactsReader, network: Network): Promise<ScoreHistory> {
+  const rows = await facts.query<{ epoch: number; scores: string }>(
+    'select epoch, scores from beacon_scores where network = ? order by epoch',
+    [network],
   )
-  if (!row) return undefined
-  const pairs = row.scores === '' ? [] : row.scores.split(',').map((pair) => pair.split(':').map(Number))
-  return new Map(pairs as [number, number][])
+  return new Map(rows.map(({ epoch, scores }) => [epoch, scoresIn(scores)]))
 }
 
-export async function writeScores(tx: FactsWriter, network: Network, epoch: number, scores: Scores): Promise<void> {
+const scoresIn = (text: string): Scores =>
+  new Map(text === '' ? [] : text.split(',').map((pair) => pair.split(':').map(Number) as [number, number]))
+
+export async function writeScores(tx: FactsWriter, network: Network, history: ScoreHistory): Promise<void> {
   await tx.run('delete from beacon_scores where network = ?', [network])
-  const text = Array.from(scores, ([validator, score]) => `${validator}:${score}`).join()
-  await tx.run('insert into beacon_scores values (?, ?, ?)', [network, epoch, text])
+  for (const [epoch, scores] of history) {
+    const text = Array.from(scores, ([validator, score]) => `${validator}:${score}`).join()
+    await tx.run('insert into beacon_scores values (?, ?, ?)', [network, epoch, text])
+  }
 }
+
+export const withScores = (history: ScoreHistory, epoch: number, scores: Scores): ScoreHistory =>
+  new Map([...history, [epoch, scores] as const].filter(([at]) => at > epoch - epochsKept && at <= epoch))
 
 /** The column of a state, without its zeros. */
 export function scoresFrom(column: Float64Array): Scores {

@@ -1,6 +1,6 @@
 // Measures of all validators, added up over the epochs of one piece (decision 0034). One array per measure, used again for
 // the next piece: the memory does not grow with the number of epochs.
-import type { EpochDuties } from '../duties.ts'
+import type { PieceBatch } from '../duties.ts'
 import { type Measure, measures } from '../measures.ts'
 
 export class Sums {
@@ -22,6 +22,11 @@ export class Sums {
     this.#count = room
   }
 
+  /** For loops over everyone; whoever writes here must also mark. Good until `reach` makes more room. */
+  get columns(): Readonly<Record<Measure, Float64Array>> {
+    return this.#columns
+  }
+
   /** Gives the validator a row, also when all of it is zero. */
   mark(validator: number): void {
     this.#isThere[validator] = 1
@@ -34,22 +39,23 @@ export class Sums {
     this.#isThere[validator] = 1
   }
 
-  /** Rows of those that are kept, as the sums of epochs that begin with `epoch`. */
-  rows(epoch: number, isKept: (validator: number) => boolean): EpochDuties {
-    const kept: number[] = []
+  /** The sums of those that are kept, in rising order. */
+  rows(isKept: (validator: number) => boolean = () => true): Pick<PieceBatch, 'validator' | 'sums'> {
+    const kept = new Int32Array(this.#count)
+    let count = 0
     for (let validator = 0; validator < this.#count; validator++) {
-      if (this.#isThere[validator] === 1 && isKept(validator)) kept.push(validator)
+      if (this.#isThere[validator] === 1 && isKept(validator)) kept[count++] = validator
     }
-    const validator = Int32Array.from(kept)
+    const validator = kept.slice(0, count)
+    const picked = (name: Measure): Float64Array => {
+      const column = this.#columns[name]
+      const values = new Float64Array(count)
+      for (let at = 0; at < count; at++) values[at] = column[validator[at] as number] as number
+      return values
+    }
     return {
-      epoch: new Int32Array(kept.length).fill(epoch),
       validator,
-      measures: Object.fromEntries(
-        measures.map((name) => {
-          const column = this.#columns[name]
-          return [name, Float64Array.from(validator, (index) => column[index] as number)]
-        }),
-      ) as Record<Measure, Float64Array>,
+      sums: Object.fromEntries(measures.map((name) => [name, picked(name)])) as Record<Measure, Float64Array>,
     }
   }
 

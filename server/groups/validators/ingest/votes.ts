@@ -86,7 +86,8 @@ function include(
   let numerator = 0
   let place = 0
   for (const members of membersOf(attestation, committees)) {
-    for (const index of members) {
+    for (let seat = 0; seat < members.length; seat++) {
+      const index = members[seat] as number
       if (!hasBit(attestation.bits, place++)) continue
       votes.inclusions[index] = (votes.inclusions[index] as number) + 1
       if (votes.delay[index] === 0) {

@@ -1,13 +1,10 @@
 // Watch-list mode: which validators are kept. Names are indices, public keys and withdrawal addresses.
-import { credentialsSize, pubkeySize, type Validators } from '#io/beacon/validators.ts'
+import { pubkeyOf, type Validators, withdrawalAddressOf } from '#io/beacon/validators.ts'
 
 export interface WatchList {
   /** By validator; undefined: everyone. */
   kept(validators: Validators): Uint8Array | undefined
 }
-
-/** Credentials that name an address: its last twenty bytes. */
-const addressKinds = new Set([1, 2])
 
 export function watchListOf(names: readonly string[]): WatchList {
   if (names.length === 0) return { kept: () => undefined }
@@ -15,13 +12,12 @@ export function watchListOf(names: readonly string[]): WatchList {
   const keys = new ByteSet(names.filter((name) => name.length === 98))
   const addresses = new ByteSet(names.filter((name) => name.length === 42))
   return {
-    kept({ count, pubkeys, credentials }) {
-      const kept = new Uint8Array(count)
-      for (const index of indices) if (index < count) kept[index] = 1
-      for (let index = 0; index < count; index++) {
-        const at = index * credentialsSize
-        const isAddress = addressKinds.has(credentials[at] as number) && addresses.has(credentials, at + 12, 20)
-        if (isAddress || keys.has(pubkeys, index * pubkeySize, pubkeySize)) kept[index] = 1
+    kept(validators) {
+      const kept = new Uint8Array(validators.count)
+      for (const index of indices) if (index < validators.count) kept[index] = 1
+      for (let index = 0; index < validators.count; index++) {
+        const address = withdrawalAddressOf(validators, index)
+        if (keys.has(pubkeyOf(validators, index)) || (address && addresses.has(address))) kept[index] = 1
       }
       return kept
     },
@@ -41,14 +37,14 @@ class ByteSet {
     }
   }
 
-  has(bytes: Uint8Array, at: number, size: number): boolean {
+  has(bytes: Uint8Array): boolean {
     if (this.#byStart.size === 0) return false
     const start =
-      ((bytes[at] as number) |
-        ((bytes[at + 1] as number) << 8) |
-        ((bytes[at + 2] as number) << 16) |
-        ((bytes[at + 3] as number) << 24)) >>>
+      ((bytes[0] as number) |
+        ((bytes[1] as number) << 8) |
+        ((bytes[2] as number) << 16) |
+        ((bytes[3] as number) << 24)) >>>
       0
-    return this.#byStart.get(start)?.has(Buffer.from(bytes.subarray(at, at + size)).toString('hex')) === true
+    return this.#byStart.get(start)?.has(Buffer.from(bytes).toString('hex')) === true
   }
 }

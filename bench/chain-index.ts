@@ -1,0 +1,93 @@
+// Promise: while a chain is indexed, the node is what takes the time (goal: 0.9 of it), and the store takes rows faster
+// than any node gives them. Prints blocks/s and the node's share against a simulated node in another process, then rows/s
+// and bytes per address for many addresses: `node bench/chain-index.ts 5000000`.
+import { spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { mkdtempSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { complete } from '#core/check.ts'
+import { SettingsSchema } from '#core/settings.ts'
+import { type Funding, putFundings } from '#groups/explorer/fundings.ts'
+import { catchUp } from '#groups/explorer/index-chain.ts'
+import { openNode } from '#groups/explorer/node.ts'
+import { systemClock } from '#io/clock.ts'
+import { openState } from '#store/open.ts'
+
+const blocks = 1500
+const addresses = Number(process.argv[2] ?? 1_000_000)
+const batch = 5000
+const dir = mkdtempSync(join(tmpdir(), 'tetrad-index-'))
+const child = spawn(process.execPath, [join(import.meta.dirname, 'sim-node.ts'), String(blocks)], {
+  stdio: ['ignore', 'pipe', 'inherit'],
+})
+const count = (value: number) => Math.round(value).toLocaleString('en')
+
+async function nodeLine(): Promise<{ url: string; transfers: number }> {
+  for await (const line of createInterface({ input: child.stdout })) return JSON.parse(line)
+  throw new Error('the simulated node ended without a line')
+}
+
+async function indexing(): Promise<void> {
+  const { url, transfers } = await nodeLine()
+  const chains = [{ id: '1', name: 'Sim', mode: 'index', rpc: [{ url, batchMax: 20 }] }]
+  for (const parallel of [1, 4]) {
+    const state = await openState(join(dir, `index ${parallel}`))
+    const { value: settings } = complete(SettingsSchema, { explorer: { chains, index: { parallel } } })
+    const [chain] = settings.explorer.chains
+    if (!chain) throw new Error('no chain')
+    const node = openNode(chain, { clock: systemClock })
+    let rows = 0
+    const fromMs = performance.now()
+    await catchUp({ state, clock: systemClock, settings }, node, (one) => {
+      if (one.is === 'range') rows += one.rows
+    })
+    const seconds = (performance.now() - fromMs) / 1000
+    const share = node.rpc.counts().waitedMs / 1000 / seconds
+    console.log(
+      `index, ${parallel} ranges at a time: ${count(blocks / seconds)} blocks/s, ${count(transfers / seconds)} transfers/s, ${count(rows)} first fundings, node ${share.toFixed(2)} of the time (goal 0.90)`,
+    )
+    await state.close()
+  }
+}
+
+function fundingOf(number: number): Funding {
+  const hash = createHash('sha256').update(String(number)).digest('hex')
+  const block = Math.floor(number / 200)
+  const place = { block, txIndex: number % 200, position: 0, timeUnix: 1_600_000_000 + block * 12 }
+  const [address, funder] = [`0x${hash.slice(0, 40)}`, `0x${hash.slice(24, 64)}`]
+  return { chain: '1', address, funder, tx: `0x${hash}`, valueWei: 10n ** 15n * BigInt((number % 5000) + 1), ...place }
+}
+
+async function storing(): Promise<void> {
+  const folder = join(dir, 'rows')
+  const state = await openState(folder)
+  const fromMs = performance.now()
+  let stepMs = fromMs
+  for (let from = 0; from < addresses; from += batch) {
+    const rows = Array.from({ length: Math.min(batch, addresses - from) }, (_, at) => fundingOf(from + at))
+    await state.write((tx) => putFundings(tx, rows))
+    const done = from + rows.length
+    if (done % 1_000_000 === 0) {
+      const nowMs = performance.now()
+      console.log(`  ${count(done)} addresses: ${count(1_000_000_000 / (nowMs - stepMs))} rows/s in the last million`)
+      stepMs = nowMs
+    }
+  }
+  const seconds = (performance.now() - fromMs) / 1000
+  await state.close()
+  const bytes = statSync(join(folder, 'state.sqlite')).size
+  console.log(
+    `store: ${count(addresses / seconds)} rows/s over ${count(addresses)} addresses, ${(bytes / addresses).toFixed(0)} bytes per address`,
+  )
+}
+
+try {
+  await indexing()
+  child.kill()
+  await storing()
+} finally {
+  child.kill()
+  rmSync(dir, { recursive: true, force: true })
+}

@@ -1,0 +1,18 @@
+// The server under measure in bench/fx.ts: one push source, one key, a rate that stays fresh.
+import { complete } from '#core/check.ts'
+import { SettingsSchema } from '#core/settings.ts'
+import { pushRate } from '#groups/fx/push.ts'
+import { openLog } from '#io/log.ts'
+import { start } from '#server/main.ts'
+import { createKey } from '#store/keys.ts'
+
+const { value: settings } = complete(SettingsSchema, {
+  server: { port: 0 },
+  fx: { sources: [{ id: 'desk', kind: 'push', staleMs: 86_400_000 }] },
+})
+const log = openLog('warn', (line) => process.stderr.write(line))
+const server = await start({ settings, dataDir: process.argv[2] ?? '', log })
+const { state, clock, random } = server.desk
+await pushRate(server.desk, { pair: 'EUR/USD', rate: '1.0842' })
+const { key } = await createKey(state, { name: 'bench', plan: 'enterprise' }, clock, random)
+console.log(JSON.stringify({ port: Number(new URL(server.url).port), key }))

@@ -1,0 +1,184 @@
+// Promise: durable quotes are made at 0.70 or more of what bare SQLite does with the same row, synced to the disk, and with
+// the same sharing of commits: the yardstick may put as many rows into one commit as there are callers. Single commits are
+// shown beside it. Rounds alternate, so that a noisy machine disturbs all alike; ratios are those of the medians.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { randomBytes, randomUUID } from 'node:crypto'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { DatabaseSync } from 'node:sqlite'
+import { contract } from '#api/contract.ts'
+import { complete } from '#core/check.ts'
+import { SettingsSchema } from '#core/settings.ts'
+import { readAsked } from '#groups/fx/asked.ts'
+import { createQuote } from '#groups/fx/create-quote.ts'
+import { pushRate } from '#groups/fx/push.ts'
+import { keepQuote, type NewQuote } from '#groups/fx/quotes.ts'
+import { systemClock } from '#io/clock.ts'
+import { silentLog } from '#io/log.ts'
+import { systemRandom } from '#io/random.ts'
+import type { Desk } from '#serve/answer.ts'
+import { parser } from '#serve/parse.ts'
+import { openState } from '#store/open.ts'
+
+const rounds = Number(process.env.BENCH_ROUNDS ?? 5)
+const seconds = Number(process.env.BENCH_SECONDS ?? 2)
+const callers = 32
+const dir = mkdtempSync(join(tmpdir(), 'tetrad-fx-'))
+const children: ChildProcess[] = []
+const median = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[values.length >> 1] ?? 0
+const perSecond = (value: number) => `${Math.round(value).toLocaleString('en')}/s`
+
+const { value: settings } = complete(SettingsSchema, {
+  fx: { sources: [{ id: 'desk', kind: 'push', staleMs: 86_400_000 }] },
+})
+const state = await openState(join(dir, 'ours'))
+const desk = { state, settings, clock: systemClock, random: systemRandom, log: silentLog } as unknown as Desk
+await pushRate(desk, { pair: 'EUR/USD', rate: '1.0842' })
+
+const { input } = contract['fx.createQuote'].example
+const body = { tenor: 'instant', type: 'tradable', ...input } as Parameters<typeof createQuote.reply>[0]
+const visit = { caller: { keyId: 'bench', plan: 'enterprise' }, requestId: 'bench', origin: '', headers: {} } as const
+await createQuote.reply(body, desk, visit)
+const sample = await state.get<{ priced: string; reply: Uint8Array }>(
+  'select priced_from as priced, reply from fx_quotes limit 1',
+)
+
+/** A new row of the size of a real one. */
+const row = (): NewQuote => ({
+  id: randomUUID(),
+  keyId: 'bench',
+  kind: 'tradable',
+  tenor: 'instant',
+  createdMs: Date.now(),
+  expiresMs: Date.now() + 30_000,
+  asOfMs: Date.now(),
+  nonce: randomBytes(6).readUIntBE(0, 6),
+  pricedFrom: sample?.priced ?? '',
+  reply: sample?.reply ?? new Uint8Array(),
+})
+
+/** The same table on the same disk, with the same promises about it, and nothing else. */
+const bare = new DatabaseSync(join(dir, 'bare.sqlite'))
+bare.exec(`pragma journal_mode = wal; pragma synchronous = full;
+  create table fx_quotes (id text primary key, key_id text not null, kind text not null, tenor text not null,
+    created_ms integer not null, expires_ms integer not null, as_of_ms integer not null, nonce integer unique,
+    priced_from text not null, reply blob not null) strict`)
+const insert = bare.prepare('insert into fx_quotes values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)')
+
+function bareRows(together: number): number {
+  const startMs = performance.now()
+  const endMs = startMs + seconds * 1000
+  let done = 0
+  while (performance.now() < endMs) {
+    bare.exec('begin immediate')
+    for (let at = 0; at < together; at++) {
+      const { id, keyId, kind, tenor, createdMs, expiresMs, asOfMs, nonce, pricedFrom, reply } = row()
+      insert.run(id, keyId, kind, tenor, createdMs, expiresMs, asOfMs, nonce, pricedFrom, reply)
+    }
+    bare.exec('commit')
+    done += together
+  }
+  return done / ((performance.now() - startMs) / 1000)
+}
+
+/** So many callers, each asking again as soon as it is answered. */
+async function driven(work: () => Promise<unknown>): Promise<{ rate: number; tookMs: readonly number[] }> {
+  const startMs = performance.now()
+  const endMs = startMs + seconds * 1000
+  const tookMs: number[] = []
+  const caller = async () => {
+    for (let sentMs = performance.now(); sentMs < endMs; sentMs = performance.now()) {
+      await work()
+      tookMs.push(performance.now() - sentMs)
+    }
+  }
+  await Promise.all(Array.from({ length: callers }, caller))
+  return { rate: tookMs.length / ((performance.now() - startMs) / 1000), tookMs: tookMs.sort((a, b) => a - b) }
+}
+
+const share = (sorted: readonly number[], of: number) => (sorted[Math.floor(sorted.length * of)] ?? 0).toFixed(1)
+
+async function inProcess(): Promise<void> {
+  const keep = () => keepQuote(state, row, undefined, Date.now())
+  const make = () => createQuote.reply(body, desk, visit)
+  const found: Record<'single' | 'shared' | 'kept' | 'made', number[]> = { single: [], shared: [], kept: [], made: [] }
+  let last: readonly number[] = []
+  for (let round = 0; round < rounds; round++) {
+    found.single.push(bareRows(1))
+    found.shared.push(bareRows(callers))
+    found.kept.push((await driven(keep)).rate)
+    const made = await driven(make)
+    found.made.push(made.rate)
+    last = made.tookMs
+  }
+  const [single, shared, kept, made] = [found.single, found.shared, found.kept, found.made].map(median)
+  if (!single || !shared || !kept || !made) throw new Error('nothing was measured')
+  const line = (name: string, value: number) =>
+    `${name.padEnd(30)} ${perSecond(value).padStart(10)}  ${(value / shared).toFixed(2)} of bare shared commits, ${(value / single).toFixed(2)} of single ones`
+  console.log(`bare SQLite, a commit each      ${perSecond(single)}`)
+  console.log(`bare SQLite, ${callers} rows a commit   ${perSecond(shared)}`)
+  console.log(`${line('rows through the store', kept)} (goal 0.70 of shared)`)
+  console.log(
+    `${line('whole quotes, priced and typed', made)}  p50 ${share(last, 0.5)} ms  p99 ${share(last, 0.99)} ms`,
+  )
+}
+
+async function firstLine<T>(child: ChildProcess): Promise<T> {
+  if (!child.stdout) throw new Error('no output to read')
+  for await (const text of createInterface({ input: child.stdout })) return JSON.parse(text) as T
+  throw new Error('the process ended without a line')
+}
+
+function launch(file: string, ...args: string[]): ChildProcess {
+  const child = spawn(process.execPath, [join(import.meta.dirname, file), ...args], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  children.push(child)
+  return child
+}
+
+async function overHttp(): Promise<void> {
+  const { port, key } = await firstLine<{ port: number; key: string }>(launch('fx-server.ts', join(dir, 'http')))
+  const text = JSON.stringify(body)
+  const head = `POST /v1/exchange/fx/quotes HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer ${key}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(text)}\r\n\r\n`
+  const requests = join(dir, 'requests.json')
+  writeFileSync(requests, JSON.stringify([head + text]))
+  const load = (forSeconds: number, connections: number) =>
+    firstLine<{ done: number; failed: number; seconds: number; p50Ms: number; p99Ms: number }>(
+      launch('load.ts', String(port), requests, String(forSeconds), String(connections)),
+    )
+  await load(1, callers)
+  for (const connections of [1, callers]) {
+    const { done, failed, seconds: took, p50Ms, p99Ms } = await load(seconds * 2, connections)
+    if (failed > 0) throw new Error(`${failed} of ${done} quotes were refused`)
+    console.log(
+      `over HTTP, ${String(connections).padStart(2)} connections     ${perSecond(done / took).padStart(10)}  p50 ${p50Ms.toFixed(1)} ms  p99 ${p99Ms.toFixed(1)} ms`,
+    )
+  }
+}
+
+function validation(): void {
+  const parse = parser(contract['fx.createQuote'])
+  const bytes = new TextEncoder().encode(JSON.stringify(body))
+  const arrival = { params: {}, query: {}, headers: {}, contentType: 'application/json', body: bytes }
+  const check = () => readAsked(parse(arrival), settings.fx.tokens)
+  for (let warm = 0; warm < 20_000; warm++) check()
+  const count = 100_000
+  const startMs = performance.now()
+  for (let at = 0; at < count; at++) check()
+  const tookMs = performance.now() - startMs
+  console.log(`validation                      ${((tookMs / count) * 1000).toFixed(1)} µs a request`)
+}
+
+try {
+  await inProcess()
+  await overHttp()
+  validation()
+} finally {
+  for (const child of children) child.kill('SIGKILL')
+  bare.close()
+  await state.close()
+  rmSync(dir, { recursive: true, force: true })
+}

@@ -1,0 +1,58 @@
+// `tetrad backup DIR` copies both stores, beside a running server or without one; `tetrad restore DIR` makes a data folder
+// of such a copy. Both check what they have made before they say that it is done.
+import { resolve } from 'node:path'
+import type { Command } from 'commander'
+import type { Manifest } from '#store/backup.ts'
+import manifestOfProgram from '../package.json' with { type: 'json' }
+import { askOwner } from './owner.ts'
+import { print, printJson } from './print.ts'
+import { type CommonOptions, dataDirOf } from './settings.ts'
+
+export function addBackup(program: Command): void {
+  program
+    .command('backup')
+    .description('Copy both stores into a new folder while the server runs, and check the copy.')
+    .argument('<dir>', 'a folder that does not exist yet, or is empty')
+    .action((dir: string, _: unknown, command: Command) => backup(resolve(dir), command.optsWithGlobals()))
+
+  program
+    .command('restore')
+    .description('Make a data folder of a backup: checked before it is copied, opened and counted afterwards.')
+    .argument('<dir>', 'what backup has made')
+    .addHelpText(
+      'after',
+      '\nThe data folder (--data) must not exist yet, or be empty.\n\nExample:\n  $ tetrad restore /backups/monday --data ./data-restored',
+    )
+    .action((dir: string, _: unknown, command: Command) => restore(resolve(dir), command.optsWithGlobals()))
+}
+
+async function backup(target: string, options: CommonOptions): Promise<void> {
+  const [{ copyStores, sealBackup }, { systemClock }] = await Promise.all([
+    import('#store/backup.ts'),
+    import('#io/clock.ts'),
+  ])
+  const madeAtMs = systemClock.now()
+  await askOwner<unknown>(options, {
+    name: 'backup',
+    input: { dir: target },
+    here: ({ facts }) => copyStores(dataDirOf(options), facts, target),
+  })
+  report(options, `Backed up into ${target}`, target, await sealBackup(target, madeAtMs, manifestOfProgram.version))
+}
+
+async function restore(source: string, options: CommonOptions): Promise<void> {
+  const { restoreBackup } = await import('#store/backup.ts')
+  const dataDir = dataDirOf(options)
+  const manifest = await restoreBackup(source, dataDir)
+  report(options, `Restored into ${resolve(dataDir)}, as of ${manifest.madeAt}`, resolve(dataDir), manifest)
+}
+
+function report(options: CommonOptions, done: string, dir: string, { madeAt, version, files, rows }: Manifest): void {
+  if (options.json) {
+    printJson({ dir, madeAt, version, files, rows })
+    return
+  }
+  const bytes = files.reduce((sum, file) => sum + file.bytes, 0)
+  const count = [rows.state, rows.facts].flatMap((tables) => Object.values(tables)).reduce((sum, one) => sum + one, 0)
+  print(`${done}: ${(bytes / 2 ** 20).toFixed(1)} MiB, ${count} rows, checked.`)
+}

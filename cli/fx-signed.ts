@@ -1,0 +1,173 @@
+// The commands of `tetrad fx` that are about signatures: the server's over a receipt, and a taker's over a quote.
+import { readFile } from 'node:fs/promises'
+import type { Command } from 'commander'
+import { parseJson, stringifyJson } from '#api/json.ts'
+import type { Quote } from '#api/wire/fx.ts'
+import type { Receipt } from '#api/wire/fx-desk.ts'
+import { withState } from './data.ts'
+import { CommandFailure } from './failure.ts'
+import { note, print, printJson } from './print.ts'
+import { type CommonOptions, configOf } from './settings.ts'
+
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+const fileBytesMax = 1_048_576
+
+export function addSigned(fx: Command): void {
+  fx.command('receipt')
+    .description('The signed receipt of a quote: how it was priced.')
+    .argument('<id>', 'the id of the quote')
+    .action((id: string, _: unknown, command: Command) => receipt(id, command.optsWithGlobals()))
+
+  fx.command('receipt-key')
+    .description('The public key that receipts of this data folder are signed with.')
+    .action((_: unknown, command: Command) => receiptKey(command.optsWithGlobals()))
+
+  fx.command('verify-receipt')
+    .description('Check a receipt without the server: its signature, and every step of the price.')
+    .argument('<file>', 'the receipt, as the server answered it')
+    .option('--public-key <key>', 'the server’s key as it was published; without it anyone may have signed')
+    .option('--quote <file>', 'the quote’s reply, byte for byte, to see that the receipt is about it')
+    .action((file: string, _: unknown, command: Command) => verifyReceipt(file, command.optsWithGlobals()))
+
+  fx.command('check-signature')
+    .description(
+      'Say whether a signature over a quote is good, who made it, and if it is not good, which field differs.',
+    )
+    .argument('<quote>', 'a file with the quote, or the id of a quote in the data folder')
+    .requiredOption('--signature <hex>', 'as the wallet gave it')
+    .option('--signer <address>', 'who should have signed')
+    .option('--signed <file>', 'the typed data that the wallet was given, to list every difference')
+    .option('--rpc-url <url>', 'a node, to see balance, allowance and nonce (default: fx.rpcUrl)')
+    .action((quote: string, _: unknown, command: Command) => checkSignature(quote, command.optsWithGlobals()))
+}
+
+async function receipt(id: string, options: CommonOptions): Promise<void> {
+  const [{ storedQuote }, { signedReceipt }, { systemClock }, { systemRandom }] = await Promise.all([
+    import('#groups/fx/quotes.ts'),
+    import('#groups/fx/receipt.ts'),
+    import('#io/clock.ts'),
+    import('#io/random.ts'),
+  ])
+  const signed = await withState(options, 'found', async (state) => {
+    const found = await storedQuote(state, id)
+    if (!found) throw unknownQuote(id)
+    const body = JSON.parse(found.pricedFrom) as Receipt
+    return signedReceipt({ state, clock: systemClock, random: systemRandom }, body)
+  })
+  if (options.json) printJson(signed)
+  else print(stringifyJson(signed, 2))
+}
+
+async function receiptKey(options: CommonOptions): Promise<void> {
+  const [{ receiptSigner }, { systemClock }, { systemRandom }] = await Promise.all([
+    import('#groups/fx/receipt-key.ts'),
+    import('#io/clock.ts'),
+    import('#io/random.ts'),
+  ])
+  const { id, publicKey } = await withState(options, 'found', (state) =>
+    receiptSigner({ state, clock: systemClock, random: systemRandom }),
+  )
+  if (options.json) printJson({ algorithm: 'Ed25519', keyId: id, publicKey })
+  else print(publicKey)
+}
+
+async function verifyReceipt(
+  file: string,
+  options: CommonOptions & { publicKey?: string; quote?: string },
+): Promise<void> {
+  const { checkReceipt } = await import('#groups/fx/receipt-check.ts')
+  const document = parsed(new TextDecoder().decode(await bytesOf(file)), file)
+  const reply = options.quote === undefined ? undefined : withoutLineEnd(await bytesOf(options.quote))
+  const checks = checkReceipt(document, { publicKey: options.publicKey, reply })
+  const good = checks.every(({ ok }) => ok)
+  if (options.json) printJson({ good, checks })
+  else for (const { name, ok, says } of checks) print(`${ok ? 'ok ' : 'NO '} ${name}: ${says}`)
+  if (!good) throw new CommandFailure('receipt.bad', 'The receipt is not good.')
+  if (options.publicKey === undefined) {
+    note('The key was taken from the receipt itself: give --public-key to know whose it is.')
+  }
+}
+
+/** What `tetrad fx quote ID > file` adds. */
+const withoutLineEnd = (bytes: Uint8Array): Uint8Array => (bytes.at(-1) === 10 ? bytes.subarray(0, -1) : bytes)
+
+interface CheckOptions extends CommonOptions {
+  readonly signature: string
+  readonly signer?: string
+  readonly signed?: string
+  readonly rpcUrl?: string
+}
+
+async function checkSignature(place: string, options: CheckOptions): Promise<void> {
+  const [{ examine }, { systemClock }] = await Promise.all([
+    import('#groups/fx/check-signature.ts'),
+    import('#io/clock.ts'),
+  ])
+  if (options.signer !== undefined && !/^0x[0-9a-fA-F]{40}$/.test(options.signer)) {
+    throw new CommandFailure('signer.unreadable', '--signer must be 0x and 40 hexadecimal digits.')
+  }
+  const quote = await quoteAt(place, options)
+  const signed =
+    options.signed === undefined
+      ? undefined
+      : parsed(new TextDecoder().decode(await bytesOf(options.signed)), options.signed)
+  const rpcUrl = options.rpcUrl ?? (await configOf(options)).settings.fx.rpcUrl
+  const { signature, signer } = options
+  const told = await examine(quote, { signature, signer, signed }, rpcUrl, systemClock)
+  if (options.json) printJson(told)
+  else {
+    print(
+      `${told.verdict}: ${told.signer === null ? 'no signer can be told' : `signed by ${told.signer}, if over this quote`}`,
+    )
+    for (const { field, says, expected, found } of told.findings) {
+      const values = [expected && `expected ${expected}`, found && `found ${found}`].filter(Boolean).join(', ')
+      print(`  ${field} ${says}${values ? ` (${values})` : ''}`)
+    }
+    print(`  the permit can be used until ${told.deadline}${told.deadlinePassed ? ', which has passed' : ''}`)
+    if (told.expired) print('  the quote itself has expired')
+    for (const { name, ok, says } of told.chain) print(`  ${ok ? 'ok' : 'NO'} ${name}: ${says}`)
+  }
+  const wouldSettle = told.verdict !== 'bad' && !told.deadlinePassed && told.chain.every(({ ok }) => ok)
+  if (!wouldSettle) throw new CommandFailure('signature.bad', 'It would not settle as it is.')
+}
+
+async function quoteAt(place: string, options: CommonOptions): Promise<Quote> {
+  if (!uuid.test(place)) return checkedQuote(parsed(new TextDecoder().decode(await bytesOf(place)), place), place)
+  const { storedQuote } = await import('#groups/fx/quotes.ts')
+  const found = await withState(options, 'found', (state) => storedQuote(state, place))
+  if (!found) throw unknownQuote(place)
+  return parseJson(new TextDecoder().decode(found.reply)) as Quote
+}
+
+async function checkedQuote(value: unknown, file: string): Promise<Quote> {
+  const [{ checker }, { Quote: schema }] = await Promise.all([import('#core/check.ts'), import('#api/wire/fx.ts')])
+  // The validator knows no bigint; amounts are checked where they are hashed.
+  const plain = JSON.parse(JSON.stringify(value, (_, member) => (typeof member === 'bigint' ? 0 : member)))
+  const [problem] = checker(schema)(plain)
+  if (problem)
+    throw new CommandFailure('quote.unreadable', `${file} is not a quote: ${problem.at.join('.')} ${problem.says}.`)
+  return value as Quote
+}
+
+async function bytesOf(file: string): Promise<Uint8Array> {
+  try {
+    const bytes = await readFile(file)
+    if (bytes.length > fileBytesMax)
+      throw new CommandFailure('file.large', `${file} has more than ${fileBytesMax} bytes.`)
+    return bytes
+  } catch (error) {
+    if (error instanceof CommandFailure) throw error
+    throw new CommandFailure('file.unreadable', `${file} cannot be read (${(error as NodeJS.ErrnoException).code}).`)
+  }
+}
+
+function parsed(text: string, file: string): unknown {
+  try {
+    return parseJson(text)
+  } catch {
+    throw new CommandFailure('file.not_json', `${file} is not JSON.`)
+  }
+}
+
+const unknownQuote = (id: string) =>
+  new CommandFailure('quote.unknown', `There is no quote ${id} in this data folder; name it with --data.`)

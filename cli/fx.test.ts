@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { privateKeyToAccount } from 'viem/accounts'
+import { signQuote } from '#api/client.ts'
+import { parseJson } from '#api/json.ts'
+import type { Quote } from '#api/wire/fx.ts'
+import { createQuote } from '#groups/fx/create-quote.ts'
+import { systemClock } from '#io/clock.ts'
+import { silentLog } from '#io/log.ts'
+import { systemRandom } from '#io/random.ts'
+import type { Desk } from '#serve/answer.ts'
+import { openState } from '#store/open.ts'
+import { settingsWith, testVisit } from '#test/desk.ts'
+import { openFolder, run } from './run.ts'
+
+const fx = { sources: [{ id: 'desk', kind: 'push' }] }
+
+async function openDeskFolder() {
+  const home = await openFolder()
+  await writeFile(join(home.dir, 'tetrad.yaml'), 'fx:\n  sources:\n    - id: desk\n      kind: push\n')
+  await (await openState(join(home.dir, 'data'))).close()
+  const tetrad = (...words: string[]) => run(['fx', ...words], { cwd: home.dir })
+  const json = async (...words: string[]) => JSON.parse((await tetrad(...words, '--json')).stdout)
+  return { ...home, tetrad, json }
+}
+
+async function quoteIn(dir: string): Promise<{ quote: Quote; bytes: Uint8Array }> {
+  const state = await openState(join(dir, 'data'))
+  const desk = { state, settings: settingsWith({ fx }), clock: systemClock, random: systemRandom, log: silentLog }
+  const outcome = await createQuote.reply(
+    {
+      from: { currency: 'USDC', amount: '1000' },
+      to: { currency: 'EURC' },
+      tenor: 'instant',
+      type: 'tradable',
+      recipientAddress: `0x${'11'.repeat(20)}`,
+    },
+    desk as unknown as Desk,
+    testVisit(),
+  )
+  await state.close()
+  assert.ok(outcome.is === 'bytes')
+  return { quote: parseJson(new TextDecoder().decode(outcome.bytes)) as Quote, bytes: outcome.bytes }
+}
+
+test('a rate is set, shown among the sources, and read back from the history', async () => {
+  await using home = await openDeskFolder()
+  const set = await home.tetrad('rate', 'set', 'EUR/USD', '1.0842')
+  assert.deepEqual([set.code, set.stderr], [0, ''])
+  assert.match(set.stdout, /^desk EUR\/USD 1\.0842 at 2/)
+  const { sources, rates } = await home.json('sources')
+  assert.deepEqual(
+    [sources[0].source, sources[0].kind, rates[0].pair, rates[0].standing],
+    ['desk', 'push', 'EUR/USD', 'used'],
+  )
+  assert.match((await home.tetrad('sources')).stdout, /desk {4}push {2}EUR\/USD {2}1\.0842 {2}/)
+  const [line] = await home.json('history', 'EUR/USD')
+  assert.deepEqual([line.source, line.rate], ['desk', '1.0842'])
+  assert.deepEqual(await home.json('history', 'USD/EUR'), [])
+})
+
+test('what cannot be a rate is refused in words, and nothing is stored', async () => {
+  await using home = await openDeskFolder()
+  const refusals: readonly (readonly [readonly string[], number, RegExp])[] = [
+    [['rate', 'set', 'EURUSD', '1.1'], 2, /two currencies, such as EUR\/USD/],
+    [['rate', 'set', 'EUR/EUR', '1.1'], 1, /not two currencies/],
+    [['rate', 'set', 'EUR/USD', '0'], 1, /the rate is zero/],
+    [['rate', 'set', 'EUR/USD', 'much'], 1, /is not a decimal above zero/],
+    [['rate', 'set', 'EUR/USD', '1.1', '--source', 'bank'], 1, /must be one of desk/],
+    [['history', 'EUR/USD', '--since', 'soon'], 1, /--since "soon" is not understood/],
+    [['history', 'EUR/USD', '--limit', '0'], 2, /It must be 1 to/],
+  ]
+  for (const [words, code, expected] of refusals) {
+    const ended = await home.tetrad(...words)
+    assert.equal(ended.code, code, words.join(' '))
+    assert.match(ended.stderr, expected)
+  }
+  assert.deepEqual((await home.json('sources')).rates, [])
+})
+
+test('a quote, its receipt and the check of it, offline; one changed digit is found', async () => {
+  await using home = await openDeskFolder()
+  await home.tetrad('rate', 'set', 'EUR/USD', '1.0842')
+  const { quote, bytes } = await quoteIn(home.dir)
+  assert.equal((await home.tetrad('quote', quote.id)).stdout, `${new TextDecoder().decode(bytes)}\n`)
+  const receipt = (await home.tetrad('receipt', quote.id)).stdout
+  await writeFile(join(home.dir, 'receipt.json'), receipt)
+  await writeFile(join(home.dir, 'quote.json'), bytes)
+  const publicKey = (await home.tetrad('receipt-key')).stdout.trim()
+  const good = await home.tetrad('verify-receipt', 'receipt.json', '--public-key', publicKey, '--quote', 'quote.json')
+  assert.deepEqual([good.code, good.stderr], [0, ''])
+  assert.match(
+    good.stdout,
+    /ok {2}signature: signed by key [0-9a-f]{16}\nok {2}key: .*\nok {2}mid: the median of 1 rates\n/,
+  )
+  assert.match((await home.tetrad('verify-receipt', 'receipt.json')).stderr, /give --public-key/)
+
+  await writeFile(join(home.dir, 'changed.json'), receipt.replace('"1.0842"', '"1.0843"'))
+  const bad = await home.tetrad('verify-receipt', 'changed.json', '--json')
+  assert.equal(bad.code, 1)
+  const { good: isGood, checks } = JSON.parse(bad.stdout)
+  assert.equal(isGood, false)
+  assert.deepEqual(
+    checks.filter(({ ok }: { ok: boolean }) => !ok).map(({ name }: { name: string }) => name),
+    ['signature', 'mid'],
+  )
+  assert.match((await home.tetrad('receipt', '00000000-0000-4000-8000-000000000000')).stderr, /There is no quote/)
+})
+
+test('a signature is checked against a file or a stored quote; what is wrong is named, and the exit code tells', async () => {
+  await using home = await openDeskFolder()
+  await home.tetrad('rate', 'set', 'EUR/USD', '1.0842')
+  const { quote, bytes } = await quoteIn(home.dir)
+  await writeFile(join(home.dir, 'quote.json'), bytes)
+  const taker = privateKeyToAccount(`0x${'42'.repeat(32)}`)
+  const signature = await signQuote(quote, taker)
+  for (const place of ['quote.json', quote.id]) {
+    const good = await home.tetrad('check-signature', place, '--signature', signature, '--signer', taker.address)
+    assert.deepEqual([good.code, good.stderr], [0, ''])
+    assert.match(good.stdout, new RegExp(`^good: signed by ${taker.address}`))
+  }
+  assert.ok(quote.typedData)
+  const signed = { ...quote.typedData, domain: { ...quote.typedData.domain, chainId: 137 } }
+  const wrong = await signQuote({ id: quote.id, typedData: signed }, taker)
+  const bad = await home.tetrad('check-signature', 'quote.json', '--signature', wrong, '--signer', taker.address)
+  assert.equal(bad.code, 1)
+  assert.match(bad.stdout, /^bad: .*\n {2}domain\.chainId was signed for another chain \(expected 1, found 137\)\n/)
+  await writeFile(join(home.dir, 'signed.json'), JSON.stringify(signed))
+  const told = await home.tetrad(
+    ...[
+      'check-signature',
+      'quote.json',
+      '--signature',
+      wrong,
+      '--signer',
+      taker.address,
+      '--signed',
+      'signed.json',
+      '--json',
+    ],
+  )
+  assert.equal(JSON.parse(told.stdout).findings[0].field, 'domain.chainId')
+  assert.match(
+    (await home.tetrad('check-signature', 'none.json', '--signature', wrong)).stderr,
+    /none\.json cannot be read/,
+  )
+})

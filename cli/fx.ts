@@ -1,0 +1,188 @@
+// `tetrad fx …`: where rates come from and how they are doing, rates set by hand and read back, quotes and their receipts,
+// and the check of a signature. All of it reads the state store or files, so it works beside a running server.
+import { type Command, InvalidArgumentError } from 'commander'
+import type { Desk } from '#serve/answer.ts'
+import { withState } from './data.ts'
+import { CommandFailure } from './failure.ts'
+import { addSigned } from './fx-signed.ts'
+import { note, print, printJson, table } from './print.ts'
+import { type CommonOptions, configOf } from './settings.ts'
+import { pastOf } from './when.ts'
+
+const pairShape = /^[A-Z]{3}\/[A-Z]{3}$/
+const rowsMax = 100_000
+
+export function addFx(program: Command): void {
+  const fx = program.command('fx').description('FX: sources of rates, rates, quotes, receipts, signatures.')
+
+  fx.command('sources')
+    .description('Every source: what it has given, how old that is, whether it is used, and what went wrong.')
+    .action((_: unknown, command: Command) => sources(command.optsWithGlobals()))
+
+  const rate = fx.command('rate').description('Rates set by hand.')
+  rate
+    .command('set')
+    .description('Push a rate. The configuration needs a source of kind push; the rate goes stale like any other.')
+    .argument('<pair>', 'the currency that is priced first: EUR/USD', pairOf)
+    .argument('<rate>', 'price of one unit: 1.0842')
+    .option('--source <id>', 'which push source (default: the only one)')
+    .option('--at <time>', 'when it held: 30m ago, or 2026-11-15T18:00:00Z (default: now)')
+    .addHelpText('after', '\nExample:\n  $ tetrad fx rate set EUR/USD 1.0842')
+    .action((pair: string, value: string, _: unknown, command: Command) =>
+      setRate(pair, value, command.optsWithGlobals()),
+    )
+
+  fx.command('history')
+    .description('What sources have said about a pair, newest first.')
+    .argument('<pair>', 'as the source names it: EUR/USD', pairOf)
+    .option('--source <id>', 'only this one')
+    .option('--since <time>', '24h ago, 2026-11-15, or 2026-11-15T18:00:00Z', '24h')
+    .option('--until <time>', 'likewise (default: now)')
+    .option('--limit <n>', 'at most so many', rowCount, 100)
+    .action((pair: string, _: unknown, command: Command) => history(pair, command.optsWithGlobals()))
+
+  fx.command('quote')
+    .description('A quote as it was answered, expired or not.')
+    .argument('<id>', 'its id')
+    .action((id: string, _: unknown, command: Command) => quote(id, command.optsWithGlobals()))
+
+  addSigned(fx)
+}
+
+type View = Pick<Desk, 'state' | 'settings' | 'clock'>
+
+async function withView<T>(options: CommonOptions, work: (view: View) => Promise<T>): Promise<T> {
+  const [{ settings }, { systemClock }] = await Promise.all([configOf(options), import('#io/clock.ts')])
+  return withState(options, 'found', (state) => work({ state, settings, clock: systemClock }))
+}
+
+async function sources(options: CommonOptions): Promise<void> {
+  const [{ sourceHealth }, { allLatestRates }] = await Promise.all([
+    import('#groups/fx/source-health.ts'),
+    import('#groups/fx/rate-store.ts'),
+  ])
+  const { health, others, nowMs } = await withView(options, async (view) => {
+    const known = view.settings.fx.sources.map(({ id }) => id)
+    const latest = await allLatestRates(view.state)
+    return {
+      health: await sourceHealth(view),
+      others: latest.filter(({ source }) => !known.includes(source)),
+      nowMs: view.clock.now(),
+    }
+  })
+  const lines = [
+    ...health.flatMap(({ source, rates }) =>
+      rates.map((rate) => ({
+        ...rate,
+        source: source.id,
+        kind: source.kind as string,
+        standing: rate.standing as string,
+      })),
+    ),
+    // The simulated feed of the demo, or a source that was taken out of the configuration.
+    ...others.map((rate) => ({ ...rate, kind: '-', standing: 'not configured', ageMs: nowMs - rate.atMs })),
+  ]
+  const states = health.map(({ source, status, rates }) => ({
+    source: source.id,
+    kind: source.kind,
+    failures: status?.failures ?? 0,
+    asked: timeOf(status?.triedMs),
+    answered: timeOf(status?.goodMs ?? undefined),
+    says: status?.reason ?? (rates.length === 0 ? 'has given no rate' : null),
+  }))
+  if (options.json) {
+    const shown = lines.map(({ atMs, base, quote: to, ...line }) => ({
+      ...line,
+      pair: `${base}/${to}`,
+      time: timeOf(atMs),
+    }))
+    return printJson({ sources: states, rates: shown })
+  }
+  if (states.length === 0) note('No sources are configured: see docs/fx.md. What is below is what the store holds.')
+  const rows = lines.map(({ source, kind, base, quote: to, rate, ageMs, standing }) => [
+    ...[source, kind, `${base}/${to}`, rate, ageText(ageMs), standing],
+  ])
+  if (rows.length > 0) print(table(['source', 'kind', 'pair', 'rate', 'age', 'standing'], rows))
+  for (const { source, failures, says } of states) {
+    if (says !== null) note(`${source}: ${failures > 0 ? `failed ${failures} times in a row: ` : ''}${says}`)
+  }
+}
+
+async function setRate(
+  pair: string,
+  rate: string,
+  options: CommonOptions & { source?: string; at?: string },
+): Promise<void> {
+  const { pushRate } = await import('#groups/fx/push.ts')
+  const kept = await withView(options, (view) => {
+    const atMs = options.at === undefined ? undefined : pastOf(options.at, view.clock.now(), '--at')
+    return pushRate(view, { pair, rate, source: options.source, atMs })
+  })
+  const told = { source: kept.source, pair, rate: kept.rate, time: timeOf(kept.atMs) }
+  if (options.json) printJson(told)
+  else print(`${told.source} ${pair} ${told.rate} at ${told.time}`)
+}
+
+async function history(
+  pair: string,
+  options: CommonOptions & { source?: string; since: string; until?: string; limit: number },
+): Promise<void> {
+  const { rateHistory } = await import('#groups/fx/rate-store.ts')
+  const found = await withView(options, ({ state, clock }) => {
+    const nowMs = clock.now()
+    const [base = '', to = ''] = pair.split('/')
+    return rateHistory(state, {
+      base,
+      quote: to,
+      ...(options.source !== undefined && { source: options.source }),
+      fromMs: pastOf(options.since, nowMs, '--since'),
+      // Sources may be a little ahead of us.
+      untilMs: options.until === undefined ? nowMs + 60_000 : pastOf(options.until, nowMs, '--until'),
+      rowsMax: options.limit,
+    })
+  })
+  const rows = found.map(({ source, rate, atMs, receivedMs }) => ({
+    source,
+    pair,
+    rate,
+    time: timeOf(atMs) ?? '',
+    received: timeOf(receivedMs) ?? '',
+  }))
+  if (options.json) return printJson(rows)
+  if (rows.length === 0) return note(`Nothing about ${pair} in that time; a source may give it the other way round.`)
+  print(
+    table(
+      ['time', 'source', 'rate', 'received'],
+      rows.map(({ time, source, rate, received }) => [time, source, rate, received]),
+    ),
+  )
+}
+
+async function quote(id: string, options: CommonOptions): Promise<void> {
+  const { storedQuote } = await import('#groups/fx/quotes.ts')
+  const found = await withState(options, 'found', (state) => storedQuote(state, id))
+  if (!found) throw new CommandFailure('quote.unknown', `There is no quote ${id} in this data folder.`)
+  // As it was sent, byte for byte: its hash is in the receipt.
+  print(new TextDecoder().decode(found.reply))
+}
+
+const timeOf = (atMs: number | undefined): string | null => (atMs === undefined ? null : new Date(atMs).toISOString())
+
+/** `950 ms`, `12 s`, `34 min`, `5.2 h`. */
+function ageText(ms: number): string {
+  if (ms < 1000) return `${Math.round(ms)} ms`
+  if (ms < 120_000) return `${Math.round(ms / 1000)} s`
+  return ms < 7_200_000 ? `${Math.round(ms / 60_000)} min` : `${(ms / 3_600_000).toFixed(1)} h`
+}
+
+function pairOf(text: string): string {
+  if (!pairShape.test(text)) throw new InvalidArgumentError('It must be two currencies, such as EUR/USD.')
+  return text
+}
+
+function rowCount(text: string): number {
+  const count = Number(text)
+  if (!Number.isInteger(count) || count < 1 || count > rowsMax)
+    throw new InvalidArgumentError(`It must be 1 to ${rowsMax}.`)
+  return count
+}

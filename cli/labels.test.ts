@@ -1,0 +1,168 @@
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { listLabels } from '#groups/explorer/labels.ts'
+import { openState } from '#store/open.ts'
+import { openFolder, run } from './run.ts'
+
+const hot = '0x28c6c06298d514db089934071355e5743bf21d60'
+
+const commands = ['', 'add', 'edit', 'remove', 'history', 'import', 'export', 'list', 'search']
+
+describe('help', { concurrency: 2 }, () => {
+  for (const name of commands) {
+    test(`tetrad labels ${name} explains itself and takes --config, --data and --json`, async () => {
+      await using home = await openFolder()
+      const words = ['labels', name].filter(Boolean)
+      const { code, stdout } = await run([...words, '--help'], { cwd: home.dir })
+      assert.equal(code, 0)
+      assert.ok(stdout.startsWith(`Usage: tetrad ${words.join(' ')} `), stdout)
+      for (const option of ['--config <file>', '--data <dir>', '--json']) assert.ok(stdout.includes(option), option)
+    })
+  }
+})
+
+test('add, edit, remove and history, beside a process that has the store open', async () => {
+  await using home = await openFolder()
+  const state = await openState(join(home.dir, 'data'))
+  const tetrad = async (...words: string[]) => {
+    const { code, stdout, stderr } = await run(['labels', ...words, '--json'], { cwd: home.dir })
+    assert.deepEqual([code, stderr], [0, ''], words.join(' '))
+    return JSON.parse(stdout)
+  }
+  try {
+    const added = await tetrad('add', '--chain', '1,137', '--name', 'Harbour Exchange', '--by', 'ann')
+    assert.deepEqual(added, { added: 2, slug: 'harbour-exchange', chains: ['1', '137'] })
+    const [record] = await Array.fromAsync(listLabels(state, '137'))
+    assert.deepEqual([record?.labelname, record?.labelslug], ['Harbour Exchange', 'harbour-exchange'])
+    await tetrad('add', '--chain', '1', '--address', hot, '--name', 'Hot', '--entity', 'harbour-exchange')
+    await tetrad('edit', 'harbour-exchange', '--chain', '137', '--notes', 'moved', '--by', 'bob')
+    await tetrad('edit', hot, '--confidence', '70', '--evidence', 'https://harbour.example/proof')
+    const found = await tetrad('search', 'hot')
+    assert.deepEqual([found.addresses[0].confidence, found.addresses[0].name], [70, 'Hot'])
+    const gone = await tetrad('remove', 'harbour-exchange', '--addresses')
+    assert.deepEqual([gone.removed, gone.addresses], [2, 1])
+    assert.deepEqual(await Array.fromAsync(listLabels(state, '1')), [])
+
+    const history = await tetrad('history', 'harbour-exchange')
+    assert.deepEqual(
+      history.map((edit: { action: string; chain: string; by: string }) => [edit.action, edit.chain]),
+      [
+        ['removed', '137'],
+        ['removed', '1'],
+        ['changed', '137'],
+        ['added', '137'],
+        ['added', '1'],
+      ],
+    )
+    assert.deepEqual([history[2].by, history[2].is.notes, history[4].by], ['bob', 'moved', 'ann'])
+    assert.equal((await tetrad('history', hot, '--limit', '1'))[0].action, 'removed')
+  } finally {
+    await state.close()
+  }
+})
+
+describe('files', () => {
+  test('import takes the good records and writes the bad ones to a file with line and reason', async () => {
+    await using home = await openFolder()
+    await writeFile(join(home.dir, 'labels.csv'), `chain,address,name\n1,${hot},Hot\n1,0x1,"Bad, one"\n`)
+    const first = await run(['labels', 'import', 'labels.csv'], { cwd: home.dir })
+    assert.deepEqual(first, {
+      code: 0,
+      stdout: 'entities   0 added, 0 changed, 0 unchanged\naddresses  1 added, 0 changed, 0 unchanged\n',
+      stderr: '1 records were not taken; see labels.csv.rejects.csv.\n',
+    })
+    assert.equal(
+      await readFile(join(home.dir, 'labels.csv.rejects.csv'), 'utf8'),
+      'line,reason,record\r\n3,address must be 0x and 40 hexadecimal digits,"1,0x1,""Bad, one"""\r\n',
+    )
+    const again = await run(['labels', 'import', 'labels.csv', '--rejects', 'bad.csv', '--json'], { cwd: home.dir })
+    assert.deepEqual(JSON.parse(again.stdout), {
+      entities: { added: 0, changed: 0, unchanged: 0 },
+      addresses: { added: 0, changed: 0, unchanged: 1 },
+      rejected: 1,
+      rejectsFile: 'bad.csv',
+    })
+    const strict = await run(['labels', 'import', 'labels.csv', '--strict', '--data', 'other'], { cwd: home.dir })
+    assert.equal(strict.code, 1)
+    assert.match(strict.stderr, /^tetrad: 1 records are bad, so none was taken/)
+  })
+
+  test('what export writes, import takes back unchanged, into the same store and into an empty one', async () => {
+    await using home = await openFolder()
+    const tetrad = (...words: string[]) => run(['labels', ...words], { cwd: home.dir })
+    await tetrad(
+      'add',
+      '--chain',
+      '1,137',
+      '--name',
+      'Harbour, "Ltd"',
+      '--description',
+      'two\nlines',
+      '--slug',
+      'harbour',
+    )
+    await tetrad('edit', 'harbour', '--chain', '137', '--notes', 'moved')
+    await tetrad('add', '--chain', '1', '--address', hot, '--name', 'Hot', '--entity', 'harbour', '--source', 'audit')
+    await tetrad('export', '--out', 'all.json')
+    const { entities } = JSON.parse(await readFile(join(home.dir, 'all.json'), 'utf8'))
+    assert.deepEqual(
+      entities.map((one: { chains: string[]; notes: string }) => [one.chains, one.notes]),
+      [
+        [['1'], ''],
+        [['137'], 'moved'],
+      ],
+    )
+    for (const data of ['data', 'fresh']) {
+      assert.equal((await tetrad('import', 'all.json', '--data', data)).code, 0)
+      assert.equal((await tetrad('export', '--data', data)).stdout, await readFile(join(home.dir, 'all.json'), 'utf8'))
+    }
+    assert.ok(!existsSync(join(home.dir, 'all.json.rejects.csv')))
+    for (const part of ['entities', 'addresses']) {
+      await tetrad('export', '--format', 'csv', '--what', part, '--out', `${part}.csv`)
+      assert.equal((await tetrad('import', `${part}.csv`, '--data', 'tables')).code, 0)
+    }
+    assert.equal((await tetrad('export', '--data', 'tables')).stdout, (await tetrad('export')).stdout)
+  })
+
+  test('the form of the Open Labels Initiative, with chains from the configuration', async () => {
+    await using home = await openFolder()
+    await writeFile(
+      join(home.dir, 'pool.json'),
+      JSON.stringify([{ address: hot, chain_id: 'eip155:any', contract_name: 'Hot' }]),
+    )
+    const { stdout } = await run(['labels', 'import', 'pool.json', '--format', 'oli', '--json'], { cwd: home.dir })
+    assert.equal(JSON.parse(stdout).addresses.added, 2)
+  })
+})
+
+describe('1: what cannot be done is told with what to do', () => {
+  const cases: readonly (readonly [words: string[], expected: RegExp])[] = [
+    [['edit', 'nobody', '--name', 'x'], /There is no entity nobody; see: tetrad labels search nobody/],
+    [['edit', hot, '--name', 'x'], /Nobody has named 0x28c6/],
+    [['edit', 'nobody'], /Nothing to change was given/],
+    [
+      ['add', '--chain', '1', '--name', 'x', '--entity', 'y'],
+      /--entity is not for an entity; name an address with --address/,
+    ],
+    [['add', '--chain', '1', '--name', 'x', '--address', '0x1'], /address must be 0x and 40 hexadecimal digits/],
+    [
+      ['add', '--chain', '1', '--name', 'x', '--address', hot, '--entity', 'y'],
+      /chain 1 has no entity y; add it first/,
+    ],
+    [['import', 'nowhere.csv'], /nowhere\.csv cannot be read; check the path/],
+    [['import', 'labels.txt'], /cannot be read|ends neither in/],
+    [['export', '--format', 'csv', '--what', 'all'], /A CSV file holds one table/],
+  ]
+  for (const [words, expected] of cases) {
+    test(`tetrad labels ${words.join(' ')}`, async () => {
+      await using home = await openFolder()
+      await (await openState(join(home.dir, 'data'))).close()
+      const { code, stdout, stderr } = await run(['labels', ...words], { cwd: home.dir })
+      assert.deepEqual([code, stdout], [1, ''])
+      assert.match(stderr, expected)
+    })
+  }
+})

@@ -1,0 +1,113 @@
+// The commands of the markets as a script would call them.
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import { startMarketFeed } from '#sim/markets/feed.ts'
+import { LivingWorld } from '#sim/markets/living.ts'
+import { launcher, openFolder, run } from './run.ts'
+
+const records = [
+  { id: '1', slug: 'one', url_name: 'x', tags: [{ id: '7', label: 'Seven' }] },
+  { id: '2', slug: 'two', closed: 'maybe' },
+  { id: '3', slug: 'three' },
+]
+
+const json = async (args: readonly string[], cwd: string) => {
+  const ended = await run([...args, '--json'], { cwd })
+  assert.equal(ended.code, 0, ended.stderr)
+  return JSON.parse(ended.stdout)
+}
+
+describe('tetrad import markets', () => {
+  test('a gzipped list goes in, rejects go to their file, and the same again changes nothing', async () => {
+    await using folder = await openFolder()
+    await writeFile(join(folder.dir, 'm.json.gz'), gzipSync(JSON.stringify(records)))
+    const first = await json(['import', 'markets', 'm.json.gz'], folder.dir)
+    assert.deepEqual(
+      [first.read, first.changed, first.written, first.rejected, first.rejects],
+      [3, 3, 2, 1, 'markets.rejects.ndjson'],
+    )
+    const line = JSON.parse(await readFile(join(folder.dir, first.rejects), 'utf8'))
+    assert.deepEqual(line, {
+      ...{ place: 'm.json.gz:1', kind: 'market', id: '2' },
+      problems: [{ field: 'closed', reason: 'must be boolean', value: 'maybe' }],
+    })
+    const again = await json(['import', 'markets', 'm.json.gz'], folder.dir)
+    assert.deepEqual([again.changed, again.written], [0, 0])
+    const [drift] = await json(['markets', 'drift'], folder.dir)
+    assert.deepEqual([drift.source, drift.kind, drift.field, drift.records], ['import', 'market', 'url_name', 1])
+    assert.match(drift.firstSeen, /^\d{4}-/)
+  })
+
+  test('lines from standard input, and the rename table of a feed', async () => {
+    await using folder = await openFolder()
+    const feed = { id: 'main', url: 'http://127.0.0.1:9/', fields: { market: { url_name: 'slug', slug: 'ticker' } } }
+    await writeFile(join(folder.dir, 'tetrad.yaml'), JSON.stringify({ markets: { feeds: [feed] } }))
+    const child = spawn(process.execPath, [launcher, 'import', 'markets', '-', '--like', 'main', '--json'], {
+      cwd: folder.dir,
+    })
+    let said = ''
+    child.stdout.on('data', (part) => {
+      said += part
+    })
+    child.stdin.end(records.map((record) => `${JSON.stringify({ ...record, slug: undefined })}\n`).join(''))
+    const code = await new Promise((resolve) => child.on('close', resolve))
+    assert.equal(code, 0)
+    assert.deepEqual([JSON.parse(said).read, JSON.parse(said).written], [3, 2])
+    assert.deepEqual(await json(['markets', 'drift'], folder.dir), [])
+  })
+
+  test('what cannot be read is told in words: no file, a broken gzip, --strict, an unknown feed', async () => {
+    await using folder = await openFolder()
+    const cwd = folder.dir
+    await writeFile(join(cwd, 'cut.gz'), gzipSync(JSON.stringify(records)).subarray(0, 60))
+    await writeFile(join(cwd, 'm.json'), JSON.stringify(records))
+    for (const [args, words] of [
+      [['nowhere.json'], /There is no file nowhere.json/],
+      [['cut.gz'], /cut.gz cannot be unpacked/],
+      [['m.json', '--strict'], /1 records did not fit; see markets.rejects.ndjson/],
+      [['m.json', '--like', 'main'], /There is no feed main/],
+    ] as const) {
+      const ended = await run(['import', 'markets', ...args], { cwd })
+      assert.equal(ended.code, 1)
+      assert.match(ended.stderr, words)
+      assert.doesNotMatch(ended.stderr, /defect|\.ts:\d+/)
+    }
+  })
+})
+
+describe('tetrad ingest markets', () => {
+  test('reads a configured feed, tells what it did, and shows what vanished', async () => {
+    await using folder = await openFolder()
+    const world = new LivingWorld('cli', () => Date.now(), { markets: 7, events: 2 })
+    await using feed = await startMarketFeed({ seed: 'cli', book: world })
+    feed.setFaults({ unknown: 0.5, wrong: 0.2 })
+    const paging = { kind: 'offset', size: 3, overlap: 1 }
+    const source = { id: 'main', url: feed.url, perSecond: 1000, vanishAfter: 1, paging }
+    await writeFile(join(folder.dir, 'tetrad.yaml'), JSON.stringify({ markets: { feeds: [source] } }))
+    const first = await json(['ingest', 'markets'], folder.dir)
+    assert.deepEqual([first.main.pass, first.main.pages], ['full', 4])
+    assert.ok((await json(['markets', 'drift'], folder.dir)).length > 0)
+    const rejects = await json(['markets', 'rejects'], folder.dir)
+    assert.match(rejects[0]?.place, /^http:\/\/127\.0\.0\.1:\d+\/markets page \d record \d$/)
+    feed.setFaults({})
+    await json(['ingest', 'markets', '--full'], folder.dir)
+    // One that was seen before it went.
+    while (![...world.gone].some((id) => Number(id) <= 7)) world.step()
+    await json(['ingest', 'markets', '--full'], folder.dir)
+    const gone = await json(['markets', 'vanished'], folder.dir)
+    assert.ok(gone.every(({ id }: { id: string }) => world.gone.has(id)) && gone.length > 0)
+    const [standing] = await json(['markets', 'feeds'], folder.dir)
+    assert.deepEqual([standing.feed, standing.fullPasses, standing.pagesRead], ['main', 3, 0])
+  })
+
+  test('without a feed it says so', async () => {
+    await using folder = await openFolder()
+    const ended = await run(['ingest', 'markets'], { cwd: folder.dir })
+    assert.equal(ended.code, 1)
+    assert.match(ended.stderr, /No feed is configured \(markets\.feeds\)/)
+  })
+})

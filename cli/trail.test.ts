@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { contract } from '#api/contract.ts'
+import { systemClock } from '#io/clock.ts'
+import { loadExplorer } from '#sim/explorer.ts'
+import { openState } from '#store/open.ts'
+import { openFolder, run } from './run.ts'
+import { coinText, treeOf } from './trail.ts'
+
+const { address = '' } = contract['explorer.fundedBy'].example.input
+
+test('from the store alone, as JSON and as a tree', async () => {
+  await using home = await openFolder()
+  const state = await openState(join(home.dir, 'data'))
+  await loadExplorer({ state, clock: systemClock } as never, 'test')
+  await state.close()
+  const { code, stdout, stderr } = await run(['trail', address, '--chain', '1', '--json'], { cwd: home.dir })
+  assert.deepEqual([code, stderr], [0, ''])
+  const { hops, end } = JSON.parse(stdout)
+  assert.deepEqual([hops.length, end.reason], [1, 'label'])
+  const tree = await run(['trail', address.toUpperCase().replace('0X', '0x')], { cwd: home.dir })
+  assert.match(
+    tree.stdout,
+    new RegExp(`^${address}\n└─ 0x28c6\\w+  .*Exchange: hot wallet 1 \\(.*95 %\\)\n {3}paid 1\\.5 in block 21400000`),
+  )
+})
+
+test('1: what is no address, and a folder that is not there', async () => {
+  await using home = await openFolder()
+  const bad = await run(['trail', '0x12'], { cwd: home.dir })
+  assert.deepEqual([bad.code, bad.stderr], [1, 'tetrad: 0x12 is no address; it is 0x and 40 hexadecimal digits.\n'])
+  assert.match((await run(['trail', address], { cwd: home.dir })).stderr, /There is no data folder data/)
+})
+
+test('2: a depth beyond the limit', async () => {
+  await using home = await openFolder()
+  const { code, stderr } = await run(['trail', address, '--depth', '101'], { cwd: home.dir })
+  assert.equal(code, 2)
+  assert.match(stderr, /It must be 1 to 100/)
+})
+
+test('the tree: each funder below, with what it paid, and at the foot why it ends', () => {
+  const hop = { block: 5, timeStamp: '1700000000', fundingTxn: '0xfe', value: '1' }
+  const tree = treeOf({
+    chainid: '1',
+    address: '0xa',
+    hops: [
+      { ...hop, address: '0xa', fundingAddress: '0xb' },
+      { ...hop, address: '0xb', fundingAddress: '0xc', label: { name: 'Cee', source: 'own', confidence: 9 } },
+    ],
+    end: { reason: 'label', address: '0xc', says: 'Cee' },
+  })
+  assert.equal(
+    tree,
+    [
+      '0xa',
+      '└─ 0xb',
+      '   paid 0.000000000000000001 in block 5, 2023-11-14 22:13, 0xfe',
+      '   └─ 0xc  Cee (own, 9 %)',
+      '      paid 0.000000000000000001 in block 5, 2023-11-14 22:13, 0xfe',
+      '',
+      'label  Cee',
+    ].join('\n'),
+  )
+})
+
+for (const [wei, text] of [
+  ['0', '0'],
+  ['1500000000000000000', '1.5'],
+  ['1000000000000000000', '1'],
+  ['123456789012345678901234567', '123456789.012345678901234567'],
+] as const) {
+  test(`${wei} wei is ${text} of the coin`, () => assert.equal(coinText(wei), text))
+}

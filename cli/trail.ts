@@ -1,0 +1,91 @@
+// `tetrad trail <address>`: who funded an address, who funded that one, and so on. Works from the store and the
+// configured nodes, beside a running server or without one; no key is needed.
+import { type Command, InvalidArgumentError } from 'commander'
+import type { AddressLabel, Trail, TrailHop } from '#api/wire/trail.ts'
+import type { Desk, Visit } from '#serve/answer.ts'
+import { withState } from './data.ts'
+import { CommandFailure } from './failure.ts'
+import { oneChain } from './labels-words.ts'
+import { bold, minuteText, print, printJson } from './print.ts'
+import { type CommonOptions, configOf } from './settings.ts'
+
+interface TrailOptions extends CommonOptions {
+  readonly chain: string
+  readonly depth: number
+  readonly timeout: number
+}
+
+/** Deeper hops are not moved further to the right. */
+const indentMax = 20
+
+export function addTrail(program: Command): void {
+  program
+    .command('trail')
+    .description('Follow first fundings from an address back to a named one.')
+    .argument('<address>', 'where to start; 0x and 40 hexadecimal digits')
+    .option('--chain <id>', 'chain id', oneChain, '1')
+    .option('--depth <hops>', 'how far to go, at most 100', within(1, 100), 20)
+    .option('--timeout <seconds>', 'how long to search', within(1, 3600), 60)
+    .action((address: string, _: unknown, command: Command) => follow(address, command.optsWithGlobals()))
+}
+
+async function follow(given: string, options: TrailOptions): Promise<void> {
+  const address = given.toLowerCase()
+  if (!/^0x[0-9a-f]{40}$/.test(address)) {
+    throw new CommandFailure('trail.address', `${given} is no address; it is 0x and 40 hexadecimal digits.`)
+  }
+  const [{ followTrail }, { settings }, { systemClock }, { systemRandom }, { openLog }] = await Promise.all([
+    import('#groups/explorer/trail.ts'),
+    configOf(options),
+    import('#io/clock.ts'),
+    import('#io/random.ts'),
+    import('#io/log.ts'),
+  ])
+  const log = openLog('warn', (line) => process.stderr.write(line))
+  const { result } = await withState(options, 'found', (state) => {
+    // Group A keeps nothing in the facts, which a running server owns.
+    const desk: Desk = { state, facts: undefined as never, settings, clock: systemClock, random: systemRandom, log }
+    const bounds = { depth: options.depth, timeoutMs: options.timeout * 1000 }
+    return followTrail(desk, nobody, options.chain, address, bounds)
+  })
+  if (options.json) printJson(result)
+  else print(treeOf(result))
+}
+
+const nobody: Visit = { caller: { keyId: '', plan: 'enterprise' }, requestId: '', origin: '', headers: {} }
+
+/** The address, below it each funder, and at the foot why it ends there. */
+export function treeOf({ address, label, hops, end }: Trail): string {
+  return [
+    `${bold(address)}${labelWords(label)}`,
+    ...hops.flatMap((hop, at) => hopLines(hop, '   '.repeat(Math.min(at, indentMax)))),
+    `\n${bold(end.reason)}  ${end.says}`,
+  ].join('\n')
+}
+
+function hopLines(hop: TrailHop, indent: string): string[] {
+  const { block, timeStamp, fundingAddress, fundingTxn, value, label } = hop
+  const when = minuteText(Number(timeStamp) * 1000)
+  return [
+    `${indent}└─ ${bold(fundingAddress)}${labelWords(label)}`,
+    `${indent}   paid ${coinText(value)} in block ${block}, ${when}, ${fundingTxn}`,
+  ]
+}
+
+const labelWords = (label: AddressLabel | undefined): string =>
+  label ? `  ${label.name} (${[label.entity, label.source, `${label.confidence} %`].filter(Boolean).join(', ')})` : ''
+
+/** Wei as the chain's coin, every digit of it. */
+export function coinText(wei: string): string {
+  const digits = wei.padStart(19, '0')
+  const fraction = digits.slice(-18).replace(/0+$/, '')
+  return fraction === '' ? digits.slice(0, -18) : `${digits.slice(0, -18)}.${fraction}`
+}
+
+const within = (min: number, max: number) => (text: string) => {
+  const value = Number(text)
+  if (!Number.isInteger(value) || value < min || value > max) {
+    throw new InvalidArgumentError(`It must be ${min} to ${max}.`)
+  }
+  return value
+}

@@ -1,0 +1,133 @@
+// `doctor`, `coverage`, `backup`, `restore` and `conform` as a person would type them, beside a server and without one.
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { launcher, openFolder, run } from './run.ts'
+
+describe('beside a running server', () => {
+  let home: Awaited<ReturnType<typeof openFolder>>
+  let server: ReturnType<typeof spawn>
+  let url = ''
+  let key = ''
+  before(async () => {
+    home = await openFolder()
+    const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(TETRAD_|NODE_)/.test(name)))
+    server = spawn(process.execPath, [launcher, 'serve', '--port', '0', '--json'], {
+      cwd: home.dir,
+      env,
+      stdio: ['ignore', 'pipe', 'ignore'],
+    })
+    const [chunk] = (await once(server.stdout as NodeJS.ReadableStream, 'data')) as [Buffer]
+    ;({ url, key } = JSON.parse(chunk.toString('utf8')))
+  })
+  after(async () => {
+    const ended = once(server, 'exit')
+    server.kill('SIGTERM')
+    await ended
+    await home[Symbol.asyncDispose]()
+  })
+
+  test('doctor examines what the server has open, and says what to do', async () => {
+    const { code, stdout } = await run(['doctor', '--json', '--sample', '3'], { cwd: home.dir })
+    const { healthy, findings } = JSON.parse(stdout)
+    const byName = new Map(findings.map((one: { name: string }) => [one.name, one]))
+    assert.match((byName.get('stores') as { says: string }).says, /every row can be read/)
+    assert.match((byName.get('recheck: market documents from their records') as { says: string }).says, /3 agree/)
+    // The demo has a hole on purpose.
+    assert.deepEqual(
+      [code, healthy, (byName.get('chain 137') as { todo: string }).todo],
+      [1, false, 'tetrad repair --chain 137'],
+    )
+    const plain = await run(['doctor', '--offline', '--sample', '0'], { cwd: home.dir })
+    assert.match(plain.stdout, /BAD {3}chain 137: 1 holes.*\n {8}→ tetrad repair --chain 137/)
+    assert.match(plain.stdout, /\nNot healthy: 1 bad, 1 to look at, \d+ well\.\n$/)
+  })
+
+  test('coverage tells of every stream, as /coverage does', async () => {
+    const { code, stdout } = await run(['coverage', '--json'], { cwd: home.dir })
+    assert.equal(code, 1)
+    const streams = JSON.parse(stdout) as { name: string; addresses?: number; ageSeconds?: number }[]
+    const served = (await (await fetch(`${url}/coverage`)).json()) as { streams: { name: string }[] }
+    assert.deepEqual(
+      streams.map(({ name }) => name),
+      served.streams.map(({ name }) => name),
+    )
+    assert.ok((streams.find(({ name }) => name === 'chain 1')?.addresses ?? 0) > 1000)
+    const plain = await run(['coverage'], { cwd: home.dir })
+    assert.match(plain.stdout, /network mainnet +\d+-\d+ +100\.00 % +0 +\d+ s/)
+  })
+
+  test('conform ends with 0 where all is right, and with 1 and the reason where it is not', async () => {
+    const args = ['conform', '--base-url', url, '--only', 'markets,explorer.labels.v1']
+    const good = await run(args, { cwd: home.dir, env: { TETRAD_KEY: key } })
+    assert.equal(good.code, 0, good.stdout)
+    assert.match(good.stdout, /^ok {4}explorer\.labels\.v1 {2}\(spec 4\.2\)/)
+    assert.match(good.stdout, /\nConforms: \d+ passed, 0 failed, 0 left out\.\n$/)
+    const bad = await run([...args, '--json', '--slug', 'no-such-market'], { cwd: home.dir, env: { TETRAD_KEY: key } })
+    const report = JSON.parse(bad.stdout)
+    assert.deepEqual([bad.code, report.conforms], [1, false])
+    assert.match(JSON.stringify(report), /status 404 instead of 200/)
+    assert.ok(!bad.stdout.includes(key))
+  })
+
+  test('1: a backup into a folder that is not empty is refused in the server’s words', async () => {
+    await writeFile(join(home.dir, 'file'), '')
+    const { code, stderr } = await run(['backup', '.', '--json'], { cwd: home.dir })
+    assert.equal(code, 1)
+    assert.match(JSON.parse(stderr).error.message, /is not empty; name a new folder/)
+  })
+})
+
+describe('without a server', () => {
+  test('backup and restore open the stores themselves', async () => {
+    await using home = await openFolder()
+    const at = { cwd: home.dir }
+    const made = await run(['keys', 'create', '--name', 'x', '--plan', 'free', '--json'], at)
+    const backup = await run(['backup', 'copy'], at)
+    assert.equal(backup.code, 0, backup.stderr)
+    assert.match(backup.stdout, /^Backed up into .*copy: \d+\.\d MiB, \d+ rows, checked\.\n$/)
+    assert.equal((await run(['restore', 'copy', '--data', 'again'], at)).code, 0)
+    const keys = await run(['keys', 'list', '--data', 'again', '--json'], at)
+    assert.deepEqual(
+      JSON.parse(keys.stdout).map(({ id }: { id: string }) => id),
+      [JSON.parse(made.stdout).id],
+    )
+  })
+
+  test('1: what is no backup is told, and nothing is made', async () => {
+    await using home = await openFolder()
+    const { code, stderr } = await run(['restore', 'nowhere', '--data', 'again'], { cwd: home.dir })
+    assert.equal(code, 1)
+    assert.match(stderr, /there is no manifest\.json, so this is no finished backup/)
+  })
+
+  test('1: doctor tells a configuration that cannot be read, and a folder that is not there', async () => {
+    await using home = await openFolder()
+    await writeFile(join(home.dir, 'tetrad.yaml'), 'server:\n  prot: 1\n')
+    const broken = await run(['doctor'], { cwd: home.dir })
+    assert.equal(broken.code, 1)
+    assert.match(broken.stdout, /^BAD {3}configuration: [\s\S]*server\.prot is not a known name/)
+    await writeFile(join(home.dir, 'tetrad.yaml'), 'server:\n  port: 1\n')
+    const empty = await run(['doctor', '--offline', '--json'], { cwd: home.dir })
+    assert.equal(empty.code, 1)
+    assert.match(empty.stdout, /is not there/)
+  })
+
+  test('1: conform without a key or an address says which is missing', async () => {
+    await using home = await openFolder()
+    const keyless = await run(['conform', '--base-url', 'http://127.0.0.1:9'], { cwd: home.dir })
+    assert.deepEqual(
+      [keyless.code, keyless.stderr],
+      [1, 'tetrad: Give a key with --key or TETRAD_KEY; most checks need one.\n'],
+    )
+    const lost = await run(['conform', '--key', 'a:b:c'], { cwd: home.dir })
+    assert.match(lost.stderr, /--base-url/)
+    const none = await run(['conform', '--key', 'a:b:c', '--base-url', 'http://127.0.0.1:9', '--only', 'nothing'], {
+      cwd: home.dir,
+    })
+    assert.match(none.stderr, /No check begins with nothing/)
+  })
+})

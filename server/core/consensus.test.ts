@@ -1,0 +1,48 @@
+// The rules' figures as a node tells them, and the arithmetic that everything else rests on.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import { forkAt, isqrt, readRules } from './consensus.ts'
+
+describe('rules', () => {
+  test('what a node leaves out is mainnet’s', () => {
+    const rules = readRules({})
+    assert.deepEqual([rules.slotSeconds, rules.slotsPerEpoch, rules.syncCommitteeSize], [12, 32, 512])
+  })
+
+  test('a preset of its own replaces it, and a fork that is far away never comes', () => {
+    const rules = readRules({ SLOTS_PER_EPOCH: '8', ALTAIR_FORK_EPOCH: '0', DENEB_FORK_EPOCH: '18446744073709551615' })
+    assert.equal(rules.slotsPerEpoch, 8)
+    assert.equal(rules.forkEpochs.deneb, Number.POSITIVE_INFINITY)
+    assert.equal(forkAt(rules, 1_000_000), 'altair')
+  })
+
+  for (const [name, value] of [
+    ['SLOTS_PER_EPOCH', '0'],
+    ['SLOTS_PER_EPOCH', '18446744073709551615'],
+    ['SECONDS_PER_SLOT', '-1'],
+    ['BASE_REWARD_FACTOR', 64],
+    ['SYNC_COMMITTEE_SIZE', '1e3'],
+  ] as const) {
+    test(`${name} ${JSON.stringify(value)} is refused by name`, () => {
+      assert.throws(() => readRules({ [name]: value }), new RegExp(name))
+    })
+  }
+})
+
+test('forks follow each other, and the later one wins where two begin together', () => {
+  const rules = readRules({ ALTAIR_FORK_EPOCH: '2', BELLATRIX_FORK_EPOCH: '5', CAPELLA_FORK_EPOCH: '5' })
+  assert.deepEqual(
+    [0, 2, 4, 5, 9].map((epoch) => forkAt(rules, epoch)),
+    ['phase0', 'altair', 'altair', 'capella', 'capella'],
+  )
+})
+
+test('the whole root is never too large and the next one always is', () => {
+  fc.assert(
+    fc.property(fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }), (value) => {
+      const root = isqrt(value)
+      assert(root * root <= value && (root + 1n) * (root + 1n) > value)
+    }),
+  )
+})

@@ -1,0 +1,237 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import { createClient } from '#api/client.ts'
+import { extensions } from '#api/extensions.ts'
+import { checker } from '#core/check.ts'
+import { Fault } from '#core/fault.ts'
+import { openAdmission } from '#serve/admit.ts'
+import { openDoor } from '#serve/http.ts'
+import { openHouse } from '#serve/pipeline.ts'
+import { cover } from '#store/coverage.ts'
+import { createKey } from '#store/keys.ts'
+import { openDesk, settingsWith, type TestDesk, testVisit } from '#test/desk.ts'
+import { type Funding, putFundings } from './fundings.ts'
+import { Book } from './labels-history.ts'
+import { blocksOf, putHead } from './standing.ts'
+import { putTags } from './tags.ts'
+import { followTrail, trail } from './trail.ts'
+
+const addressOf = (name: string): string => `0x${Buffer.from(name).toString('hex').padStart(40, '0')}`
+
+const funding = (funder: string, address: string, block: number): Funding => ({
+  chain: '1',
+  address: addressOf(address),
+  block,
+  txIndex: 0,
+  position: 0,
+  timeUnix: 1_700_000_000 + block,
+  funder: addressOf(funder),
+  tx: `0x${block.toString(16).padStart(64, '0')}`,
+  valueWei: BigInt(block) * 10n ** 18n,
+})
+
+/** Chain 1, read from the first block until `readUntil` of 1000. */
+async function deskWith(fundings: readonly Funding[], labels: Record<string, string> = {}, readUntil = 1000) {
+  const desk = await openDesk()
+  await desk.state.write(async (tx) => {
+    await putFundings(tx, fundings)
+    await cover(tx, blocksOf('1'), 0, readUntil)
+    await putHead(tx, '1', 1000)
+    const tags = Object.entries(labels).map(([address, name]) => ({
+      ...{ chain: '1', address: addressOf(address), source: 'own', name, confidence: 90 },
+    }))
+    await putTags(new Book(tx, { by: 'test', via: 'test', atMs: desk.clock.now() }), tags)
+  })
+  return desk
+}
+
+const ask = async (desk: TestDesk, address: string, depth = 20) => {
+  const outcome = await trail.reply({ chainid: '1', address: addressOf(address), depth }, desk, testVisit())
+  assert.ok(outcome.is === 'body')
+  assert.deepEqual(checker(extensions['explorer.trail'].reply)(structuredClone(outcome.body)), [])
+  return { ...outcome.body.result, confidence: outcome.confidence }
+}
+
+const names = (hops: readonly { fundingAddress: string }[]) =>
+  hops.map((hop) => Buffer.from(hop.fundingAddress.slice(2), 'hex').toString().replaceAll('\0', ''))
+
+describe('200', () => {
+  test('hop by hop to a labelled address, each with block, time, transaction, value and label', async () => {
+    const rows = [
+      funding('exchange', 'b', 10),
+      funding('b', 'a', 20),
+      funding('a', 'start', 30),
+      funding('whale', 'exchange', 5),
+    ]
+    await using desk = await deskWith(rows, { exchange: 'Harbour: hot wallet', start: 'My own' })
+    const { label, hops, end, confidence } = await ask(desk, 'start')
+    assert.deepEqual(names(hops), ['a', 'b', 'exchange'])
+    assert.equal(label?.name, 'My own', "the start's own label does not end the trail")
+    assert.deepEqual(hops[2], {
+      address: addressOf('b'),
+      block: 10,
+      timeStamp: '1700000010',
+      fundingAddress: addressOf('exchange'),
+      fundingTxn: `0x${'a'.padStart(64, '0')}`,
+      value: '10000000000000000000',
+      label: { name: 'Harbour: hot wallet', source: 'own', confidence: 90 },
+    })
+    assert.deepEqual(end, { reason: 'label', address: addressOf('exchange'), says: 'Harbour: hot wallet' })
+    assert.deepEqual(confidence, { finality: 'finalized', coverage: 'complete' })
+  })
+
+  test('to genesis: every block was read, and nothing came in', async () => {
+    await using desk = await deskWith([funding('miner', 'a', 20)])
+    const { hops, end } = await ask(desk, 'a')
+    assert.deepEqual([names(hops), end.reason, end.address], [['miner'], 'genesis', addressOf('miner')])
+    const none = await ask(desk, 'nobody')
+    assert.deepEqual([none.hops, none.end.reason, none.end.says], [[], 'genesis', 'No transfer ever came in.'])
+  })
+
+  test('an address that paid before anything came in had its coin from genesis, decision 0096', async () => {
+    await using desk = await deskWith([funding('old', 'a', 20), funding('b', 'old', 500)])
+    const { hops, end } = await ask(desk, 'a')
+    assert.deepEqual([names(hops), end.reason], [['old'], 'genesis'])
+    assert.match(end.says, /paid in block 20, before the first transfer to it in block 500/)
+  })
+
+  test('a loop is seen', async () => {
+    await using desk = await deskWith([
+      funding('b', 'a', 20),
+      funding('c', 'b', 20),
+      funding('a', 'c', 20),
+      funding('a', 'start', 30),
+    ])
+    const { hops, end } = await ask(desk, 'start')
+    assert.deepEqual(
+      [names(hops), end.reason, end.says],
+      [['a', 'b', 'c', 'a'], 'loop', 'The trail has been here before, at hop 2.'],
+    )
+  })
+
+  test('no deeper than asked', async () => {
+    const rows = Array.from({ length: 200 }, (_, at) => funding(`n${at + 1}`, `n${at}`, 900 - at))
+    await using desk = await deskWith(rows)
+    for (const depth of [1, 20, 100]) {
+      const { hops, end } = await ask(desk, 'n0', depth)
+      assert.deepEqual([hops.length, end.reason, end.address], [depth, 'depth', addressOf(`n${depth}`)])
+    }
+  })
+
+  test('where the next funding cannot be told, the trail says why and keeps what it has', async () => {
+    await using desk = await deskWith([funding('b', 'a', 20), funding('c', 'b', 10)], {}, 500)
+    const { hops, end } = await ask(desk, 'a')
+    assert.deepEqual([names(hops), end.reason], [['b', 'c'], 'unknown'])
+    assert.match(end.says, /Blocks 500 to 999 of chain 1 have not been read yet/)
+    const first = await ask(desk, 'nobody')
+    assert.deepEqual([first.hops, first.end.reason], [[], 'unknown'])
+  })
+
+  test('whatever the fundings, a trail ends, visits nobody twice and never goes forward in time', async () => {
+    const name = fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f')
+    const row = fc.record({ funder: name, address: name, block: fc.integer({ min: 1, max: 6 }) })
+    await fc.assert(
+      fc.asyncProperty(fc.array(row, { maxLength: 12 }), fc.subarray(['c', 'e']), async (rows, labelled) => {
+        const fundings = rows.filter(({ funder, address }) => funder !== address)
+        await using desk = await deskWith(
+          fundings.map(({ funder, address, block }, at) => ({ ...funding(funder, address, block), txIndex: at })),
+          Object.fromEntries(labelled.map((one) => [one, one.toUpperCase()])),
+        )
+        const { hops, end } = await ask(desk, 'a')
+        const visited = hops.map(({ address }) => address)
+        assert.equal(new Set(visited).size, visited.length)
+        for (const [at, hop] of hops.entries()) {
+          if (at > 0) assert.ok(hop.block <= (hops[at - 1]?.block ?? 0) && hop.address === hops[at - 1]?.fundingAddress)
+          assert.equal(hop.label !== undefined, at === hops.length - 1 && end.reason === 'label')
+        }
+        assert.ok(['label', 'genesis', 'loop'].includes(end.reason), end.reason)
+      }),
+      { numRuns: 40 },
+    )
+  })
+
+  test('when the time is over the trail is cut, and the search goes on', async () => {
+    await using desk = await deskWith([funding('b', 'a', 20)])
+    let release = () => {}
+    const held = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    const get: TestDesk['state']['get'] = async (sql, ...values) => {
+      if (
+        sql.includes('from fundings') &&
+        Buffer.from(values[1] as Uint8Array).toString('hex') === addressOf('b').slice(2)
+      )
+        await held
+      return desk.state.get(sql, ...values)
+    }
+    const slow = {
+      ...desk,
+      state: Object.create(desk.state, {
+        get: { value: get },
+        all: { value: desk.state.all.bind(desk.state) },
+        version: { value: () => desk.state.version() },
+      }),
+    }
+    const following = followTrail(slow, testVisit(), '1', addressOf('a'), { depth: 20, timeoutMs: 5000 })
+    while (desk.clock.monotonicMs() < 6000) {
+      await new Promise((resolve) => setImmediate(resolve))
+      desk.clock.move(100)
+    }
+    const { result } = await following
+    release()
+    assert.deepEqual([names(result.hops), result.end.reason, result.end.address], [['b'], 'time', addressOf('b')])
+  })
+})
+
+test("over HTTP through the client: a key of the standard plan, the group's envelope, 2 calls a second", async () => {
+  await using desk = await deskWith([funding('exchange', 'a', 20)], { exchange: 'Harbour' })
+  const admission = await openAdmission(desk)
+  const door = await openDoor(
+    openHouse({ ...desk, settings: settingsWith({ server: { port: 0 } }) }, [trail] as never, admission, {
+      request: () => {},
+    }),
+    [],
+  )
+  try {
+    const keyOf = async (plan: 'lite' | 'standard') =>
+      (await createKey(desk.state, { name: plan, plan }, desk.clock, desk.random)).key
+    const client = createClient({ baseUrl: door.url, key: await keyOf('standard'), retries: 0 })
+    const { result } = await client.explorer.trail({
+      chainid: 1,
+      address: addressOf('a').toUpperCase().replace('X', 'x'),
+    })
+    assert.deepEqual([result.hops[0]?.label?.name, result.end.reason], ['Harbour', 'label'])
+    await client.explorer.trail({ address: addressOf('a'), depth: 100 })
+    await assert.rejects(client.explorer.trail({ address: addressOf('a') }), /rate limit reached \(2\/sec\)/)
+    desk.clock.move(1000)
+    await assert.rejects(client.explorer.trail({ address: addressOf('a'), depth: 101 }), /depth must be at most 100/)
+    await assert.rejects(client.explorer.trail({ address: addressOf('a'), chainid: '5' }), /unsupported chainid/)
+    const poor = createClient({ baseUrl: door.url, key: await keyOf('lite'), retries: 0 })
+    await assert.rejects(poor.explorer.trail({ address: addressOf('a') }), /needs the standard plan/)
+    const nobody = createClient({ baseUrl: door.url, retries: 0 })
+    await assert.rejects(nobody.explorer.trail({ address: addressOf('a') }), /Missing\/Invalid API Key/)
+  } finally {
+    await door.close()
+    await admission.close()
+  }
+})
+
+describe('failures', () => {
+  test('an address that is none, and a chain that is not served', async () => {
+    await using desk = await deskWith([])
+    const bad = trail.reply({ chainid: '1', address: '0x12', depth: 20 }, desk, testVisit())
+    await assert.rejects(bad, { code: 'input.invalid' })
+    assert.throws(() => trail.gate?.({ chainid: '5' }, desk), { code: 'explorer.chain_unsupported' })
+  })
+
+  test('a store that fails is a failure of the call, not an end of the trail', async () => {
+    await using desk = await deskWith([funding('b', 'a', 20)])
+    const broken = async () => {
+      throw new Fault('store.unavailable')
+    }
+    const state = Object.create(desk.state, { get: { value: broken }, all: { value: desk.state.all.bind(desk.state) } })
+    const asked = trail.reply({ chainid: '1', address: addressOf('a'), depth: 20 }, { ...desk, state }, testVisit())
+    await assert.rejects(asked, { code: 'store.unavailable' })
+  })
+})

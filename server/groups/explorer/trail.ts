@@ -1,0 +1,159 @@
+// Beyond the specification: the trail of first fundings (decision 0096). Every hop is the answer of 4.3, so the trail is
+// exactly as sure of itself as that is; where 4.3 would fail, the trail ends and says why.
+//
+// 1. Bounded in hops and in time. A search that time cut off goes on and is stored, so asking again gets further.
+// 2. A hop never goes forward in time: an address that paid before anything came in had its coin from elsewhere.
+import { extensions } from '#api/extensions.ts'
+import type { FundingRecord } from '#api/wire/explorer.ts'
+import type { AddressLabel, Trail, TrailEnd, TrailHop } from '#api/wire/trail.ts'
+import { Fault, invalid } from '#core/fault.ts'
+import { answer, type Confidence, type Desk, type Visit } from '#serve/answer.ts'
+import { servedChain } from './chains.ts'
+import { fundedBy } from './funded-by.ts'
+import { shape } from './shape.ts'
+import { type Tag, tagOf } from './tags.ts'
+
+const addressText = /^0x[0-9a-f]{40}$/
+
+/** Part of the time a request may take; the rest is for the answer's own way out. */
+const shareOfRequest = 0.8
+
+export interface TrailBounds {
+  readonly depth: number
+  readonly timeoutMs: number
+}
+
+export const trail = answer(
+  extensions['explorer.trail'],
+  shape,
+  async ({ chainid, address: given, depth }, desk, visit) => {
+    const address = given.toLowerCase()
+    if (!addressText.test(address)) throw invalid(['query', 'address'], 'must be 0x and 40 hexadecimal digits')
+    const timeoutMs = desk.settings.server.answerTimeoutMs * shareOfRequest
+    const { result, confidence } = await followTrail(desk, visit, chainid, address, { depth, timeoutMs })
+    return { is: 'body', body: { status: '1', message: 'OK', result }, confidence }
+  },
+  servedChain,
+)
+
+/** What 4.3 says about one address. */
+type Step =
+  | { readonly is: 'funding'; readonly record: FundingRecord; readonly confidence: Confidence }
+  | { readonly is: 'none'; readonly confidence: Confidence }
+  | { readonly is: 'unknown'; readonly says: string }
+  | { readonly is: 'late' }
+
+type End = Trail['end']
+
+export async function followTrail(
+  desk: Desk,
+  visit: Visit,
+  chainid: string,
+  address: string,
+  bounds: TrailBounds,
+): Promise<{ readonly result: Trail; readonly confidence: Confidence }> {
+  const untilMs = desk.clock.monotonicMs() + bounds.timeoutMs
+  const hops: TrailHop[] = []
+  const sureness: Confidence[] = []
+  const own = await labelOf(desk, chainid, address)
+  let at = address
+  let end: End | undefined
+  while (!end) {
+    const step = await stepFrom(desk, visit, chainid, at, untilMs)
+    if (step.is === 'funding' || step.is === 'none') sureness.push(step.confidence)
+    end = endBefore(step, at, hops)
+    if (end || step.is !== 'funding') break
+    const funder = step.record.fundingAddress
+    const label = await labelOf(desk, chainid, funder)
+    hops.push({ address: at, ...step.record, ...(label && { label }) })
+    end = endAfter(hops, funder, label, bounds.depth)
+    at = funder
+  }
+  if (!end) throw new Error(`the trail of ${address} has no end`)
+  const result = { chainid, address, ...(own && { label: own }), hops, end }
+  return { result, confidence: leastSure(sureness) }
+}
+
+/** Why there is no hop from here. */
+function endBefore(step: Step, at: string, hops: readonly TrailHop[]): End | undefined {
+  if (step.is === 'unknown') return ending('unknown', at, step.says)
+  if (step.is === 'late') return ending('time', at, 'The time of this call is over; ask again to go further.')
+  const paid = hops.at(-1)
+  if (step.is === 'none') {
+    // A search looks at the state of the address, and that is gone with a contract that destroyed itself.
+    const gone = step.confidence.coverage === 'probed' ? ', unless it was a contract that destroyed itself' : ''
+    const origin = paid ? ': its coin is from genesis, block rewards or withdrawals' : ''
+    return ending('genesis', at, `No transfer ever came in${origin}${gone}.`)
+  }
+  if (!paid || step.record.block <= paid.block) return undefined
+  return ending(
+    'genesis',
+    at,
+    `It paid in block ${paid.block}, before the first transfer to it in block ${step.record.block}: its coin was from genesis, block rewards or withdrawals.`,
+  )
+}
+
+/** Why the hop just made was the last. */
+function endAfter(
+  hops: readonly TrailHop[],
+  funder: string,
+  label: AddressLabel | undefined,
+  depth: number,
+): End | undefined {
+  if (label) return ending('label', funder, label.name)
+  const before = hops.findIndex(({ address }) => address === funder)
+  if (before >= 0) return ending('loop', funder, `The trail has been here before, at hop ${before + 1}.`)
+  if (hops.length >= depth) return ending('depth', funder, `${depth} hops were asked for, and it goes on.`)
+  return undefined
+}
+
+const ending = (reason: TrailEnd, address: string, says: string): End => ({ reason, address, says })
+
+/** Only what group A itself cannot tell ends a trail; a store that fails is a failure of the call. */
+async function stepFrom(desk: Desk, visit: Visit, chainid: string, address: string, untilMs: number): Promise<Step> {
+  const { clock } = desk
+  const leftMs = untilMs - clock.monotonicMs()
+  if (leftMs <= 0) return { is: 'late' }
+  const found = askedOf(desk, visit, chainid, address)
+  const done = new AbortController()
+  const late = clock.sleep(leftMs, done.signal).then((): Step => ({ is: 'late' }))
+  try {
+    return await Promise.race([found, late])
+  } finally {
+    done.abort()
+    // Nobody may be left to hear how a search that took too long went wrong.
+    found.catch(() => {})
+  }
+}
+
+async function askedOf(desk: Desk, visit: Visit, chainid: string, address: string): Promise<Step> {
+  try {
+    const outcome = await fundedBy.reply({ chainid, address }, desk, visit)
+    const confidence = 'confidence' in outcome ? (outcome.confidence ?? {}) : {}
+    if (outcome.is === 'body') return { is: 'funding', record: outcome.body.result, confidence }
+    return { is: 'none', confidence }
+  } catch (error) {
+    if (!(error instanceof Fault) || !error.code.startsWith('explorer.')) throw error
+    return { is: 'unknown', says: error.says }
+  }
+}
+
+async function labelOf({ state }: Desk, chain: string, address: string): Promise<AddressLabel | undefined> {
+  const tag = await tagOf(state, chain, address)
+  return tag && toLabel(tag)
+}
+
+const toLabel = ({ name, entity, source, confidence, evidenceUrl }: Tag): AddressLabel => ({
+  name,
+  ...(entity !== '' && { entity }),
+  source,
+  confidence,
+  ...(evidenceUrl !== '' && { evidence: evidenceUrl }),
+})
+
+/** A trail is as sure as its least sure hop. */
+function leastSure(all: readonly Confidence[]): Confidence {
+  if (all.length === 0) return {}
+  const coverage = all.find((one) => one.coverage !== 'complete')?.coverage ?? 'complete'
+  return { finality: all.some(({ finality }) => finality === 'head') ? 'head' : 'finalized', coverage }
+}

@@ -1,0 +1,243 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import { extensions } from '#api/extensions.ts'
+import type { SignedReceipt } from '#api/wire/fx-desk.ts'
+import { canonicalJson } from '#core/canonical-json.ts'
+import { checker } from '#core/check.ts'
+import { privateKeyOf, publicBytesOf, signed } from '#core/ed25519.ts'
+import type { Desk } from '#serve/answer.ts'
+import { openState } from '#store/open.ts'
+import { openDesk, type TestDesk, testNowMs, testVisit } from '#test/desk.ts'
+import { createQuote } from './create-quote.ts'
+import { quote } from './quote.ts'
+import { keepRates } from './rate-store.ts'
+import { receipt } from './receipt.ts'
+import { checkReceipt } from './receipt-check.ts'
+import { receiptKey, receiptSigner } from './receipt-key.ts'
+
+const source = (id: string) => ({ id, kind: 'http-json', url: 'https://rates.example/' })
+const token = (code: string, tracks: string, decimals: number) => ({
+  code,
+  tracks,
+  decimals,
+  contract: `0x${'12'.repeat(20)}`,
+})
+const fx = {
+  sources: ['a', 'b', 'c'].map(source),
+  tokens: [token('USDC', 'USD', 6), token('EURC', 'EUR', 6), token('JPYX', 'JPY', 18), token('CHFX', 'CHF', 2)],
+  terms: { daily: { collateralBps: '12.5' } },
+  limits: { min: '0.01' },
+}
+const said: readonly [source: string, pair: string, rate: string][] = [
+  ['a', 'EUR/USD', '1.0841'],
+  ['b', 'EUR/USD', '1.0844'],
+  ['c', 'EUR/USD', '1.3100'],
+  ['a', 'USD/JPY', '151.37'],
+  ['b', 'USD/CHF', '0.8821'],
+]
+
+async function openPriced(): Promise<TestDesk> {
+  const desk = await openDesk({ fx })
+  for (const [id, pair, rate] of said) {
+    const [base = '', to = ''] = pair.split('/')
+    await keepRates(desk.state, id, [{ source: id, base, quote: to, rate, atMs: testNowMs - 1000 }], testNowMs)
+  }
+  return desk
+}
+
+type Ask = Partial<Parameters<typeof createQuote.reply>[0]>
+async function ask(desk: Desk, changes: Ask = {}) {
+  const outcome = await createQuote.reply(
+    {
+      from: { currency: 'USDC', amount: '1000' },
+      to: { currency: 'EURC' },
+      tenor: 'instant',
+      type: 'tradable',
+      recipientAddress: `0x${'11'.repeat(20)}`,
+      ...changes,
+    },
+    desk,
+    testVisit(),
+  )
+  assert.ok(outcome.is === 'bytes')
+  return { id: String(JSON.parse(new TextDecoder().decode(outcome.bytes)).id), bytes: outcome.bytes }
+}
+async function receiptFor(desk: Desk, id: string): Promise<SignedReceipt> {
+  const outcome = await receipt.reply({ id }, desk, testVisit())
+  assert.ok(outcome.is === 'body')
+  return JSON.parse(JSON.stringify(outcome.body)) as SignedReceipt
+}
+const isGood = (document: unknown, options = {}) => checkReceipt(document, options).every(({ ok }) => ok)
+
+describe('200', () => {
+  test('a quote is read back byte for byte, expired or not', async () => {
+    await using desk = await openPriced()
+    const made = await ask(desk)
+    for (const waitMs of [0, 31_000, 86_400_000]) {
+      desk.clock.move(waitMs)
+      const outcome = await quote.reply({ id: made.id }, desk, testVisit())
+      assert.ok(outcome.is === 'bytes')
+      assert.deepEqual(outcome.bytes, made.bytes)
+      assert.equal(outcome.confidence?.asOf, new Date(testNowMs - 1000).toISOString())
+    }
+  })
+
+  test('its receipt tells sources, times, mid, terms and rounding, and what was left out', async () => {
+    await using desk = await openPriced()
+    const made = await ask(desk)
+    const { receipt: told, signature } = await receiptFor(desk, made.id)
+    assert.deepEqual(checker(extensions['fx.receipt'].reply)({ receipt: told, signature }), [])
+    const at = new Date(testNowMs - 1000).toISOString()
+    assert.deepEqual(told.rates, [
+      { source: 'a', base: 'EUR', quote: 'USD', rate: '1.0841', at },
+      { source: 'b', base: 'EUR', quote: 'USD', rate: '1.0844', at },
+    ])
+    assert.deepEqual(told.leftOut, [{ source: 'c', base: 'EUR', quote: 'USD', rate: '1.3100', at }])
+    // (1.0841 + 1.0844) ÷ 2 = 1.08425 dollars a euro
+    assert.equal((BigInt(told.mid.under) * 100_000n) / BigInt(told.mid.over), 108_425n)
+    assert.deepEqual(told.terms, { spreadPpm: 500, feePpm: 200, collateralPpm: 0, outlierPpm: 20_000 })
+    assert.equal(told.asked, 'from')
+    assert.deepEqual(told.quote.from, { currency: 'USDC', tracks: 'USD', decimals: 6, amount: '1000' })
+    assert.equal(told.via, null)
+  })
+
+  test('it stays the same whatever the configuration, the rates and the time have become', async () => {
+    await using desk = await openPriced()
+    const made = await ask(desk)
+    const first = await receiptFor(desk, made.id)
+    desk.clock.move(100_000_000)
+    await keepRates(
+      desk.state,
+      'a',
+      [{ source: 'a', base: 'EUR', quote: 'USD', rate: '2', atMs: desk.clock.now() }],
+      desk.clock.now(),
+    )
+    const changed = { ...desk, settings: { ...desk.settings, fx: { ...desk.settings.fx, tokens: [], sources: [] } } }
+    assert.deepEqual(await receiptFor(changed, made.id), first)
+  })
+
+  test('the key is made once and outlives the process; its public half is shown to anyone', async () => {
+    await using desk = await openPriced()
+    const [one, two] = await Promise.all([receiptSigner(desk), receiptSigner({ ...desk })])
+    assert.equal(one.publicKey, two.publicKey)
+    const shown = await receiptKey.reply({}, desk, testVisit())
+    assert.ok(shown.is === 'body')
+    assert.equal(shown.body.publicKey, one.publicKey)
+    assert.equal(shown.body.createdAt, new Date(testNowMs).toISOString())
+    const again = await openState(desk.dir)
+    assert.equal((await receiptSigner({ ...desk, state: again })).publicKey, one.publicKey)
+    await again.close()
+  })
+})
+
+describe('404', () => {
+  test('no such quote, and the quote of another key, are the same nothing, decision 0086', async () => {
+    await using desk = await openPriced()
+    const made = await ask(desk)
+    const stranger = testVisit({ caller: { keyId: 'other', plan: 'enterprise' } })
+    const nobody = '00000000-0000-4000-8000-000000000000'
+    for (const endpoint of [quote, receipt]) {
+      assert.deepEqual(await endpoint.reply({ id: made.id }, desk, stranger), { is: 'nothing' })
+      assert.deepEqual(await endpoint.reply({ id: nobody }, desk, testVisit()), { is: 'nothing' })
+    }
+  })
+})
+
+describe('checked offline', () => {
+  test('every quote’s receipt is good: direct, crossed, one currency, both sides, all decimals', async () => {
+    await using desk = await openPriced()
+    const codes = ['USDC', 'EURC', 'JPYX', 'CHFX'] as const
+    let crossed = 0
+    for (const from of codes) {
+      for (const to of codes) {
+        if (from === to) continue
+        for (const side of ['from', 'to'] as const) {
+          const amounts = { from: { currency: from }, to: { currency: to } }
+          const asked = { ...amounts, [side]: { currency: amounts[side].currency, amount: '123.45' } }
+          const made = await ask(desk, { ...asked, tenor: side === 'to' ? 'daily' : 'hourly' })
+          const document = await receiptFor(desk, made.id)
+          if (document.receipt.via) crossed += 1
+          const checks = checkReceipt(document, { publicKey: document.signature.publicKey, reply: made.bytes })
+          assert.deepEqual(
+            checks.filter(({ ok }) => !ok),
+            [],
+            JSON.stringify(document),
+          )
+          assert.ok(checks.length >= 9)
+        }
+      }
+    }
+    assert.ok(crossed > 0)
+  })
+
+  test('any change to anything in it is noticed, by the signature alone', async () => {
+    await using desk = await openPriced()
+    const document = await receiptFor(desk, (await ask(desk)).id)
+    const paths = leafPaths(document)
+    assert.ok(paths.length > 40)
+    fc.assert(
+      fc.property(fc.constantFrom(...paths), fc.string({ minLength: 1, maxLength: 3 }), (path, noise) => {
+        const changed = structuredClone(document) as unknown as Record<string, unknown>
+        edit(changed, path, noise)
+        assert.equal(isGood(changed), false, path.join('.'))
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  test('a server that signs a wrong price is found out: each step is worked out again', async () => {
+    await using desk = await openPriced()
+    const { receipt: honest } = await receiptFor(desk, (await ask(desk)).id)
+    const key = privateKeyOf(new Uint8Array(32).fill(9))
+    const publicBytes = Buffer.from(publicBytesOf(key))
+    const { fingerprintOf } = await import('#core/ed25519.ts')
+    const resign = (changes: object) => {
+      const body = { ...honest, ...changes }
+      const value = Buffer.from(signed(key, new TextEncoder().encode(canonicalJson(body)))).toString('base64url')
+      const signature = {
+        ...{ algorithm: 'Ed25519', keyId: fingerprintOf(publicBytes) },
+        ...{ publicKey: publicBytes.toString('base64url'), value },
+      }
+      return checkReceipt({ receipt: body, signature })
+        .filter(({ ok }) => !ok)
+        .map(({ name }) => name)
+    }
+    const of = (changes: object) => ({ quote: { ...honest.quote, ...changes } })
+    assert.deepEqual(resign({}), [])
+    assert.deepEqual(resign(of({ rate: '0.92' })), ['rate'])
+    assert.deepEqual(resign(of({ fee: '0.000001' })), ['fee'])
+    assert.deepEqual(resign(of({ collateral: '1' })), ['collateral'])
+    assert.deepEqual(resign(of({ to: { ...honest.quote.to, amount: '1.000000' } })), ['amounts'])
+    assert.deepEqual(resign({ rates: honest.rates.slice(1) }), ['mid'])
+    assert.deepEqual(resign({ leftOut: [], rates: [...honest.rates, ...honest.leftOut] }), ['mid'])
+    assert.deepEqual(resign({ mid: { over: '1', under: '1' } }), ['mid'])
+    assert.deepEqual(resign({ mid: { over: '0', under: '0' } }), ['mid'])
+    assert.deepEqual(resign({ terms: { ...honest.terms, spreadPpm: 0 } }), ['rate', 'amounts', 'fee'])
+    assert.deepEqual(resign({ rates: [] }), ['mid'])
+  })
+
+  test('another key, another reply and other documents are told as that', async () => {
+    await using desk = await openPriced()
+    const made = await ask(desk)
+    const document = await receiptFor(desk, made.id)
+    const failing = (of: unknown, options = {}) =>
+      checkReceipt(of, options)
+        .filter(({ ok }) => !ok)
+        .map(({ name }) => name)
+    assert.deepEqual(failing(document, { publicKey: 'A'.repeat(43) }), ['key'])
+    assert.deepEqual(failing(document, { reply: new Uint8Array(3) }), ['reply'])
+    for (const other of [null, 1, 'x', [], {}, { receipt: {} }]) assert.deepEqual(failing(other), ['form'])
+  })
+})
+
+function leafPaths(value: unknown, path: readonly string[] = []): (readonly string[])[] {
+  if (typeof value !== 'object' || value === null) return [path]
+  return Object.entries(value).flatMap(([name, member]) => leafPaths(member, [...path, name]))
+}
+
+function edit(value: Record<string, unknown>, [name = '', ...rest]: readonly string[], noise: string): void {
+  const held = value[name]
+  if (rest.length > 0) edit(held as Record<string, unknown>, rest, noise)
+  else value[name] = typeof held === 'number' ? held + 1 : `${String(held)}${noise}`
+}

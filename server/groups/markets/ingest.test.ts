@@ -1,0 +1,285 @@
+// Reading a feed: passes, pages, politeness, and what becomes of markets that go missing.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { MarketFeed } from '#core/settings/markets.ts'
+import { openDesk, type TestDesk, testNowMs, testVisit } from '#test/desk.ts'
+import { type Scripted, serveScript } from '#test/scripted-server.ts'
+import { bySlug } from './by-slug.ts'
+import { listDrift } from './drift.ts'
+import { marketFindings, startMarkets } from './feeds.ts'
+import { type PassOptions, readFeed } from './ingest.ts'
+import { listRejects } from './rejects.ts'
+import { listVanished } from './sightings.ts'
+import { standingOf } from './standing.ts'
+
+const market = (id: number, fields: object = {}) => ({
+  ...{ id: String(id), slug: `m-${id}`, updatedAt: new Date(testNowMs - 60_000 + id).toISOString() },
+  ...fields,
+})
+const pageOf = (...ids: number[]): Scripted => ({ body: ids.map((id) => market(id)) })
+const nothing: Scripted = { body: [] }
+
+async function deskFor(url: string, feed: object = {}): Promise<{ desk: TestDesk; feed: MarketFeed }> {
+  const paging = { kind: 'offset', size: 2, overlap: 0 }
+  const desk = await openDesk({ markets: { feeds: [{ id: 'main', url, perSecond: 10, paging, ...feed }] } })
+  return { desk, feed: desk.settings.markets.feeds[0] as MarketFeed }
+}
+
+/** Lets time run until the work is over. */
+async function run<T>(desk: TestDesk, work: Promise<T>, stepMs = 50): Promise<T> {
+  let over = false
+  void work
+    .catch(() => {})
+    .finally(() => {
+      over = true
+    })
+  while (!over) {
+    await new Promise((resolve) => setImmediate(resolve))
+    desk.clock.move(stepMs)
+  }
+  return work
+}
+
+const pass = (desk: TestDesk, feed: MarketFeed, options: Partial<PassOptions> = {}) =>
+  run(desk, readFeed(desk, feed, { holder: 'test', signal: new AbortController().signal, ...options }))
+
+const slugsOf = async (desk: TestDesk) =>
+  (await desk.state.all<{ slug: string }>('select slug from market_documents order by slug')).map(({ slug }) => slug)
+
+const queries = (asked: readonly { url: string }[]) => asked.map(({ url }) => url.replace(/^[^?]*\?/, ''))
+
+describe('pages', () => {
+  test('by offset: until a page brings nothing, overlapping as told', async () => {
+    await using server = await serveScript(pageOf(1, 2, 3), pageOf(3, 4, 5), pageOf(5))
+    const { desk, feed } = await deskFor(server.url, { paging: { kind: 'offset', size: 3, overlap: 1 } })
+    const report = await pass(desk, feed)
+    assert.deepEqual(queries(server.asked), ['limit=3&offset=0', 'limit=3&offset=2', 'limit=3&offset=4'])
+    assert.deepEqual(
+      [report.pages, report.records, report.written],
+      [3, 7, 0],
+      'answers come at the end of a first pass',
+    )
+    assert.deepEqual(await slugsOf(desk), ['m-1', 'm-2', 'm-3', 'm-4', 'm-5'])
+    await desk[Symbol.asyncDispose]()
+  })
+
+  test('by cursor in the page, and by a field of the last record', async () => {
+    await using server = await serveScript(
+      { body: { data: [market(1)], meta: { next: 'abc' } } },
+      { body: { data: [market(2)], meta: { next: null } } },
+      pageOf(3),
+      pageOf(4),
+      nothing,
+    )
+    const inPage = { list: 'data', paging: { kind: 'keyset', cursor: 'after', next: 'meta.next' } }
+    const one = await deskFor(server.url, inPage)
+    await pass(one.desk, one.feed)
+    const last = { query: { all: '1' }, paging: { kind: 'keyset', limit: '', cursor: 'since_id', next: 'last.id' } }
+    const two = await deskFor(server.url, last)
+    await pass(two.desk, two.feed)
+    assert.deepEqual(queries(server.asked), [
+      ...['limit=100', 'limit=100&after=abc'],
+      ...['all=1', 'all=1&since_id=3', 'all=1&since_id=4'],
+    ])
+    assert.deepEqual(await slugsOf(two.desk), ['m-3', 'm-4'])
+    await one.desk[Symbol.asyncDispose]()
+    await two.desk[Symbol.asyncDispose]()
+  })
+
+  test('a cursor that leads to itself and a source without end are left', async () => {
+    await using circle = await serveScript({ body: { data: [market(1)], next_cursor: 'same' } })
+    const one = await deskFor(circle.url, { list: 'data', paging: { kind: 'keyset' } })
+    assert.equal((await pass(one.desk, one.feed)).pages, 2)
+    await using endless = await serveScript(pageOf(1, 2))
+    const two = await deskFor(endless.url, { pagesMax: 3 })
+    await assert.rejects(pass(two.desk, two.feed), /more than 3 pages/)
+    await one.desk[Symbol.asyncDispose]()
+    await two.desk[Symbol.asyncDispose]()
+  })
+})
+
+describe('passes', () => {
+  test('after a full pass, what changed since the mark, with its overlap; after a while everything again', async () => {
+    await using server = await serveScript(pageOf(1, 2), nothing, pageOf(3), nothing, pageOf(1, 2, 3), nothing)
+    const recent = { since: 'updated_since', overlapMs: 1000, query: { order: 'asc' } }
+    const { desk, feed } = await deskFor(server.url, { recent, fullEveryMs: 600_000 })
+    assert.equal((await pass(desk, feed)).pass, 'full')
+    const mark = testNowMs - 60_000 + 2
+    assert.equal((await standingOf(desk.state, 'main'))?.markMs, mark)
+    const second = await pass(desk, feed)
+    assert.deepEqual([second.pass, second.written], ['recent', 1])
+    const since = new URLSearchParams(queries(server.asked)[2])
+    assert.deepEqual([since.get('updated_since'), since.get('order')], [new Date(mark - 1000).toISOString(), 'asc'])
+    desk.clock.move(600_000)
+    assert.equal((await pass(desk, feed)).pass, 'full')
+    await desk[Symbol.asyncDispose]()
+  })
+
+  test('newest first: reading stops at what is known', async () => {
+    const recent = { newestFirst: true, query: { order: 'newest' }, overlapMs: 0 }
+    await using server = await serveScript(pageOf(9, 8), nothing, pageOf(12, 11), pageOf(9, 8), pageOf(7, 6))
+    const { desk, feed } = await deskFor(server.url, { recent })
+    await pass(desk, feed)
+    const second = await pass(desk, feed)
+    assert.deepEqual([second.pass, second.pages], ['recent', 2])
+    assert.deepEqual(await slugsOf(desk), ['m-11', 'm-12', 'm-8', 'm-9'])
+    await desk[Symbol.asyncDispose]()
+  })
+
+  test('the mark never runs beyond the start of the pass', async () => {
+    const late = { body: [market(1, { updatedAt: '2027-01-01T00:00:00Z' })] }
+    await using server = await serveScript(late, nothing)
+    const { desk, feed } = await deskFor(server.url, { recent: { since: 's' } })
+    await pass(desk, feed)
+    assert.equal((await standingOf(desk.state, 'main'))?.markMs, testNowMs)
+    await desk[Symbol.asyncDispose]()
+  })
+
+  test('a pass that was stopped goes on at the page it had come to', async () => {
+    await using server = await serveScript(pageOf(1, 2), pageOf(3, 4), pageOf(5), nothing)
+    const { desk, feed } = await deskFor(server.url)
+    const stop = new AbortController()
+    await assert.rejects(pass(desk, feed, { signal: stop.signal, onPage: () => stop.abort() }))
+    await pass(desk, feed, { holder: 'another' })
+    assert.deepEqual(
+      queries(server.asked).map((query) => new URLSearchParams(query).get('offset')),
+      ['0', '2', '4', '5'],
+    )
+    assert.equal((await slugsOf(desk)).length, 5)
+    await desk[Symbol.asyncDispose]()
+  })
+
+  test('one reader at a time; who is taken over writes nothing more', async () => {
+    await using server = await serveScript(pageOf(1, 2), pageOf(3, 4), nothing)
+    const { desk, feed } = await deskFor(server.url)
+    let other: Promise<unknown> | undefined
+    const onPage = () => {
+      other ??= Promise.all([
+        assert.rejects(readFeed(desk, feed, { holder: 'b', signal: new AbortController().signal }), {
+          name: 'FeedHeld',
+        }),
+        desk.state.write((tx) => tx.run("update market_feeds set holder = 'thief'")),
+      ])
+    }
+    await assert.rejects(pass(desk, feed, { onPage }), { name: 'FeedHeld' })
+    await other
+    assert.equal((await standingOf(desk.state, 'main'))?.page, 1)
+    await desk[Symbol.asyncDispose]()
+  })
+})
+
+describe('politeness and failures', () => {
+  test('requests keep to the rate, and wait as long as the source asks', async () => {
+    await using server = await serveScript(
+      pageOf(1, 2),
+      { status: 429, headers: { 'retry-after': '7' } },
+      { status: 500 },
+      { body: '[{"cut' },
+      nothing,
+    )
+    const { desk, feed } = await deskFor(server.url, { perSecond: 0.5 })
+    const startMs = desk.clock.now()
+    const report = await pass(desk, feed)
+    assert.equal(report.pages, 2)
+    // 2 s between pages, 7 s as asked, then at least 2 s and 4 s.
+    assert.ok(desk.clock.now() - startMs >= 15_000, `${desk.clock.now() - startMs} ms`)
+    await desk[Symbol.asyncDispose]()
+  })
+
+  test('what will not pass is not tried again', async () => {
+    await using server = await serveScript({ status: 404 })
+    const { desk, feed } = await deskFor(server.url)
+    await assert.rejects(pass(desk, feed), /status 404/)
+    assert.equal(server.asked.length, 1)
+    await desk[Symbol.asyncDispose]()
+  })
+
+  test('rejects and drift are kept with where and what', async () => {
+    const body = [market(1, { active: 'yes' }), market(2, { oddity: { a: 1 } }), 7]
+    await using server = await serveScript({ body }, nothing)
+    const { desk, feed } = await deskFor(server.url)
+    assert.equal((await pass(desk, feed)).rejected, 2)
+    const rejects = await listRejects(desk.state, 10)
+    assert.deepEqual(
+      rejects.map(({ id, field, reason, place }) => [id, field, reason, place.replace(/^\S+ /, '')]),
+      [
+        ['', '', 'must be an object', 'page 1 record 3'],
+        ['1', 'active', 'must be boolean', 'page 1 record 1'],
+      ],
+    )
+    const [drift] = await listDrift(desk.state)
+    assert.deepEqual([drift?.source, drift?.field, drift?.sample], ['main', 'oddity', '{"a":1}'])
+    await desk[Symbol.asyncDispose]()
+  })
+})
+
+describe('vanished markets, decision 0048', () => {
+  test('missing from two full passes it is marked and still answered; seen again the mark goes', async () => {
+    const missing = [pageOf(1), nothing]
+    await using server = await serveScript(pageOf(1, 2), nothing, ...missing, ...missing, pageOf(1, 2), nothing)
+    const { desk, feed } = await deskFor(server.url)
+    const headersOf = async () => {
+      const outcome = await bySlug.reply({ slug: 'm-2', include_tag: true }, desk, testVisit())
+      return outcome.is === 'bytes' ? outcome.headers?.['x-tetrad-as-of'] : outcome.is
+    }
+    await pass(desk, feed)
+    const seenMs = desk.clock.now()
+    desk.clock.move(10_000)
+    assert.equal((await pass(desk, feed)).vanished, 0)
+    assert.equal(await headersOf(), undefined)
+    assert.equal((await pass(desk, feed)).vanished, 1)
+    assert.deepEqual(
+      (await listVanished(desk.state, 10)).map(({ slug }) => slug),
+      ['m-2'],
+    )
+    const marked = Date.parse((await headersOf()) ?? '')
+    assert.ok(marked >= testNowMs && marked <= seenMs, 'the time it was last seen')
+    await pass(desk, feed)
+    assert.equal(await headersOf(), undefined)
+    const log = await desk.state.all<{ what: string }>("select what from market_versions where id = '2' order by seq")
+    assert.deepEqual(
+      log.map(({ what }) => what),
+      ['created', 'vanished', 'returned'],
+    )
+    await desk[Symbol.asyncDispose]()
+  })
+
+  test('a market that another feed shows has not vanished', async () => {
+    await using one = await serveScript(pageOf(1, 2), nothing, pageOf(1), nothing)
+    await using two = await serveScript(pageOf(2), nothing)
+    const paging = { kind: 'offset', size: 2, overlap: 0 }
+    const feeds = [one, two].map(({ url }, at) => ({ id: `feed-${at}`, url, paging, vanishAfter: 1 }))
+    await using desk = await openDesk({ markets: { feeds } })
+    const [first, second] = desk.settings.markets.feeds as [MarketFeed, MarketFeed]
+    await pass(desk, first)
+    await pass(desk, second)
+    assert.equal((await pass(desk, first)).vanished, 0)
+  })
+})
+
+test('the loops read every feed, survive failures, tell how it stands, and end with the signal', async () => {
+  await using server = await serveScript({ status: 404 }, pageOf(1), nothing)
+  const { desk } = await deskFor(server.url, { everyMs: 1000, staleMs: 60_000 })
+  const stop = new AbortController()
+  const told: string[] = []
+  const loops = startMarkets(desk, stop.signal, ({ is }) => {
+    told.push(is)
+    if (is === 'done') stop.abort()
+  })
+  assert.deepEqual(
+    (await marketFindings(desk)).map(({ ok }) => ok),
+    [false],
+  )
+  await run(desk, loops)
+  assert.deepEqual(told, ['failed', 'done'])
+  assert.deepEqual(
+    (await marketFindings(desk)).map(({ ok }) => ok),
+    [true],
+  )
+  desk.clock.move(120_000)
+  assert.deepEqual(
+    (await marketFindings(desk)).map(({ ok }) => ok),
+    [false],
+  )
+  await desk[Symbol.asyncDispose]()
+})

@@ -1,0 +1,172 @@
+// Versions, and 4.8 with `asOf`.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { openDesk, type TestDesk, testNowMs, testVisit } from '#test/desk.ts'
+import { bySlug } from './by-slug.ts'
+import type { KindName } from './kinds.ts'
+import { readyMarket } from './ready.ts'
+import { putMarkets } from './records.ts'
+import type { MarketRecord } from './refine.ts'
+import { dropBefore, logHead } from './versions.ts'
+
+const record = (kind: KindName, id: string, fields: object, links: Record<string, string[]> = {}): MarketRecord => ({
+  kind,
+  id,
+  fields: { ...fields },
+  links,
+})
+
+const put = (desk: TestDesk, ...records: MarketRecord[]) =>
+  desk.state.write((tx) => putMarkets(tx, records, desk.clock.now()))
+
+const first: readonly MarketRecord[] = [
+  record('market', '1', { slug: 'one', question: 'One?', bestBid: 0.4 }, { events: ['10'], tags: ['7'] }),
+  record('market', '2', { slug: 'two', question: 'Two?' }, { events: ['10'] }),
+  record('event', '10', { slug: 'ten', title: 'Ten', volume: 1 }, { series: ['20'] }),
+  record('event', '11', { slug: 'eleven', title: 'Eleven' }, { series: ['20'] }),
+  record('series', '20', { slug: 'twenty', title: 'Twenty' }),
+  record('tag', '7', { label: 'Seven' }),
+]
+
+/** What happens, a second apart. */
+const story: readonly (readonly MarketRecord[])[] = [
+  first,
+  [record('market', '1', { slug: 'one', question: 'One?', bestBid: 0.5 })],
+  [record('event', '10', { slug: 'ten', title: 'Ten!', volume: 2 })],
+  [record('tag', '7', { label: 'VII' }), record('series', '20', { slug: 'twenty', title: 'XX' })],
+  [record('market', '2', { slug: 'two', question: 'Two?' }, { events: ['11'], tags: ['7'] })],
+  [record('market', '1', { slug: 'uno', question: 'Uno?', pastSlugs: 'one' })],
+  [record('market', '3', { slug: 'one', question: 'Another one?' }, { events: ['10'] })],
+  [record('market', '1', { slug: 'uno', question: 'Uno?', pastSlugs: 'first' }, { tags: [] })],
+]
+
+const slugs = ['one', 'two', 'uno', 'first', 'nowhere']
+
+const textOf = (bytes: Uint8Array | undefined) => (bytes ? Buffer.from(bytes).toString() : undefined)
+
+async function askPast(desk: TestDesk, slug: string, atMs: number, include_tag = true, headers = {}) {
+  const asOf = new Date(atMs).toISOString()
+  const outcome = await bySlug.reply({ slug, include_tag, asOf }, desk, testVisit({ headers }))
+  return outcome.is === 'bytes' ? textOf(outcome.bytes) : outcome.is
+}
+
+test('200: asOf answers what was answered then, byte for byte, with and without tags', async () => {
+  await using desk = await openDesk()
+  const told: { slug: string; tags: boolean; atMs: number; text: string | undefined }[] = []
+  for (const chapter of story) {
+    await put(desk, ...chapter)
+    for (const slug of slugs) {
+      for (const tags of [true, false]) {
+        const ready = await readyMarket(desk, slug, tags)
+        told.push({ slug, tags, atMs: desk.clock.now(), text: textOf(ready?.bytes) })
+      }
+    }
+    desk.clock.move(1000)
+  }
+  assert.ok(new Set(told.map(({ text }) => text)).size > 12, 'the story changes the answers')
+  for (const { slug, tags, atMs, text } of told) {
+    for (const later of [0, 999]) {
+      const past = await askPast(desk, slug, atMs + later, tags)
+      if (text !== undefined) assert.equal(past, text, `${slug} at ${atMs - testNowMs + later}`)
+    }
+  }
+})
+
+test('200: whoever knows only the present name may ask about the time before it', async () => {
+  await using desk = await openDesk()
+  for (const chapter of story) {
+    await put(desk, ...chapter)
+    desk.clock.move(1000)
+  }
+  const past = JSON.parse((await askPast(desk, 'uno', testNowMs)) ?? '')
+  assert.deepEqual([past.slug, past.bestBid, past.events[0].markets.length], ['one', 0.4, 2])
+})
+
+test('200: a past answer says what time it is about, and has the tag it had', async () => {
+  await using desk = await openDesk()
+  await put(desk, ...first)
+  const then = await readyMarket(desk, 'one', true)
+  desk.clock.move(5000)
+  await put(desk, record('market', '1', { slug: 'one', bestBid: 0.9 }))
+  const asOf = '2026-11-15T12:00:01'
+  const outcome = await bySlug.reply({ slug: 'one', include_tag: true, asOf }, desk, testVisit())
+  assert.ok(outcome.is === 'bytes')
+  assert.equal(outcome.headers?.etag, then?.etag)
+  assert.deepEqual(outcome.confidence, { asOf: '2026-11-15T12:00:01.000Z' })
+  assert.equal(await askPast(desk, 'one', testNowMs, true, { 'if-none-match': then?.etag }), 'unchanged')
+})
+
+test('404: before a market was known there was none', async () => {
+  await using desk = await openDesk()
+  await put(desk, ...first)
+  assert.equal(await askPast(desk, 'one', testNowMs - 1), 'nothing')
+  assert.equal(await askPast(desk, 'nowhere', testNowMs), 'nothing')
+})
+
+test('410: a time before what is kept is refused, not answered with nothing', async () => {
+  await using desk = await openDesk()
+  await put(desk, ...first)
+  desk.clock.move(10_000)
+  await put(desk, record('market', '1', { slug: 'one', bestBid: 0.5 }))
+  const cutoffMs = testNowMs + 5000
+  assert.equal(await desk.state.write((tx) => dropBefore(tx, cutoffMs)), 6)
+  assert.equal(await desk.state.write((tx) => dropBefore(tx, cutoffMs)), 0)
+  await assert.rejects(askPast(desk, 'one', testNowMs), { code: 'markets.history_gone', status: 410 })
+  assert.equal(JSON.parse((await askPast(desk, 'one', cutoffMs)) ?? '').bestBid, 0.4)
+  assert.equal(JSON.parse((await askPast(desk, 'one', desk.clock.now())) ?? '').bestBid, 0.5)
+})
+
+test('422: a time that is none', async () => {
+  await using desk = await openDesk()
+  const ask = bySlug.reply({ slug: 'one', include_tag: true, asOf: '2026-11-15T25:00:00Z' }, desk, testVisit())
+  await assert.rejects(ask, { code: 'input.invalid' })
+})
+
+test('an entry holds the changed fields of one record, however many markets show it, decision 0047', async () => {
+  await using desk = await openDesk()
+  await put(desk, ...first)
+  const { seq } = await logHead(desk.state)
+  assert.equal(seq, 6, 'one entry for each record that was created')
+  const { written } = await put(desk, record('event', '10', { slug: 'ten', title: 'Ten', volume: 3 }))
+  assert.equal(written, 2)
+  const rows = await desk.state.all('select kind, id, what, diff from market_versions where seq > ?', seq)
+  assert.deepEqual(rows, [{ kind: 'event', id: '10', what: 'changed', diff: '{"volume":[1,3]}' }])
+})
+
+test('numbers and times of entries only rise, whatever the clock does', async () => {
+  await using desk = await openDesk()
+  const at = (ms: number, bid: number) =>
+    desk.state.write((tx) => putMarkets(tx, [record('market', '1', { slug: 'one', bestBid: bid })], ms))
+  await at(5000, 0.1)
+  await at(3000, 0.2)
+  await at(7000, 0.3)
+  const rows = await desk.state.all<{ seq: number; at_ms: number }>(
+    'select seq, at_ms from market_versions order by seq',
+  )
+  assert.deepEqual(
+    rows.map(({ seq, at_ms }) => [seq, at_ms]),
+    [
+      [1, 5000],
+      [2, 5000],
+      [3, 7000],
+    ],
+  )
+})
+
+test('the same again, and what is put aside, make no entry', async () => {
+  await using desk = await openDesk()
+  await put(desk, ...first)
+  const before = await logHead(desk.state)
+  await put(desk, ...first, record('tag', '7', { label: 'Seven', odd: true }))
+  assert.deepEqual(await logHead(desk.state), before)
+})
+
+test('integers of any size come back with every digit, from now and from then', async () => {
+  await using desk = await openDesk()
+  const big = (n: bigint) => record('market', '1', { slug: 'one', marketGroup: n })
+  await put(desk, big(12345678901234567890n))
+  desk.clock.move(1000)
+  await put(desk, big(12345678901234567891n))
+  assert.match((await askPast(desk, 'one', testNowMs)) ?? '', /"marketGroup":12345678901234567890\b/)
+  assert.match(textOf((await readyMarket(desk, 'one', true))?.bytes) ?? '', /"marketGroup":12345678901234567891\b/)
+})

@@ -1,0 +1,219 @@
+// Nested records in: what is inside them, how sources spell them, what old and partial ones do; and files of them.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { openDesk, type TestDesk } from '#test/desk.ts'
+import { decompose, Renames } from './decompose.ts'
+import { listDrift } from './drift.ts'
+import { importMarkets } from './import.ts'
+import { readyMarket } from './ready.ts'
+import { putMarkets, type Reject } from './records.ts'
+import { Splitter } from './split.ts'
+
+const nested = {
+  id: '1',
+  slug: 'one',
+  question: 'One?',
+  updatedAt: '2026-11-15T10:00:00Z',
+  imageOptimized: { id: '40', relID: 1 },
+  iconOptimized: null,
+  tags: [{ id: '7', label: 'Seven' }],
+  events: [
+    {
+      id: '10',
+      title: 'Ten',
+      markets: [{ id: '1', slug: 'one', question: 'One?' }],
+      series: [{ id: '20', title: 'Twenty', events: [{ id: '10' }], tags: [{ id: '7', label: 'Seven' }] }],
+    },
+  ],
+}
+
+const put = (desk: TestDesk, value: unknown, table = {}, kind: 'market' | 'event' = 'market') =>
+  desk.state.write((tx) => putMarkets(tx, decompose(value, kind, new Renames(table)), desk.clock.now()))
+
+async function shown(desk: TestDesk, slug: string) {
+  const ready = await readyMarket(desk, slug, true)
+  return ready && JSON.parse(Buffer.from(ready.bytes).toString())
+}
+
+describe('decompose', () => {
+  test('what is inside comes out as records with links, and circles are not followed, decision 0041', () => {
+    const records = decompose(nested, 'market', new Renames())
+    assert.deepEqual(
+      records.map(({ kind, id, partial }) => `${kind}/${id}${partial ? ' partial' : ''}`),
+      ['image/40 partial', 'tag/7 partial', 'tag/7 partial', 'series/20 partial', 'event/10 partial', 'market/1'],
+    )
+    assert.deepEqual(records.at(-1)?.links, {
+      imageOptimized: ['40'],
+      iconOptimized: [],
+      tags: ['7'],
+      events: ['10'],
+    })
+  })
+
+  test('a record without an id, with a wrong one, or that is none is named and not linked', () => {
+    const bad = { id: '1', tags: [{ label: 'x' }, { id: 7 }, 5, '8'], events: 'none' }
+    const records = decompose(bad, 'market', new Renames(), 'file:3')
+    assert.deepEqual(
+      records.map(({ kind, id, problems = [], place }) => `${place} ${kind}/${id} ${problems.map((p) => p.says)}`),
+      [
+        'file:3 tag/ is required',
+        'file:3 tag/ must be string',
+        'file:3 tag/ must be an object',
+        'file:3 market/1 must be a list of records',
+      ],
+    )
+    assert.deepEqual(records.at(-1)?.links, { tags: ['8'] })
+  })
+
+  test('a rename table speaks of one kind or of all; where both spellings are there, ours wins', async () => {
+    await using desk = await openDesk()
+    const table = {
+      all: { ident: 'id' },
+      market: { house_bond: 'oracleBond', url_name: 'slug' },
+      tag: { name: 'label' },
+    }
+    const value = {
+      ident: '1',
+      url_name: 'one',
+      house_bond: '500',
+      oracleBond: '7',
+      name: 'x',
+      tags: [{ ident: '7', name: 'Seven' }],
+    }
+    await put(desk, value, table)
+    assert.deepEqual(await shown(desk, 'one'), {
+      id: '1',
+      slug: 'one',
+      oracleBond: '7',
+      tags: [{ id: '7', label: 'Seven' }],
+    })
+    assert.deepEqual(
+      (await listDrift(desk.state)).map(({ kind, field, sample }) => [kind, field, sample]),
+      [['market', 'name', '"x"']],
+    )
+  })
+
+  test('events on top bring their markets with them', async () => {
+    await using desk = await openDesk()
+    const markets = [
+      { id: '1', slug: 'one', question: 'One?', active: true },
+      { id: '2', slug: 'two', question: 'Two?' },
+    ]
+    await put(desk, { id: '10', title: 'Ten', markets }, {}, 'event')
+    assert.equal((await shown(desk, 'one')).events[0].title, 'Ten')
+    assert.equal(await shown(desk, 'two'), undefined, 'one that is only named there is no statement')
+  })
+})
+
+describe('statements, decision 0046', () => {
+  test('a record inside another adds, null takes away, and on top it is whole', async () => {
+    await using desk = await openDesk()
+    const event = { id: '10', title: 'Ten', subtitle: 'T', score: '1-0' }
+    await put(desk, { ...nested, events: [event] })
+    await put(desk, { ...nested, events: [{ id: '10', title: 'X', score: null }] })
+    const [after] = (await shown(desk, 'one')).events
+    assert.deepEqual([after.title, after.subtitle, after.score], ['X', 'T', undefined])
+    await put(desk, { id: '1', slug: 'one' })
+    const market = await shown(desk, 'one')
+    assert.deepEqual([market.question, market.tags.length], [undefined, 1])
+  })
+
+  test('an older statement changes nothing, an equally old one does', async () => {
+    await using desk = await openDesk()
+    await put(desk, nested)
+    const old = { ...nested, question: 'Old?', updatedAt: '2026-11-15T09:59:59.999Z' }
+    assert.equal((await put(desk, old)).stale, 1)
+    assert.equal((await shown(desk, 'one')).question, 'One?')
+    await put(desk, { ...nested, question: 'New?', updatedAt: '2026-11-15T11:00:00+01:00' })
+    assert.equal((await shown(desk, 'one')).question, 'New?')
+  })
+
+  test('members of a value that the contract does not know go aside, too', async () => {
+    await using desk = await openDesk()
+    await put(desk, { id: '1', slug: 'one', feeSchedule: { rate: 0.02, tiers: [1] } })
+    assert.deepEqual((await shown(desk, 'one')).feeSchedule, { rate: 0.02 })
+    const [drift] = await listDrift(desk.state)
+    assert.deepEqual([drift?.field, drift?.records, drift?.sample], ['feeSchedule.tiers', 1, '[1]'])
+  })
+})
+
+async function bring(desk: TestDesk, text: string) {
+  const rejects: Reject[] = []
+  const splitter = new Splitter()
+  const pieces = async function* () {
+    yield* splitter.push(Buffer.from(text))
+    yield* splitter.end()
+  }
+  const work = importMarkets(desk, pieces(), {
+    kind: 'market',
+    renames: new Renames(),
+    source: 'import',
+    file: 'm.json',
+    onReject: (reject) => void rejects.push(reject),
+  })
+  let over = false
+  void work.finally(() => {
+    over = true
+  })
+  while (!over) {
+    await new Promise((resolve) => setImmediate(resolve))
+    desk.clock.move(1)
+  }
+  const totals = await work
+  return {
+    totals,
+    rejects: rejects.map(({ place, id, problems: [p] }) => `${place} ${id} ${p?.at.join('.')} ${p?.says}`),
+  }
+}
+
+describe('files, decision 0071', () => {
+  const text = [
+    JSON.stringify(nested),
+    '{"id":"2","slug":"two","active":"yes"}',
+    '{"id":"3",',
+    '{"id":"4","slug":"four","events":[{"id":"10","title":"Ten","volume":"much"}],"odd":1}',
+  ].join('\n')
+
+  test('the good part goes in; the rest is told with file, line, field and reason', async () => {
+    await using desk = await openDesk()
+    const { totals, rejects } = await bring(desk, text)
+    assert.deepEqual(rejects.map((line) => line.replace(/\(.*\)/, '(…)')).sort(), [
+      'm.json:2 2 active must be boolean',
+      'm.json:3   is not JSON (…)',
+      'm.json:4 10 volume must be number',
+    ])
+    assert.deepEqual([totals.read, totals.rejected, totals.written], [4, 3, 2])
+    assert.equal((await shown(desk, 'four')).events[0].title, 'Ten')
+  })
+
+  test('the same file again changes nothing: no record, no entry, no drift', async () => {
+    await using desk = await openDesk()
+    await bring(desk, text)
+    const tables = ['records', 'documents', 'versions', 'drift', 'revision', 'slugs', 'links', 'unsettled']
+    const all = () => Promise.all(tables.map((name) => desk.state.all(`select * from market_${name}`)))
+    const before = await all()
+    desk.clock.move(60_000)
+    const { totals } = await bring(desk, text)
+    assert.deepEqual([totals.changed, totals.written], [0, 0])
+    assert.deepEqual(await all(), before)
+  })
+
+  test('in bulk a series of many events is written once, and the answers are as if all came at once, decision 0073', async () => {
+    const lines = Array.from({ length: 450 }, (_, at) =>
+      JSON.stringify({
+        ...{ id: String(at), slug: `m-${at}` },
+        events: [{ id: String(1000 + at), title: `E ${at}`, series: [{ id: '20', title: 'S' }] }],
+      }),
+    )
+    await using bulk = await openDesk()
+    const { totals } = await bring(bulk, lines.join('\n'))
+    assert.equal(totals.written, 450)
+    await using atOnce = await openDesk()
+    const records = lines.flatMap((line) => decompose(JSON.parse(line), 'market', new Renames()))
+    await atOnce.state.write((tx) => putMarkets(tx, records, 0))
+    const etagsOf = (desk: TestDesk) =>
+      desk.state.all('select market_id, etag from market_documents order by market_id')
+    assert.deepEqual(await etagsOf(bulk), await etagsOf(atOnce))
+    assert.equal((await shown(bulk, 'm-0')).events[0].series[0].events.length, 450)
+  })
+})

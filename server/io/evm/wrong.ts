@@ -1,0 +1,87 @@
+// What can be wrong with what a node tells: each check says it in words, or undefined when the answer can be used. A block
+// and its traces must belong together and be whole; that they are true is the node's affair.
+import type { Block, CallFrame, FlatTrace, PlacedTrace } from './blocks.ts'
+
+export const lower = (text: string | null | undefined): string => (text ?? '').toLowerCase()
+
+const quantity = /^0x[0-9a-f]{1,64}$/i
+const word = /^0x[0-9a-f]{64}$/i
+const address = /^0x[0-9a-f]{40}$/i
+
+export const wrongQuantity = (raw: unknown): string | undefined =>
+  typeof raw === 'string' && quantity.test(raw) ? undefined : 'not a number'
+
+export function wrongHeader(raw: unknown, asked: number | string): string | undefined {
+  const { number, hash, parentHash, timestamp } = raw as Record<string, unknown>
+  if (wrongQuantity(number) || wrongQuantity(timestamp)) return 'a block without number or time'
+  if (!word.test(String(hash)) || !word.test(String(parentHash))) return 'a block without hash or parent'
+  return typeof asked === 'number' && Number(number) !== asked
+    ? `asked for block ${asked}, got ${Number(number)}`
+    : undefined
+}
+
+export function wrongBody(raw: unknown): string | undefined {
+  const { transactions } = raw as { transactions?: unknown }
+  if (!Array.isArray(transactions)) return 'a block without transactions'
+  for (const [at, tx] of transactions.entries()) {
+    if (
+      !word.test(tx?.hash) ||
+      Number(tx.transactionIndex) !== at ||
+      !address.test(tx.from) ||
+      wrongQuantity(tx.value)
+    ) {
+      return `transaction ${at} is not complete`
+    }
+  }
+  return undefined
+}
+
+/** Every transaction has a step of its own at the top, and every step names this very block. */
+export function wrongFlat(raw: unknown, block: Block): string | undefined {
+  if (!Array.isArray(raw)) return 'no list of traces'
+  const traces = raw as FlatTrace[]
+  if (traces.some(({ blockHash }) => blockHash !== undefined && lower(blockHash) !== block.hash))
+    return 'traces of another block'
+  if (traces.some(({ action, traceAddress, type }) => !action || !Array.isArray(traceAddress) || !type))
+    return 'a trace is not complete'
+  const traced = new Set(traces.filter((one) => one.traceAddress.length === 0).map((one) => lower(one.transactionHash)))
+  const missing = block.transactions.find(({ hash }) => !traced.has(hash))
+  return missing ? `transaction ${missing.index} has no trace` : wrongTree(traces)
+}
+
+/** Each step says how many it called: a list that was cut off lacks some of them. */
+function wrongTree(traces: readonly FlatTrace[]): string | undefined {
+  const called = new Map<string, number>()
+  const nameOf = ({ transactionHash }: FlatTrace, path: readonly number[]) => `${transactionHash}/${path.join('.')}`
+  for (const trace of traces) {
+    if (trace.traceAddress.length === 0) continue
+    const parent = nameOf(trace, trace.traceAddress.slice(0, -1))
+    called.set(parent, (called.get(parent) ?? 0) + 1)
+  }
+  const short = traces.find(
+    (one) => one.subtraces !== undefined && one.subtraces !== (called.get(nameOf(one, one.traceAddress)) ?? 0),
+  )
+  return short && 'steps are missing from the traces'
+}
+
+export function wrongNested(raw: unknown, block: Block): string | undefined {
+  if (!Array.isArray(raw) || raw.length !== block.transactions.length) return 'not one trace for every transaction'
+  const wrong = (raw as { txHash?: string; result?: unknown }[]).findIndex(
+    ({ txHash, result }, at) =>
+      (txHash !== undefined && lower(txHash) !== block.transactions[at]?.hash) || wrongFrame(result) !== undefined,
+  )
+  return wrong < 0 ? undefined : `transaction ${wrong} has no trace of its own`
+}
+
+export function wrongFrame(raw: unknown): string | undefined {
+  const { type, from } = (raw ?? {}) as Partial<CallFrame>
+  return typeof type === 'string' && address.test(String(from)) ? undefined : 'a trace is not complete'
+}
+
+export function wrongReceipt(raw: unknown, block: Block, hash: string): string | undefined {
+  const { transactionHash, blockHash } = raw as Record<string, string | undefined>
+  return lower(transactionHash) === hash && lower(blockHash) === block.hash ? undefined : 'a receipt of another block'
+}
+
+export const isPlaced = (raw: Partial<PlacedTrace> | null): boolean =>
+  Number.isSafeInteger(raw?.blockNumber) && typeof raw?.action === 'object' && raw.action !== null

@@ -1,0 +1,128 @@
+// Every path the door knows: those of the contract and the extras beside them (health, documents, downloads). Both are
+// limited, logged and counted alike.
+
+import { Fault, invalid } from '#core/fault.ts'
+import type { Settings } from '#core/settings.ts'
+import { nearest, type Place } from './match.ts'
+import { type House, houseShape, logRequest, type Request, renamed, respond, toFault } from './pipeline.ts'
+import { type Departure, renderFault } from './render.ts'
+
+/** A path outside the contract; `{name}` stands for one segment or a part of it. */
+export interface Extra {
+  readonly path: string
+  readonly reply: (request: Request) => Promise<Departure>
+}
+
+export interface Way {
+  readonly path: string
+  readonly methods: readonly string[]
+  readonly urlBytesMax: number
+  /** Set for a path of the contract. */
+  readonly place?: Place
+  readonly fits: RegExp
+  respond(request: Request): Promise<Departure>
+}
+
+export function waysOf(house: House, extras: readonly Extra[]): readonly Way[] {
+  const { urlBytesMax } = house.desk.settings.server
+  return [
+    ...house.places.map((place) => ({
+      path: place.path,
+      methods: place.methods,
+      urlBytesMax: Math.max(urlBytesMax, ...place.answers.map((one) => one.endpoint.urlBytesMax ?? 0)),
+      place,
+      fits: pattern(place.path),
+      respond: (request: Request) => respond(house, place, request),
+    })),
+    ...extras.map((extra) => ({
+      path: extra.path,
+      methods: ['GET', 'HEAD'],
+      urlBytesMax,
+      fits: pattern(extra.path),
+      respond: (request: Request) => respondExtra(house, extra, request),
+    })),
+  ]
+}
+
+const pattern = (template: string): RegExp =>
+  new RegExp(`^${template.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`)
+
+async function respondExtra(house: House, extra: Extra, request: Request): Promise<Departure> {
+  const startMs = house.desk.clock.monotonicMs()
+  let departure: Departure
+  let outcome = 'ok'
+  try {
+    departure = renamed(house, await extra.reply(request))
+  } catch (error) {
+    const fault = toFault(house.desk, error, request)
+    departure = renderFault(houseShape, fault, 'open')
+    outcome = fault.code
+  }
+  const tookMs = house.desk.clock.monotonicMs() - startMs
+  house.meter.request(extra.path, outcome, tookMs)
+  logRequest(house.desk, request, { endpoint: extra.path, status: departure.status, outcome, tookMs })
+  return departure
+}
+
+/** A request that reached no endpoint, in the shape of the group its path points to. */
+export function refusal(house: House, request: { requestId: string; path: string }, fault: Fault): Departure {
+  const place = nearest(house.places, request.path)
+  const departure = renderFault(place?.shape ?? houseShape, fault, place?.answers[0]?.endpoint.auth ?? 'open')
+  house.meter.request('none', fault.code)
+  logRequest(house.desk, request, { status: departure.status, outcome: fault.code })
+  return departure
+}
+
+/** Unknown path, or a known one asked with the wrong method. */
+export function strayFault(ways: readonly Way[], path: string): Fault {
+  const way = ways.find(({ fits }) => fits.test(path))
+  if (!way) return new Fault('route.unknown')
+  return new Fault('route.method', { headers: { allow: [...way.methods, 'OPTIONS'].join(', ') } })
+}
+
+/** What the framework says about a URL it cannot route; the problem is told of the path parameter it is in. */
+export function urlFault(house: House, error: unknown, path: string): Fault {
+  if ((error as { code?: string }).code !== 'FST_ERR_BAD_URL') return new Fault('input.url_too_long')
+  const name = /\{(\w+)\}/.exec(nearest(house.places, path)?.path ?? '')?.[1] ?? 'url'
+  return invalid(['path', name], 'has a malformed percent-encoding')
+}
+
+const securityHeaders = {
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+} as const
+
+const corsHeaders = {
+  'access-control-allow-origin': '*',
+  'access-control-expose-headers':
+    'x-request-id, retry-after, etag, last-modified, content-location, x-tetrad-as-of, x-tetrad-finality, x-tetrad-coverage',
+} as const
+
+const sentHeaders = [
+  'authorization',
+  'content-type',
+  'idempotency-key',
+  'x-request-id',
+  'x-validator-network',
+  'if-none-match',
+  'if-modified-since',
+  'last-event-id',
+]
+
+/** On every reply. */
+export const commonHeaders = ({ server }: Settings): Record<string, string> => ({
+  ...securityHeaders,
+  ...(server.cors && corsHeaders),
+})
+
+/** What a page of another origin is told before it asks. */
+export const preflight = (settings: Settings, way: Way): Departure => ({
+  status: 204,
+  headers: {
+    'access-control-allow-methods': way.methods.join(', '),
+    'access-control-allow-headers': [...sentHeaders, ...Object.keys(settings.aliases.requestHeaders)].join(', '),
+    'access-control-max-age': '86400',
+  },
+  body: '',
+})

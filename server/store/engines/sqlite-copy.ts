@@ -1,0 +1,43 @@
+// A copy of a SQLite file while others write to it, and whether a file is sound.
+import { backup, DatabaseSync } from 'node:sqlite'
+import { renameSqlite } from './sqlite-faults.ts'
+
+/** All pages in one step: the copy is what was committed at one moment, and writers are not kept waiting. */
+const pagesPerStep = 2 ** 31 - 1
+const problemsMax = 20
+
+export async function copySqlite(file: string, target: string): Promise<void> {
+  const source = open(file)
+  try {
+    await backup(source, target, { rate: pagesPerStep })
+  } catch (error) {
+    throw renameSqlite(error, file)
+  } finally {
+    source.close()
+  }
+}
+
+/** Every page, index and reference is looked at; empty when all is well. */
+export function checkSqlite(file: string): readonly string[] {
+  const db = open(file)
+  try {
+    const rows = db.prepare(`pragma integrity_check(${problemsMax})`).all() as { integrity_check: string }[]
+    const broken = db.prepare('pragma foreign_key_check').all() as { table: string; parent: string }[]
+    return [
+      ...rows.map((row) => row.integrity_check).filter((words) => words !== 'ok'),
+      ...broken.slice(0, problemsMax).map(({ table, parent }) => `a row of ${table} refers to none of ${parent}`),
+    ]
+  } catch (error) {
+    return [renameSqlite(error, file).message]
+  } finally {
+    db.close()
+  }
+}
+
+function open(file: string): DatabaseSync {
+  try {
+    return new DatabaseSync(file, { readOnly: true, timeout: 5000 })
+  } catch (error) {
+    throw renameSqlite(error, file)
+  }
+}

@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { blocksOf, putHead } from '#groups/explorer/standing.ts'
+import { keepRates } from '#groups/fx/rate-store.ts'
+import { newStanding, putStanding } from '#groups/markets/standing.ts'
+import { cover } from '#store/coverage.ts'
+import { openDesk } from '#test/desk.ts'
+import { coveragePath, coverageReport } from './coverage.ts'
+
+const chains = [
+  { id: '1', name: 'One', mode: 'index', rpc: [{ url: 'http://node.test' }] },
+  { id: '137', name: 'Other', mode: 'probe' },
+]
+const source = { id: 'desk', kind: 'http-json', url: 'http://rates.test', staleMs: 60_000 }
+const feed = { id: 'main', url: 'http://feed.test', staleMs: 120_000 }
+
+describe('coverage', () => {
+  test('a chain tells its stretch, what was read of it, and every hole', async () => {
+    await using desk = await openDesk({ explorer: { chains } })
+    await desk.state.write(async (tx) => {
+      await putHead(tx, '1', 1000)
+      await cover(tx, blocksOf('1'), 0, 400)
+      await cover(tx, blocksOf('1'), 500, 1000)
+    })
+    const { streams, complete } = await coverageReport(desk)
+    const [one, other] = streams
+    assert.deepEqual(one, {
+      group: 'explorer',
+      name: 'chain 1',
+      from: 0,
+      until: 1000,
+      read: 900,
+      holes: [{ from: 400, until: 500 }],
+      holesCount: 1,
+      ageSeconds: null,
+      complete: false,
+      fresh: null,
+    })
+    // Searched when asked: nothing has to be read ahead of time.
+    assert.deepEqual([other?.name, other?.complete], ['chain 137', true])
+    assert.equal(complete, false)
+  })
+
+  test('an indexed chain of which nothing was read is not complete', async () => {
+    await using desk = await openDesk({ explorer: { chains } })
+    assert.equal((await coverageReport(desk)).streams[0]?.complete, false)
+  })
+
+  test('a network’s age is that of its newest epoch; one that nobody follows is neither fresh nor stale', async () => {
+    const beacon = { urls: ['http://beacon.test'] }
+    await using desk = await openDesk({ validators: { networks: { mainnet: { beacon } } } })
+    const { genesisUnix } = desk.settings.validators.networks.mainnet
+    const until = Math.floor((desk.clock.now() / 1000 - genesisUnix) / 384) - 3
+    await desk.facts.write(async (tx) => {
+      await cover(tx, 'duties/mainnet', until - 100, until)
+      await cover(tx, 'duties/hoodi', 10, 20)
+      await cover(tx, 'duties/hoodi', 30, 40)
+    })
+    const byName = async () => new Map((await coverageReport(desk)).streams.map((one) => [one.name, one]))
+    const mainnet = (await byName()).get('network mainnet')
+    const ageSeconds = desk.clock.now() / 1000 - genesisUnix - until * 384
+    assert.deepEqual([mainnet?.fresh, mainnet?.complete, mainnet?.ageSeconds], [true, true, Math.round(ageSeconds)])
+    const hoodi = (await byName()).get('network hoodi')
+    assert.deepEqual([hoodi?.fresh, hoodi?.complete, hoodi?.holes], [null, false, [{ from: 20, until: 30 }]])
+    assert.equal((await byName()).has('network holesky'), false)
+    desk.clock.move(8 * 384_000)
+    assert.equal((await byName()).get('network mainnet')?.fresh, false)
+    assert.equal((await coverageReport(desk)).fresh, false)
+  })
+
+  test('rates and feeds tell how old they are', async () => {
+    await using desk = await openDesk({ fx: { sources: [source] }, markets: { feeds: [feed] } })
+    const byName = async () => new Map((await coverageReport(desk)).streams.map((one) => [one.name, one]))
+    const unread = await byName()
+    for (const name of ['rates desk', 'feed main'])
+      assert.deepEqual(
+        [unread.get(name)?.complete, unread.get(name)?.fresh, unread.get(name)?.ageSeconds],
+        [false, false, null],
+      )
+    const nowMs = desk.clock.now()
+    const rate = { source: 'desk', base: 'EUR', quote: 'USD', rate: '1.08', atMs: nowMs }
+    await keepRates(desk.state, 'desk', [rate], nowMs)
+    await desk.state.write((tx) => putStanding(tx, { ...newStanding('main'), fullAtMs: nowMs, doneAtMs: nowMs }))
+    desk.clock.move(59_000)
+    for (const one of (await byName()).values())
+      if (one.group !== 'explorer') assert.deepEqual([one.complete, one.fresh, one.ageSeconds], [true, true, 59])
+    desk.clock.move(2_000)
+    assert.equal((await byName()).get('rates desk')?.fresh, false)
+    assert.equal((await byName()).get('feed main')?.fresh, true)
+    desk.clock.move(60_000)
+    assert.equal((await byName()).get('feed main')?.fresh, false)
+  })
+
+  test('a group that is switched off is left out', async () => {
+    await using desk = await openDesk({
+      fx: { sources: [source] },
+      groups: { fx: { on: false }, explorer: { on: false } },
+    })
+    assert.deepEqual((await coverageReport(desk)).streams, [])
+  })
+
+  test('GET /coverage gives it as JSON', async () => {
+    await using desk = await openDesk({ explorer: { chains } })
+    const { status, headers, body } = await coveragePath(desk).reply({} as never)
+    assert.equal(status, 200)
+    assert.match(headers['content-type'] ?? '', /^application\/json/)
+    assert.deepEqual(JSON.parse(String(body)), JSON.parse(JSON.stringify(await coverageReport(desk))))
+  })
+})

@@ -1,0 +1,146 @@
+// What has been read, how completely, and how old it is: one entry for every stream of data that comes in. The same for
+// /coverage, the command, the metrics and the doctor.
+import type { Group } from '#api/routes.ts'
+import { networks } from '#api/wire/validators.ts'
+import { holes, type Range } from '#core/ranges.ts'
+import { standingOf } from '#groups/explorer/standing.ts'
+import { sourceHealth } from '#groups/fx/source-health.ts'
+import { allStandings } from '#groups/markets/standing.ts'
+import { coveredEpochs } from '#groups/validators/duties.ts'
+import type { Desk } from '#serve/answer.ts'
+import type { Extra } from '#serve/ways.ts'
+
+export type CoverageDesk = Pick<Desk, 'state' | 'facts' | 'settings' | 'clock'>
+
+export interface Stream {
+  readonly group: Group
+  /** `chain 1`, `network mainnet`, `rates desk`, `feed main`. */
+  readonly name: string
+  /** Stretch that there is, half-open, and how much of it has been read; for streams without an order null. */
+  readonly from: number | null
+  readonly until: number | null
+  readonly read: number | null
+  /** Stretches between that have not been read: the first of them. */
+  readonly holes: readonly Range[]
+  readonly holesCount: number
+  /** How long ago the newest data was made, or the source was last read to its end; null: not known. */
+  readonly ageSeconds: number | null
+  /** Nothing is missing. */
+  readonly complete: boolean
+  /** Not older than the stream may be; null: nobody follows it. */
+  readonly fresh: boolean | null
+}
+
+export interface Coverage {
+  readonly at: string
+  readonly complete: boolean
+  readonly fresh: boolean
+  readonly streams: readonly Stream[]
+}
+
+const holesShown = 100
+/** Finality takes two epochs, the votes of the last one a third; more than this is late. */
+const behindMaxEpochs = 8
+
+export async function coverageReport(desk: CoverageDesk): Promise<Coverage> {
+  const { groups } = desk.settings
+  const streams = [
+    ...(groups.explorer.on ? await chainStreams(desk) : []),
+    ...(groups.fx.on ? await rateStreams(desk) : []),
+    ...(groups.validators.on ? await networkStreams(desk) : []),
+    ...(groups.markets.on ? await feedStreams(desk) : []),
+  ]
+  return {
+    at: new Date(desk.clock.now()).toISOString(),
+    complete: streams.every(({ complete }) => complete),
+    fresh: streams.every(({ fresh }) => fresh !== false),
+    streams,
+  }
+}
+
+function stretch(
+  span: Range,
+  covered: readonly Range[],
+): Pick<Stream, 'from' | 'until' | 'read' | 'holes' | 'holesCount'> {
+  const missing = holes(covered, span)
+  const unread = missing.reduce((sum, { from, until }) => sum + until - from, 0)
+  return {
+    from: span.from,
+    until: span.until,
+    read: span.until - span.from - unread,
+    holes: missing.slice(0, holesShown),
+    holesCount: missing.length,
+  }
+}
+
+const unordered = { from: null, until: null, read: null, holes: [], holesCount: 0 } as const
+
+async function chainStreams(desk: CoverageDesk): Promise<Stream[]> {
+  const streams: Stream[] = []
+  for (const { id, mode } of desk.settings.explorer.chains) {
+    const { span, covered } = await standingOf(desk, id)
+    const place = stretch(span, covered)
+    streams.push({
+      ...{ group: 'explorer', name: `chain ${id}`, ...place },
+      ageSeconds: null,
+      // A chain that is searched when asked needs no block ahead of time.
+      complete: place.holesCount === 0 && (mode === 'probe' || span.until > span.from),
+      fresh: null,
+    })
+  }
+  return streams
+}
+
+async function networkStreams({ facts, settings, clock }: CoverageDesk): Promise<Stream[]> {
+  const streams: Stream[] = []
+  for (const network of networks) {
+    const own = settings.validators.networks[network]
+    const covered = await coveredEpochs(facts, network)
+    const isFollowed = own.beacon.urls.length > 0
+    const [first, last] = [covered[0], covered.at(-1)]
+    if (!first && !isFollowed) continue
+    const span = { from: first?.from ?? 0, until: last?.until ?? 0 }
+    const epochSeconds = own.slotSeconds * own.slotsPerEpoch
+    const ageSeconds = last ? Math.round(clock.now() / 1000 - own.genesisUnix - last.until * epochSeconds) : null
+    const place = stretch(span, covered)
+    streams.push({
+      ...{ group: 'validators', name: `network ${network}`, ...place, ageSeconds },
+      complete: place.holesCount === 0 && last !== undefined,
+      fresh: isFollowed ? ageSeconds !== null && ageSeconds <= behindMaxEpochs * epochSeconds : null,
+    })
+  }
+  return streams
+}
+
+async function rateStreams(desk: CoverageDesk): Promise<Stream[]> {
+  return (await sourceHealth(desk)).map(({ source, rates }) => ({
+    ...{ group: 'fx', name: `rates ${source.id}`, ...unordered },
+    ageSeconds: rates.length > 0 ? Math.round(Math.min(...rates.map(({ ageMs }) => ageMs)) / 1000) : null,
+    complete: rates.length > 0,
+    fresh: rates.some(({ standing }) => standing !== 'stale'),
+  }))
+}
+
+async function feedStreams({ state, settings, clock }: CoverageDesk): Promise<Stream[]> {
+  const standings = new Map((await allStandings(state)).map((one) => [one.source, one]))
+  return settings.markets.feeds.map(({ id, staleMs }) => {
+    const { doneAtMs = null, fullAtMs = null } = standings.get(id) ?? {}
+    const ageMs = doneAtMs === null ? null : Math.max(0, clock.now() - doneAtMs)
+    return {
+      ...{ group: 'markets', name: `feed ${id}`, ...unordered },
+      ageSeconds: ageMs === null ? null : Math.round(ageMs / 1000),
+      complete: fullAtMs !== null,
+      fresh: ageMs !== null && ageMs <= staleMs,
+    }
+  })
+}
+
+/** GET /coverage, for people and machines that watch; nothing in it is secret. */
+export const coveragePath = (desk: CoverageDesk): Extra => ({
+  path: '/coverage',
+  reply: async () => ({
+    status: 200,
+    headers: { 'content-type': 'application/json; charset=utf-8' },
+    body: JSON.stringify(await coverageReport(desk)),
+  }),
+})

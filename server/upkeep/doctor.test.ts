@@ -1,0 +1,217 @@
+import assert from 'node:assert/strict'
+import { chmod } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { putFundings } from '#groups/explorer/fundings.ts'
+import { SimChain } from '#sim/evm/chain.ts'
+import { SimNode } from '#sim/evm/node.ts'
+import { openDesk, settingsWith } from '#test/desk.ts'
+import { openWorld, type World } from '#test/world.ts'
+import type { Diagnosis } from './diagnosis.ts'
+import { storeDiagnoses } from './doctor.ts'
+import { machineFindings, settingsFindings } from './machine.ts'
+import { reachFindings } from './reach.ts'
+import { rechecks } from './rechecks.ts'
+
+const named = (findings: readonly Diagnosis[], name: string) => {
+  const found = findings.find((one) => one.name === name)
+  assert.ok(found, `${name} is not among ${findings.map((one) => one.name).join(', ')}`)
+  return found
+}
+const recheckOf = (name: string) => {
+  const found = rechecks.find((one) => one.name.startsWith(name))
+  assert.ok(found, name)
+  return found
+}
+
+describe('stored answers of the demo world', () => {
+  let world: World
+  before(async () => {
+    world = await openWorld()
+  })
+  after(() => world[Symbol.asyncDispose]())
+
+  test('a sample follows from its sources, and nothing else is bad but the hole that the demo has on purpose', async () => {
+    const made = await fetch(`${world.url}/v1/exchange/fx/quotes`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${world.key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        from: { currency: 'USDC', amount: '5' },
+        to: { currency: 'EURC' },
+        tenor: 'instant',
+        type: 'reference',
+      }),
+    })
+    assert.equal(made.status, 200)
+    const findings = await storeDiagnoses(world.server.desk, 10)
+    assert.deepEqual(
+      findings.filter(({ level }) => level === 'bad').map(({ name }) => name),
+      ['chain 137'],
+    )
+    for (const what of ['quotes from', 'validators’ chain days', 'validators’ UTC days', 'market documents'])
+      assert.match(named(findings, `recheck: ${recheckOf(what).name}`).says, /^10 agree/)
+    assert.equal(named(findings, 'chain 137').todo, 'tetrad repair --chain 137')
+  })
+
+  test('a document that does not follow from its records is found', async () => {
+    const { state } = world.server.desk
+    await state.write((tx) => tx.run(`update market_documents set body = ?`, new TextEncoder().encode('{}')))
+    const { differing } = await recheckOf('market documents').run(world.server.desk, 3)
+    assert.ok(differing.length > 0 && /its records give another document/.test(differing[0] ?? ''))
+    const finding = named(await storeDiagnoses(world.server.desk, 3), 'recheck: market documents from their records')
+    assert.equal(finding.level, 'bad')
+    assert.match(finding.todo ?? '', /read the feed again/)
+  })
+
+  test('days that are not the sum of their hours are found, of both kinds', async () => {
+    await world.server.desk.facts.write(async (tx) => {
+      await tx.run('update duty_days set included = included + 1')
+      await tx.run('update duty_utc_days set earnings = earnings - 1')
+    })
+    for (const [kind, measure] of [
+      ['validators’ chain days', 'included'],
+      ['validators’ UTC days', 'earnings'],
+    ] as const) {
+      const { differing } = await recheckOf(kind).run(world.server.desk, 5)
+      assert.ok(differing.length > 0)
+      assert.match(differing[0] ?? '', new RegExp(`: ${measure} is -?\\d+, its hours give -?\\d+$`))
+    }
+  })
+
+  test('a quote whose price does not follow from its rates is found', async () => {
+    const { state } = world.server.desk
+    await state.write((tx) =>
+      tx.run(`update fx_quotes set priced_from = replace(priced_from, '"amount":"5"', '"amount":"6"')`),
+    )
+    const { differing } = await recheckOf('quotes from').run(world.server.desk, 2)
+    assert.match(differing[0] ?? '', /^quote [0-9a-f-]{36}: .*works out as/)
+  })
+})
+
+describe('first fundings', () => {
+  test('are searched for again in a node; one that differs is told with both', async () => {
+    const chain = new SimChain({ seed: 'doctor', id: '77', finalLag: 6 })
+    chain.mine(40)
+    await using node = new SimNode(chain)
+    const url = await node.listen()
+    const chains = [{ id: '77', name: 'Sim', mode: 'both', rpc: [{ url, batchMax: 10 }] }]
+    await using desk = await openDesk({ explorer: { chains } })
+    const { systemClock } = await import('#io/clock.ts')
+    const live = { ...desk, clock: systemClock }
+    const { fill } = await import('#groups/explorer/index-chain.ts')
+    const { needNode } = await import('#groups/explorer/node.ts')
+    const stop = new AbortController()
+    await fill(live, needNode(live, '77'), { from: 0, until: chain.final + 1 }, () => {}, stop.signal)
+    const good = await recheckOf('first fundings').run(live, 5)
+    assert.deepEqual([good.checked, good.differing, good.unable], [5, [], undefined])
+    await desk.state.write((tx) => tx.run(`update fundings set value_wei = '12345', tx = ?`, new Uint8Array(32)))
+    const { differing } = await recheckOf('first fundings').run(live, 3)
+    assert.match(
+      differing[0] ?? '',
+      /^chain 77 0x[0-9a-f]{40}: stored 0x0{64} in block \d+, the node shows 0x[0-9a-f]{64} in \d+$/,
+    )
+  })
+
+  test('without an archive node it is said that none were checked', async () => {
+    await using desk = await openDesk()
+    await desk.state.write((tx) => putFundings(tx, []))
+    assert.deepEqual(await recheckOf('first fundings').run(desk, 3), {
+      checked: 0,
+      differing: [],
+      unable: 'no chain has an archive node',
+    })
+  })
+})
+
+describe('machine', () => {
+  test('a folder that others may look into is told with the command that closes it', async () => {
+    await using desk = await openDesk()
+    assert.equal(named(await machineFindings(desk.dir), 'data folder').level, 'ok')
+    await chmod(desk.dir, 0o755)
+    const finding = named(await machineFindings(desk.dir), 'data folder')
+    assert.deepEqual([finding.level, finding.todo], ['warn', `chmod 700 ${desk.dir}`])
+  })
+
+  test('a folder that is not there is bad; a sound state file is told', async () => {
+    await using desk = await openDesk()
+    assert.equal(named(await machineFindings(join(desk.dir, 'no')), 'data folder').level, 'bad')
+    assert.match(named(await machineFindings(desk.dir), 'state.sqlite').says, /sound/)
+    assert.match(named(await machineFindings(desk.dir), 'disk').says, /GiB free/)
+  })
+
+  test('what is valid but hardly meant is told', () => {
+    assert.deepEqual(
+      settingsFindings(settingsWith(), false).map(({ name }) => name),
+      ['configuration'],
+    )
+    const open = settingsWith({
+      server: { host: '0.0.0.0' },
+      fx: { sources: [{ id: 'desk', kind: 'push' }] },
+    })
+    assert.deepEqual(
+      settingsFindings(open, true).map(({ name }) => name),
+      ['server.publicUrl', 'fx.spender'],
+    )
+    const meant = settingsWith({ server: { host: '0.0.0.0', publicUrl: 'https://data.test' } })
+    assert.deepEqual(
+      settingsFindings(meant, true).map(({ level }) => level),
+      ['ok'],
+    )
+  })
+})
+
+describe('reach', () => {
+  /** A source of everything, whose clock is off. */
+  async function source(leadMs: number, answer: unknown) {
+    const server = createServer((_, response) => {
+      response.setHeader('date', new Date(Date.now() + leadMs).toUTCString())
+      response.end(JSON.stringify(answer))
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/rates?secret=1`
+    const close = () => new Promise<void>((resolve) => server.close(() => resolve()))
+    return { url, [Symbol.asyncDispose]: close }
+  }
+  const rates = { rates: [{ base: 'EUR', quote: 'USD', rate: '1.08', time: new Date().toISOString() }] }
+
+  test('a source that answers is well, one that does not is bad, and nobody’s address is told whole', async () => {
+    await using good = await source(0, rates)
+    await using desk = await openDesk({
+      fx: {
+        sources: [
+          { id: 'good', kind: 'http-json', url: good.url },
+          { id: 'gone', kind: 'http-json', url: 'http://127.0.0.1:9/x?secret=1' },
+        ],
+      },
+      markets: { feeds: [{ id: 'main', url: good.url }] },
+      validators: { networks: { hoodi: { beacon: { urls: [good.url] } } } },
+    })
+    const { systemClock } = await import('#io/clock.ts')
+    const findings = await reachFindings({ settings: desk.settings, clock: systemClock })
+    assert.match(named(findings, 'rates good').says, /gives 1 rates/)
+    assert.deepEqual(
+      [named(findings, 'rates gone').level, named(findings, 'rates gone').todo !== undefined],
+      ['bad', true],
+    )
+    assert.match(named(findings, 'feed main').says, /is not a list/)
+    assert.equal(named(findings, 'beacon hoodi').level, 'bad')
+    assert.equal(named(findings, 'clock').level, 'ok')
+    assert.ok(!JSON.stringify(findings).includes('secret=1'))
+  })
+
+  for (const [leadMs, level] of [
+    [600_000, 'bad'],
+    [-10_000, 'warn'],
+  ] as const) {
+    test(`a clock that differs by ${leadMs / 1000} s is ${level}`, async () => {
+      await using other = await source(leadMs, rates)
+      const settings = settingsWith({ fx: { sources: [{ id: 'good', kind: 'http-json', url: other.url }] } })
+      const { systemClock } = await import('#io/clock.ts')
+      const clock = named(await reachFindings({ settings, clock: systemClock }), 'clock')
+      assert.equal(clock.level, level, clock.says)
+      assert.match(clock.says, leadMs > 0 ? /^60\d\.\d s behind/ : /^(9|10)\.\d s ahead of/)
+    })
+  }
+})

@@ -1,0 +1,92 @@
+// What the doctor sees without asking anyone: the folder, the disk, the files, the configuration.
+import { existsSync } from 'node:fs'
+import { readdir, stat, statfs } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { complete } from '#core/check.ts'
+import { type Settings, SettingsSchema } from '#core/settings.ts'
+import { checkState } from '#store/backup.ts'
+import { bad, type Diagnosis, examined, warn, well } from './diagnosis.ts'
+
+const gibibyte = 2 ** 30
+const freeBytesMin = gibibyte / 4
+const freeBytesLow = 4 * gibibyte
+
+export async function machineFindings(dataDir: string): Promise<readonly Diagnosis[]> {
+  if (!existsSync(dataDir)) {
+    return [bad('data folder', `${resolve(dataDir)} is not there`, 'name it with --data, or start the server once')]
+  }
+  return [
+    ...(await examined('data folder', 'check its owner and permissions', () => folderFindings(dataDir))),
+    ...(await examined('disk', 'check the disk', () => diskFindings(dataDir))),
+    ...(await examined('state.sqlite', 'restore the last backup', () => stateFindings(dataDir))),
+  ]
+}
+
+async function folderFindings(dataDir: string): Promise<Diagnosis[]> {
+  const { mode, uid } = await stat(dataDir)
+  const me = process.getuid?.()
+  const findings: Diagnosis[] = []
+  if ((mode & 0o077) !== 0) {
+    const says = `others on this machine may look into ${resolve(dataDir)} (mode ${(mode & 0o777).toString(8)})`
+    findings.push(warn('data folder', says, `chmod 700 ${resolve(dataDir)}`))
+  }
+  if (me !== undefined && me !== uid && me !== 0) {
+    const says = 'the folder belongs to another user'
+    findings.push(warn('data folder', says, 'run the doctor as the user that runs the server'))
+  }
+  return findings.length > 0 ? findings : [well('data folder', `${resolve(dataDir)}, for its owner only`)]
+}
+
+async function diskFindings(dataDir: string): Promise<Diagnosis[]> {
+  const { bavail, bsize } = await statfs(dataDir)
+  const freeBytes = bavail * bsize
+  const usedBytes = await sizeOf(dataDir)
+  const says = `${inGib(freeBytes)} free, ${inGib(usedBytes)} of data`
+  if (freeBytes < freeBytesMin) return [bad('disk', says, 'free some space: nothing can be written soon')]
+  if (freeBytes < Math.max(freeBytesLow, usedBytes / 10)) {
+    return [warn('disk', says, 'make room before it is needed; an upgrade may write a table anew')]
+  }
+  return [well('disk', says)]
+}
+
+async function sizeOf(dir: string): Promise<number> {
+  let bytes = 0
+  for (const entry of await readdir(dir, { withFileTypes: true }))
+    if (entry.isFile()) bytes += (await stat(join(dir, entry.name))).size
+  return bytes
+}
+
+const inGib = (bytes: number): string => `${(bytes / gibibyte).toFixed(2)} GiB`
+
+async function stateFindings(dataDir: string): Promise<Diagnosis[]> {
+  if (!existsSync(join(dataDir, 'state.sqlite')))
+    return [warn('state.sqlite', 'there is none yet', 'start the server once')]
+  const problems = checkState(dataDir)
+  if (problems.length === 0) return [well('state.sqlite', 'every page, index and reference is sound')]
+  return [bad('state.sqlite', problems.join('; '), 'stop the server, keep the file, restore the last backup')]
+}
+
+/** What is valid but hardly meant. */
+export function settingsFindings(settings: Settings, configured: boolean): readonly Diagnosis[] {
+  const usual = complete(SettingsSchema, {}).value
+  const { server, fx, groups } = settings
+  const isOpen = !['127.0.0.1', '::1', 'localhost'].includes(server.host)
+  const findings: Diagnosis[] = [
+    ...(configured
+      ? []
+      : [warn('configuration', 'nothing is configured, so the demo world is shown', 'write tetrad.yaml')]),
+    ...(isOpen && server.publicUrl === ''
+      ? [warn('server.publicUrl', 'links are written with whatever host a caller names', 'set server.publicUrl')]
+      : []),
+    ...(configured && groups.fx.on && fx.sources.length > 0 && fx.spender === usual.fx.spender
+      ? [
+          warn(
+            'fx.spender',
+            'is a placeholder: nobody can settle a tradable quote',
+            'set it to your settlement contract',
+          ),
+        ]
+      : []),
+  ]
+  return findings.length > 0 ? findings : [well('configuration', 'valid, and nothing in it looks unintended')]
+}

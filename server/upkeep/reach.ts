@@ -1,0 +1,125 @@
+// Whether the world can be reached: every node and source is asked once, as the server would ask it, and its clock is
+// held against ours.
+import { networks } from '#api/wire/validators.ts'
+import { nodeOf } from '#groups/explorer/node.ts'
+import { openReader } from '#groups/fx/sources.ts'
+import { pageUrl, readPage } from '#groups/markets/feed.ts'
+import { openBeacon } from '#io/beacon/client.ts'
+import { costs } from '#io/evm/capabilities.ts'
+import { cleanUrl, fetchJson } from '#io/fetch.ts'
+import { clockLeadMs } from '#io/remote-time.ts'
+import type { Desk } from '#serve/answer.ts'
+import { bad, type Diagnosis, examined, warn, well } from './diagnosis.ts'
+
+export type ReachDesk = Pick<Desk, 'settings' | 'clock'>
+
+const askMs = 20_000
+const clockMs = 5000
+/** A quote stands for 30 seconds and a link for 300: beyond this they are wrong for the caller. */
+const leadWarnMs = 2500
+const leadBadMs = 30_000
+
+export async function reachFindings(desk: ReachDesk): Promise<readonly Diagnosis[]> {
+  const found = await Promise.all([
+    ...chainChecks(desk),
+    ...rateChecks(desk),
+    ...beaconChecks(desk),
+    ...feedChecks(desk),
+  ])
+  return [...found.flat(), ...(await clockFindings(addressesOf(desk)))]
+}
+
+type Looking = Promise<readonly Diagnosis[]>
+
+function chainChecks(desk: ReachDesk): Looking[] {
+  return desk.settings.explorer.chains.flatMap(({ id, rpc, mode }) => {
+    const name = `node of chain ${id}`
+    const node = nodeOf(desk, id)
+    if (!node || rpc.length === 0) return []
+    return examined(name, 'check the address, the node and its log; see: tetrad chains', async () => {
+      const can = await node.capabilities({ untilMs: desk.clock.monotonicMs() + askMs })
+      const ill = node.rpc.health().flatMap(({ trouble }) => (trouble === undefined ? [] : [trouble]))
+      const lost = costs(can, node.chain)
+      return [
+        well(name, `answers, block ${can.head}, mode ${mode}`),
+        ...lost.map((words) => warn(name, words, 'use a node that can, or change mode')),
+        ...ill.map((words) => warn(name, words, 'mend this node or take it out of the list')),
+      ]
+    })
+  })
+}
+
+function rateChecks(desk: ReachDesk): Looking[] {
+  const { fx } = desk.settings
+  return fx.sources.flatMap((source) => {
+    const name = `rates ${source.id}`
+    const reader = openReader(source, fx, desk.clock)
+    if (!reader) return []
+    return examined(name, 'check the address of the source and its document settings', async () => {
+      const { rates, refused } = await reader(AbortSignal.timeout(askMs))
+      const odd = refused.map(({ about, reason }) => `${about}: ${reason}`).join('; ')
+      if (rates.length === 0)
+        return [bad(name, `gives no usable rate (${odd || 'none at all'})`, 'check fx.sources[].document')]
+      return odd === ''
+        ? [well(name, `gives ${rates.length} rates`)]
+        : [warn(name, `refused: ${odd}`, 'check the source, or leave these pairs out')]
+    })
+  })
+}
+
+function beaconChecks({ settings, clock }: ReachDesk): Looking[] {
+  return networks.flatMap((network) => {
+    const { urls, timeoutMs } = settings.validators.networks[network].beacon
+    const name = `beacon ${network}`
+    if (urls.length === 0) return []
+    return examined(name, 'check the address, the node and its log', async () => {
+      const beacon = openBeacon({ network, urls, timeoutMs: Math.min(timeoutMs, askMs), clock })
+      const { identity } = await beacon.chain(AbortSignal.timeout(askMs))
+      const ill = beacon.health().flatMap(({ trouble }) => (trouble === undefined ? [] : [trouble]))
+      return [
+        well(name, `answers, genesis ${identity.genesisUnix}`),
+        ...ill.map((words) => warn(name, words, 'mend this node or take it out of the list')),
+      ]
+    })
+  })
+}
+
+function feedChecks({ settings }: ReachDesk): Looking[] {
+  return settings.markets.feeds.map((feed) => {
+    const name = `feed ${feed.id}`
+    return examined(name, 'check the address of the feed and its paging settings', async () => {
+      const limits = { timeoutMs: Math.min(feed.timeoutMs, askMs), bytesMax: feed.pageBytesMax }
+      const { records } = readPage(await fetchJson(pageUrl(feed, 'full', '', undefined), limits), feed, '')
+      if (records.length > 0) return [well(name, `gives ${records.length} records a page`)]
+      return [warn(name, 'gives no records', 'check list and query of the feed')]
+    })
+  })
+}
+
+const addressesOf = ({ settings }: ReachDesk): readonly string[] => [
+  ...settings.explorer.chains.flatMap(({ rpc }) => rpc.map(({ url }) => url)),
+  ...settings.fx.sources.flatMap(({ url }) => (url === undefined ? [] : [url])),
+  ...networks.flatMap((network) => settings.validators.networks[network].beacon.urls),
+  ...settings.markets.feeds.map(({ url }) => url),
+]
+
+/** One clock may be wrong; when most are off by the same, it is ours. */
+async function clockFindings(addresses: readonly string[]): Promise<readonly Diagnosis[]> {
+  const origins = [...new Set(addresses.map((address) => URL.parse(address)?.origin ?? ''))].filter((one) =>
+    /^http/.test(one),
+  )
+  const leads: { readonly name: string; readonly leadMs: number }[] = []
+  for (const origin of origins) {
+    // Whether it can be reached is somebody else's finding.
+    const leadMs = await clockLeadMs(origin, clockMs).catch(() => undefined)
+    if (leadMs !== undefined) leads.push({ name: cleanUrl(origin), leadMs })
+  }
+  if (leads.length === 0)
+    return origins.length === 0 ? [] : [warn('clock', 'no source tells its time', 'check this machine’s clock by hand')]
+  const sorted = leads.map(({ leadMs }) => leadMs).toSorted((a, b) => a - b)
+  const middleMs = sorted[Math.floor(sorted.length / 2)] ?? 0
+  const says = `${Math.abs(middleMs / 1000).toFixed(1)} s ${middleMs > 0 ? 'behind' : 'ahead of'} ${leads.length === 1 ? leads[0]?.name : `${leads.length} sources`}`
+  if (Math.abs(middleMs) >= leadBadMs) return [bad('clock', says, 'set this machine’s clock and keep it set (NTP)')]
+  if (Math.abs(middleMs) >= leadWarnMs) return [warn('clock', says, 'keep this machine’s clock set (NTP)')]
+  return [well('clock', says)]
+}

@@ -1,0 +1,56 @@
+// Lets go of what is over, a little at a time, so that no caller ever waits for it (decision 0114). What has a limit of its
+// own where it is written (rates, idempotency keys, usage, market versions, hours of duties) is not touched here.
+import { poll } from '#ingest/poll.ts'
+import type { Desk } from '#serve/answer.ts'
+
+const dayMs = 86_400_000
+/** Longer than any quote can still matter: the longest tenor is a day, a replay another. */
+const quotesDaysMin = 7
+/** In one transaction: short enough not to be felt. */
+const rowsPerStep = 500
+const stepsMax = 100_000
+const timeoutMs = 3_600_000
+const backoffMaxMs = 3_600_000
+
+type RetentionDesk = Pick<Desk, 'state' | 'settings' | 'clock' | 'random' | 'log'>
+
+/** Resolves when the signal has ended it. */
+export async function startRetention(desk: RetentionDesk, signal: AbortSignal): Promise<void> {
+  const { everyMs, quotesDays } = desk.settings.retention
+  if (quotesDays === 0) return
+  await poll(
+    desk,
+    {
+      everyMs,
+      timeoutMs,
+      backoffMaxMs,
+      work: (stop) => dropQuotes(desk, stop),
+      report: (outcome) => {
+        if (outcome.is === 'failed') {
+          const reason = outcome.error instanceof Error ? outcome.error.message : String(outcome.error)
+          desk.log.warn({ reason, failures: outcome.failures }, 'old quotes could not be dropped')
+        } else if (outcome.value > 0) desk.log.info({ quotes: outcome.value }, 'old quotes were dropped')
+      },
+    },
+    signal,
+  )
+}
+
+/** Resolves to how many are gone. A quote that a replay may still be asked for stays. */
+export async function dropQuotes(desk: Omit<RetentionDesk, 'random' | 'log'>, signal: AbortSignal): Promise<number> {
+  const days = Math.max(quotesDaysMin, desk.settings.retention.quotesDays)
+  const beforeMs = desk.clock.now() - days * dayMs
+  let dropped = 0
+  for (let step = 0; step < stepsMax && !signal.aborted; step++) {
+    const count = await desk.state.write((tx) =>
+      tx.run(
+        `delete from fx_quotes where id in (select q.id from fx_quotes q where q.created_ms < ?
+           and not exists (select 1 from fx_idempotency i where i.quote_id = q.id) limit ?)`,
+        ...[beforeMs, rowsPerStep],
+      ),
+    )
+    dropped += count
+    if (count < rowsPerStep) break
+  }
+  return dropped
+}

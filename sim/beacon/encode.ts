@@ -1,0 +1,241 @@
+// Simulated blocks and states in the two forms of the Beacon API. The SSZ is laid out as the consensus specifications lay
+// out their containers; parts nobody reads are zeros.
+import { type Fork, forks } from '#core/consensus.ts'
+import type { SimValidator } from './chain.ts'
+import type { Plan } from './plan.ts'
+import type { SimAttestation, SimBlock, Snapshot } from './world.ts'
+
+/** A field of a container: bytes of fixed length, or a part that only its offset stands for. */
+type Part = { readonly fixed: Buffer } | { readonly variable: Buffer }
+
+const fixed = (bytes: Buffer): Part => ({ fixed: bytes })
+const variable = (bytes: Buffer): Part => ({ variable: bytes })
+const zeros = (count: number): Part => fixed(Buffer.alloc(count))
+const hex = (text: string): Buffer => Buffer.from(text.slice(2), 'hex')
+
+function u64(value: number | bigint): Buffer {
+  const bytes = Buffer.alloc(8)
+  bytes.writeBigUInt64LE(value === Number.POSITIVE_INFINITY ? 2n ** 64n - 1n : BigInt(value))
+  return bytes
+}
+
+function container(parts: readonly Part[]): Buffer {
+  let offset = parts.reduce((sum, part) => sum + ('fixed' in part ? part.fixed.length : 4), 0)
+  const heads: Buffer[] = []
+  const tails: Buffer[] = []
+  for (const part of parts) {
+    if ('fixed' in part) {
+      heads.push(part.fixed)
+      continue
+    }
+    const place = Buffer.alloc(4)
+    place.writeUInt32LE(offset)
+    heads.push(place)
+    tails.push(part.variable)
+    offset += part.variable.length
+  }
+  return Buffer.concat([...heads, ...tails])
+}
+
+const listOf = (members: readonly Buffer[]): Buffer => container(members.map(variable))
+
+function bitsOf(bits: readonly boolean[], length = bits.length, end = false): Buffer {
+  const bytes = Buffer.alloc(end ? Math.floor(length / 8) + 1 : Math.ceil(length / 8))
+  const set = (at: number) => {
+    bytes[at >> 3] = (bytes[at >> 3] as number) | (1 << (at & 7))
+  }
+  bits.forEach((bit, at) => {
+    if (bit) set(at)
+  })
+  if (end) set(length)
+  return bytes
+}
+
+const isFrom = (fork: Fork, since: Fork): boolean => forks.indexOf(fork) >= forks.indexOf(since)
+const committeesMax = 8
+const committeeBits = (committees: readonly number[]): Buffer =>
+  bitsOf(Array.from({ length: committeesMax }, (_, at) => committees.includes(at)))
+
+function dataOf({ slot, committees, head, targetEpoch, target }: SimAttestation, fork: Fork): Buffer {
+  const index = isFrom(fork, 'electra') ? 0 : (committees[0] as number)
+  return Buffer.concat([u64(slot), u64(index), hex(head), Buffer.alloc(40), u64(targetEpoch), hex(target)])
+}
+
+function attestationBytes(attestation: SimAttestation, fork: Fork): Buffer {
+  return container([
+    variable(bitsOf(attestation.bits, attestation.bits.length, true)),
+    fixed(dataOf(attestation, fork)),
+    zeros(96),
+    ...(isFrom(fork, 'electra') ? [fixed(committeeBits(attestation.committees))] : []),
+  ])
+}
+
+const indexed = (indices: readonly number[]): Buffer =>
+  container([variable(Buffer.concat(indices.map(u64))), zeros(128), zeros(96)])
+
+const headerOf = (proposer: number): Buffer => Buffer.concat([u64(1), u64(proposer), Buffer.alloc(96 + 96)])
+
+const hashOf = (block: SimBlock): string => `0x${block.root.slice(2).split('').reverse().join('')}`
+
+function payloadBytes(block: SimBlock): Buffer {
+  const transactions = Array.from({ length: block.transactions }, (_, at) => Buffer.alloc(10 + at, 7))
+  const withdrawals = block.withdrawals.map(({ validator, amount }) =>
+    Buffer.concat([u64(0), u64(validator), Buffer.alloc(20), u64(amount)]),
+  )
+  return container([
+    zeros(32),
+    fixed(Buffer.alloc(20, 5)),
+    zeros(32 + 32 + 256 + 32),
+    fixed(u64(block.slot)),
+    zeros(24),
+    variable(Buffer.alloc(0)),
+    zeros(32),
+    fixed(hex(hashOf(block))),
+    variable(listOf(transactions)),
+    ...(isFrom(block.fork, 'capella') ? [variable(Buffer.concat(withdrawals))] : []),
+    ...(isFrom(block.fork, 'deneb') ? [zeros(16)] : []),
+  ])
+}
+
+export function blockBytes(block: SimBlock): Buffer {
+  const { fork } = block
+  const body = container([
+    zeros(96 + 72 + 32),
+    variable(Buffer.concat(block.proposerSlashings.map((index) => Buffer.concat([headerOf(index), headerOf(index)])))),
+    variable(
+      listOf(
+        block.attesterSlashings.map(({ first, second }) =>
+          container([variable(indexed(first)), variable(indexed(second))]),
+        ),
+      ),
+    ),
+    variable(listOf(block.attestations.map((attestation) => attestationBytes(attestation, fork)))),
+    variable(
+      Buffer.concat(
+        block.deposits.map(({ pubkey, amount }) =>
+          Buffer.concat([Buffer.alloc(1056), hex(pubkey), Buffer.alloc(32), u64(amount), Buffer.alloc(96)]),
+        ),
+      ),
+    ),
+    variable(Buffer.alloc(0)),
+    fixed(bitsOf(block.syncBits)),
+    zeros(96),
+    ...(isFrom(fork, 'bellatrix') ? [variable(payloadBytes(block))] : []),
+    ...(isFrom(fork, 'capella') ? [variable(Buffer.alloc(0))] : []),
+    ...(isFrom(fork, 'deneb') ? [variable(Buffer.alloc(0))] : []),
+    ...(isFrom(fork, 'electra') ? [variable(listOf([Buffer.alloc(0), Buffer.alloc(0), Buffer.alloc(0)]))] : []),
+  ])
+  const message = container([
+    fixed(Buffer.concat([u64(block.slot), u64(block.proposer), hex(block.parentRoot), Buffer.alloc(32)])),
+    variable(body),
+  ])
+  return container([variable(message), zeros(96)])
+}
+
+const text = (bytes: Buffer): string => `0x${bytes.toString('hex')}`
+const root0 = text(Buffer.alloc(32))
+
+export function blockJson(block: SimBlock): unknown {
+  const { fork } = block
+  const header = (index: number) => ({ message: { slot: '1', proposer_index: String(index) }, signature: '0x' })
+  const payload = {
+    fee_recipient: text(Buffer.alloc(20, 5)),
+    block_number: String(block.slot),
+    block_hash: hashOf(block),
+    transactions: Array.from({ length: block.transactions }, (_, at) => text(Buffer.alloc(10 + at, 7))),
+    ...(isFrom(fork, 'capella') && {
+      withdrawals: block.withdrawals.map(({ validator, amount }) => ({
+        index: '0',
+        validator_index: String(validator),
+        address: text(Buffer.alloc(20)),
+        amount: String(amount),
+      })),
+    }),
+  }
+  return {
+    message: {
+      slot: String(block.slot),
+      proposer_index: String(block.proposer),
+      parent_root: block.parentRoot,
+      state_root: root0,
+      body: {
+        proposer_slashings: block.proposerSlashings.map((index) => ({
+          signed_header_1: header(index),
+          signed_header_2: header(index),
+        })),
+        attester_slashings: block.attesterSlashings.map(({ first, second }) => ({
+          attestation_1: { attesting_indices: first.map(String) },
+          attestation_2: { attesting_indices: second.map(String) },
+        })),
+        attestations: block.attestations.map((attestation) => ({
+          aggregation_bits: text(bitsOf(attestation.bits, attestation.bits.length, true)),
+          data: {
+            slot: String(attestation.slot),
+            index: isFrom(fork, 'electra') ? '0' : String(attestation.committees[0]),
+            beacon_block_root: attestation.head,
+            source: { epoch: '0', root: root0 },
+            target: { epoch: String(attestation.targetEpoch), root: attestation.target },
+          },
+          ...(isFrom(fork, 'electra') && { committee_bits: text(committeeBits(attestation.committees)) }),
+        })),
+        deposits: block.deposits.map(({ pubkey, amount }) => ({ data: { pubkey, amount: String(amount) } })),
+        voluntary_exits: [],
+        sync_aggregate: { sync_committee_bits: text(bitsOf(block.syncBits)) },
+        ...(isFrom(fork, 'bellatrix') && { execution_payload: payload }),
+      },
+    },
+    signature: text(Buffer.alloc(96)),
+  }
+}
+
+const record = (validator: Readonly<SimValidator>): Buffer =>
+  Buffer.concat([
+    hex(validator.pubkey),
+    hex(validator.credentials),
+    u64(validator.effective),
+    Buffer.from([validator.slashed ? 1 : 0]),
+    ...[validator.eligible, validator.activation, validator.exit, validator.withdrawable].map(u64),
+  ])
+
+/** As far as all forks since Altair share it. */
+export function stateBytes(slot: number, { validators, finalized }: Snapshot, plan: Plan): Buffer {
+  return container([
+    zeros(8 + 32),
+    fixed(u64(slot)),
+    zeros(16 + 112 + 2 * 32 * 16),
+    variable(Buffer.alloc(0)),
+    zeros(72),
+    variable(Buffer.alloc(0)),
+    zeros(8),
+    variable(Buffer.concat(validators.map(record))),
+    variable(Buffer.concat(validators.map(({ balance }) => u64(balance)))),
+    zeros(32 * 16 + 8 * 8),
+    variable(Buffer.from(validators.map(({ previous }) => previous))),
+    variable(Buffer.from(validators.map(({ current }) => current))),
+    zeros(1 + 80),
+    fixed(u64(finalized)),
+    zeros(32),
+    variable(Buffer.concat(validators.map(({ score }) => u64(score)))),
+    zeros(2 * (plan.syncSeats * 48 + 48)),
+    variable(Buffer.alloc(600)),
+  ])
+}
+
+const epochText = (epoch: number): string =>
+  epoch === Number.POSITIVE_INFINITY ? '18446744073709551615' : String(epoch)
+
+export const validatorJson = (validator: Readonly<SimValidator>, index: number): unknown => ({
+  index: String(index),
+  balance: String(validator.balance),
+  status: 'active_ongoing',
+  validator: {
+    pubkey: validator.pubkey,
+    withdrawal_credentials: validator.credentials,
+    effective_balance: String(validator.effective),
+    slashed: validator.slashed,
+    activation_eligibility_epoch: epochText(validator.eligible),
+    activation_epoch: epochText(validator.activation),
+    exit_epoch: epochText(validator.exit),
+    withdrawable_epoch: epochText(validator.withdrawable),
+  },
+})

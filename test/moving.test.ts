@@ -1,0 +1,105 @@
+// Moving the whole thing to another machine while it runs: backup through the control socket, restore, start, and every
+// answer is the same.
+import assert from 'node:assert/strict'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { createClient } from '#api/client.ts'
+import { groups } from '#api/routes.ts'
+import { run } from '#cli/run.ts'
+import { systemClock } from '#io/clock.ts'
+import { silentLog } from '#io/log.ts'
+import { type Running, start } from '#server/main.ts'
+import { type DemoSamples, openDemo } from '#sim/demo.ts'
+import type { Manifest } from '#store/backup.ts'
+import { createKey } from '#store/keys.ts'
+import { settingsWith } from './desk.ts'
+
+async function answersOf(url: string, key: string, samples: DemoSamples, quoteId: string): Promise<unknown> {
+  const client = createClient({ baseUrl: url, key })
+  const { address, indices, slug } = samples
+  const [index = 0] = indices
+  return {
+    labels: await client.explorer.labelListV2({}),
+    first: await client.explorer.labelListV1(),
+    funding: await client.explorer.fundedBy({ address }),
+    aggregate: await client.validators.aggregateEffectiveness({ indices: [...indices], size: 200 }),
+    weeks: await client.validators.aggregateEffectiveness({ indices: [...indices], granularity: 'week', size: 200 }),
+    hours: (
+      await client.validators.effectiveness({ validator_index_or_pubkey: index, granularity: 'hour', limit: 500 })
+    ).results,
+    metadata: await client.validators.metadata({ validator_index_or_pubkey: index }),
+    market: await client.markets.bySlug({ slug }),
+    quote: await client.fx.quote({ id: quoteId }),
+    receiptKey: await client.fx.receiptKey(),
+  }
+}
+
+const untilReady = async (server: Running) => {
+  for (let tries = 0; tries < 400; tries++) {
+    if ((await server.inject({ url: '/readyz' })).statusCode === 200) return
+    await systemClock.sleep(25)
+  }
+  assert.fail('not ready')
+}
+
+test('a backup of a running server, restored elsewhere, gives the same answers', async () => {
+  const dir = await mkdtemp(join(tmpdir(), 'tetrad-moving-'))
+  await using stack = new AsyncDisposableStack()
+  stack.defer(() => rm(dir, { recursive: true, force: true }))
+  const demo = await openDemo()
+  stack.defer(() => demo.close())
+  const settings = settingsWith({ ...demo.settings, server: { port: 0 } })
+  let samples: DemoSamples = { address: '', indices: [], slug: '' }
+  const here = await start({
+    ...{ settings, dataDir: join(dir, 'here'), log: silentLog },
+    prepare: async (desk) => {
+      samples = await demo.load(desk)
+    },
+  })
+  stack.defer(() => here.close())
+  await untilReady(here)
+  const { desk } = here
+  const { key } = await createKey(
+    ...([desk.state, { name: 'test', plan: 'enterprise', groups: [...groups] }, desk.clock, desk.random] as const),
+  )
+  const client = createClient({ baseUrl: here.url, key })
+  const input = {
+    ...{ from: { currency: 'USDC', amount: '100' }, to: { currency: 'EURC' } },
+    ...{ tenor: 'instant' as const, type: 'reference' as const },
+  }
+  const { id } = await client.fx.createQuote(input)
+
+  const before = await answersOf(here.url, key, samples, id)
+  const { result: link } = await client.explorer.labelListV2({ format: 'json' })
+
+  // Callers and sources go on while it is copied.
+  let isDone = false
+  const calling = (async () => {
+    while (!isDone) await client.fx.createQuote(input)
+  })()
+  const backup = await run(['backup', 'copy', '--data', 'here', '--json'], { cwd: dir })
+  isDone = true
+  await calling
+  assert.equal(backup.code, 0, backup.stderr)
+  const { rows } = JSON.parse(backup.stdout) as Manifest
+  assert.ok((rows.state.fx_quotes ?? 0) >= 1 && (rows.facts.duty_hours ?? 0) > 1000)
+
+  const restored = await run(['restore', 'copy', '--data', 'there', '--json'], { cwd: dir })
+  assert.equal(restored.code, 0, restored.stderr)
+  assert.deepEqual((JSON.parse(restored.stdout) as Manifest).rows, rows)
+
+  const there = await start({ settings, dataDir: join(dir, 'there'), log: silentLog })
+  stack.defer(() => there.close())
+  await untilReady(there)
+  const after = (await answersOf(there.url, key, samples, id)) as Record<string, unknown>
+  for (const [name, answer] of Object.entries(before as object)) assert.deepEqual(after[name], answer, name)
+
+  // A link made here is good there: its secret came along.
+  const moved = new URL(String(link))
+  const answer = await there.inject({ url: `${moved.pathname}${moved.search}` })
+  assert.equal(answer.statusCode, 200)
+  const manifest = JSON.parse(await readFile(join(dir, 'copy', 'manifest.json'), 'utf8')) as Manifest
+  assert.deepEqual(manifest.rows, rows)
+})
