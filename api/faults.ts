@@ -89,7 +89,6 @@ export const faults = {
   },
   'record.unknown': { status: 404, retry: 'never', says: 'Not found.' },
   'store.unavailable': { status: 503, retry: 'later', says: 'The store cannot be reached or written at the moment.' },
-  'server.stopping': { status: 503, retry: 'later', says: 'The server is shutting down.' },
   'server.timeout': { status: 504, retry: 'later', says: 'The answer took too long and was given up.' },
   'server.internal': {
     status: 500,
@@ -109,7 +108,6 @@ export const commonFaults: readonly FaultCode[] = [
   'input.headers_too_large',
   'limit.second',
   'store.unavailable',
-  'server.stopping',
   'server.timeout',
   'server.internal',
 ]

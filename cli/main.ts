@@ -10,6 +10,7 @@ import { addConfig } from './config.ts'
 import { addConform } from './conform.ts'
 import { addCoverage } from './coverage.ts'
 import { addDoctor } from './doctor.ts'
+import { addEntities } from './entities.ts'
 import { exitFailed, exitUsage, type Told, tell } from './failure.ts'
 import { addFx } from './fx.ts'
 import { addImport } from './import.ts'
@@ -33,6 +34,8 @@ Examples:
 Exit codes: 0 done, 1 failed, 2 the command line was not understood.`
 
 export async function main(args: readonly string[]): Promise<void> {
+  // Whatever a command writes, stores, copies and rejects, is for its owner only.
+  process.umask(0o077)
   const json = args.includes('--json')
   // `tetrad openapi | head -1`: the reader has what it wanted.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : exitFailed))
@@ -71,6 +74,7 @@ async function build(args: readonly string[], json: boolean): Promise<Command> {
   addIngest(program)
   addBeacon(program)
   addImport(program)
+  addEntities(program)
   addMarkets(program)
   addFx(program)
   addCoverage(program)

@@ -3,27 +3,31 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { contract } from '#api/contract.ts'
 import { systemClock } from '#io/clock.ts'
+import { demoSeed } from '#sim/demo.ts'
 import { loadExplorer } from '#sim/explorer.ts'
 import { openState } from '#store/open.ts'
 import { openFolder, run } from './run.ts'
 import { coinText, treeOf } from './trail.ts'
 
-const { address = '' } = contract['explorer.fundedBy'].example.input
+const { input, reply } = contract['explorer.fundedBy'].example
+const { address = '' } = input
+const { result } = reply
 
 test('from the store alone, as JSON and as a tree', async () => {
   await using home = await openFolder()
   const state = await openState(join(home.dir, 'data'))
-  await loadExplorer({ state, clock: systemClock } as never, 'test')
+  await loadExplorer({ state, clock: systemClock }, demoSeed)
   await state.close()
   const { code, stdout, stderr } = await run(['trail', address, '--chain', '1', '--json'], { cwd: home.dir })
   assert.deepEqual([code, stderr], [0, ''])
   const { hops, end } = JSON.parse(stdout)
-  assert.deepEqual([hops.length, end.reason], [1, 'label'])
+  assert.deepEqual([hops.length, end.reason], [3, 'label'])
   const tree = await run(['trail', address.toUpperCase().replace('0X', '0x')], { cwd: home.dir })
   assert.match(
     tree.stdout,
-    new RegExp(`^${address}\n└─ 0x28c6\\w+  .*Exchange: hot wallet 1 \\(.*95 %\\)\n {3}paid 1\\.5 in block 21400000`),
+    new RegExp(`^${address}\n└─ ${result.fundingAddress}\n {3}paid 0\\.\\d+ in block ${result.block}, `),
   )
+  assert.match(tree.stdout, /\n {6}└─ 0x\w+ {2}.*Exchange: hot wallet \d+ \(.*95 %\)\n {9}paid /)
 })
 
 test('1: what is no address, and a folder that is not there', async () => {

@@ -19,7 +19,8 @@ import { openStores } from '#store/open.ts'
 import { timedFacts, timedState } from '#store/timed.ts'
 import { endpoints } from './endpoints.ts'
 import { extensions } from './extensions.ts'
-import { coveragePath, coverageReport } from './upkeep/coverage.ts'
+import { coveragePath, recentCoverage } from './upkeep/coverage.ts'
+import { watchHead } from './upkeep/heads.ts'
 import { startUpkeep } from './upkeep/start.ts'
 
 export interface StartOptions {
@@ -58,7 +59,7 @@ export async function start(options: StartOptions): Promise<Running> {
   const loops = new AbortController()
   const rates = startRates(desk, loops.signal, ({ source, is }) => metrics.ingested(source, is))
   const markets = startMarkets(desk, loops.signal, ({ source, is }) => metrics.ingested(source, is))
-  const chains = startChains(desk, loops.signal)
+  const chains = startChains(desk, loops.signal, (chain) => watchHead(desk, chain))
   const upkeep = startUpkeep(desk, { dataDir: options.dataDir, version: options.version ?? 'unknown' }, loops.signal)
   rising.defer(async () => {
     loops.abort()
@@ -74,7 +75,7 @@ export async function start(options: StartOptions): Promise<Running> {
   const door = await openDoor(house, [
     ...healthPaths(readiness, async () => {
       metrics.ready(!readiness.stopping && (await readiness.findings()).every(({ ok }) => ok))
-      metrics.standing((await coverageReport(desk)).streams)
+      metrics.standing((await recentCoverage(desk)).streams)
       return { type: metrics.contentType, text: await metrics.text() }
     }),
     documentPath('/openapi.json', () => openapi({ serverUrl: settings.server.publicUrl || '/' })),

@@ -1,6 +1,6 @@
-// The demo world: what a fresh installation shows when nothing is configured. Its records are made once, from a seed, and
-// written through the same store functions the ingesters use; after that they are data like any other. Its rates come
-// over HTTP from a simulated feed for as long as the server runs, and its markets go on trading there.
+// The demo world: what a fresh installation shows when nothing is configured, all of it from a seed. Its chain, its
+// rates and its markets stand behind simulated upstreams over HTTP, which the server reads like real ones for as long as
+// it runs; the rest is written once through the store functions of the ingesters. After that it is data like any other.
 import { contract } from '#api/contract.ts'
 import { complete } from '#core/check.ts'
 import { type Settings, SettingsSchema } from '#core/settings.ts'
@@ -8,12 +8,13 @@ import type { Clock } from '#io/clock.ts'
 import type { Desk } from '#serve/answer.ts'
 import { cursorOf, moveCursor } from '#store/coverage.ts'
 import type { StateReader } from '#store/state.ts'
-import { loadExplorer } from './explorer.ts'
+import { type DemoExplorer, openDemoExplorer } from './explorer.ts'
 import { demoFxSettings, startRateFeed } from './fx.ts'
 import { type DemoMarkets, openDemoMarkets } from './markets.ts'
 import { loadValidators } from './validators.ts'
 
-const seed = 'harbour'
+/** The examples of the contract are true of this one. */
+export const demoSeed = 'harbour'
 const begun = 'demo world begun'
 const finished = 'demo world finished'
 
@@ -35,14 +36,15 @@ export interface Demo {
 }
 
 export async function openDemo(): Promise<Demo> {
-  const feed = await startRateFeed({ seed })
-  const markets = await openDemoMarkets(seed)
-  const settings = { ...demoFxSettings(feed.url), ...markets.settings }
+  const feed = await startRateFeed({ seed: demoSeed })
+  const explorer = await openDemoExplorer(demoSeed)
+  const markets = await openDemoMarkets(demoSeed)
+  const settings = { ...explorer.settings, ...demoFxSettings(feed.url), ...markets.settings }
   return {
     settings,
     settingsOver: (below) => merged(below, settings),
-    load: (desk) => load(desk, markets),
-    close: async () => void (await Promise.all([feed.close(), markets.close()])),
+    load: (desk) => load(desk, explorer, markets),
+    close: async () => void (await Promise.all([feed.close(), explorer.close(), markets.close()])),
   }
 }
 
@@ -65,14 +67,14 @@ function merged(below: Settings, above: object): Settings {
 }
 
 /** A load that was interrupted is done again for the same moment, and every write of it may be repeated. */
-async function load(desk: Desk, markets: DemoMarkets): Promise<DemoSamples> {
+async function load(desk: Desk, explorer: DemoExplorer, markets: DemoMarkets): Promise<DemoSamples> {
   const { state, clock } = desk
   if ((await cursorOf(state, finished)) === undefined) {
     const atMs = (await cursorOf(state, begun)) ?? clock.now()
     await state.write((tx) => moveCursor(tx, begun, atMs))
     const then: Clock = { ...clock, now: () => atMs }
-    await loadExplorer({ ...desk, clock: then }, seed)
-    await loadValidators({ ...desk, clock: then }, seed)
+    await explorer.load({ ...desk, clock: then })
+    await loadValidators({ ...desk, clock: then }, demoSeed)
     await markets.load({ ...desk, clock: then })
     await state.write((tx) => moveCursor(tx, finished, atMs))
   }
@@ -80,7 +82,7 @@ async function load(desk: Desk, markets: DemoMarkets): Promise<DemoSamples> {
     "select validator_index from validators where network = 'mainnet' order by validator_index limit 5",
   )
   return {
-    address: contract['explorer.fundedBy'].example.input.address ?? '',
+    address: explorer.address,
     indices: known.map((row) => row.validator_index),
     slug: contract['markets.bySlug'].example.input.slug ?? '',
   }

@@ -5,11 +5,16 @@ import { extensions } from '#api/extensions.ts'
 import { FundingRecord, LabelRecord } from '#api/wire/explorer.ts'
 import { checker } from '#core/check.ts'
 import { fundedBy } from '#groups/explorer/funded-by.ts'
+import { catchUp, type Progress } from '#groups/explorer/index-chain.ts'
 import { labelListV2 } from '#groups/explorer/label-list-v2.ts'
 import { listLabels } from '#groups/explorer/labels.ts'
+import { needNode } from '#groups/explorer/node.ts'
+import { blocksOf } from '#groups/explorer/standing.ts'
 import { trail } from '#groups/explorer/trail.ts'
-import { openDesk, type TestDesk, testVisit } from '#test/desk.ts'
-import { loadExplorer } from './explorer.ts'
+import { coverageOf } from '#store/coverage.ts'
+import { openDesk, settingsWith, type TestDesk, testVisit } from '#test/desk.ts'
+import { demoSeed } from './demo.ts'
+import { demoChains, loadExplorer, openDemoExplorer } from './explorer.ts'
 
 interface Row {
   readonly address: string
@@ -27,7 +32,8 @@ const rowsOf = (desk: TestDesk, chain: string) =>
 
 test('the explorer world: labels, fundings and both kinds of coverage, answered through the endpoints', async () => {
   await using desk = await openDesk()
-  const { address } = await loadExplorer(desk, 'test')
+  const { address } = await loadExplorer(desk, demoSeed)
+  assert.equal(address, contract['explorer.fundedBy'].example.input.address)
   const ask = (chainid: string, of: string) => fundedBy.reply({ chainid, address: of }, desk, testVisit())
 
   const found = await ask('1', address)
@@ -71,21 +77,56 @@ test('every field of labels and fundings has a value somewhere, and every label 
   assert.deepEqual(Object.keys(funding.body.result), Object.keys(FundingRecord.properties))
 })
 
-test('whoever funds was there before: a root, or funded in an earlier block', async () => {
+test('what the store holds is what happened on the chains, and the newest block is of this moment', async () => {
   await using desk = await openDesk()
   await loadExplorer(desk, 'test')
-  for (const [chain, count] of [
-    ['1', 1801],
-    ['137', 200],
+  const nowUnix = desk.clock.now() / 1000
+  const [whole, holed] = demoChains('test')
+  assert.deepEqual(await coverageOf(desk.state, blocksOf('1')), [{ from: 0, until: whole.final + 1 }])
+  for (const [chain, isRead] of [
+    [whole, (block: number) => block <= whole.final],
+    [holed, (block: number) => block < 80 || (block >= 140 && block <= holed.final)],
   ] as const) {
-    const rows = await rowsOf(desk, chain)
-    assert.equal(rows.length, count)
-    const blockOf = new Map(rows.map((row) => [row.address, row.block]))
-    const roots = new Set(rows.map((row) => row.funder).filter((funder) => !blockOf.has(funder)))
-    // Twelve exchanges, and the funder of the contract's example.
-    assert.ok(roots.size <= 13, `${roots.size} roots`)
-    for (const row of rows) assert.ok((blockOf.get(row.funder) ?? -1) < row.block, row.address)
-    for (const row of rows) assert.ok(row.time_unix > 1_400_000_000 && row.time_unix < 1_800_000_000)
+    const seen = chain.blocks.filter(({ number }) => isRead(number)).flatMap(({ transfers }) => transfers)
+    const first = new Map(seen.toReversed().flatMap((one) => (one.from === one.to ? [] : [[one.to, one]])))
+    const rows = await rowsOf(desk, chain.id)
+    assert.equal(rows.length, first.size)
+    for (const { address, funder, block, time_unix } of rows) {
+      const truth = first.get(address)
+      assert.deepEqual([block, funder], [truth?.block, truth?.from], address)
+      assert.equal(time_unix, nowUnix - (chain.head.number - block) * chain.blockSeconds)
+    }
+  }
+})
+
+test('there is one of everything: a thousand fundings, internal ones, creations, self-destructs, withdrawals', () => {
+  const [chain] = demoChains(demoSeed)
+  const first = [...chain.firstFundings().values()]
+  assert.ok(first.length > 1000, `${first.length} funded`)
+  assert.ok(first.filter(({ position }) => position > 0).length > 100)
+  assert.ok(chain.blocks.some(({ withdrawals }) => withdrawals.length > 0))
+  assert.ok(chain.blocks.some(({ transactions }) => transactions.some(({ to }) => to === null)))
+  assert.ok(chain.destroyed.size > 0)
+})
+
+test('a later start has nothing to read, whatever the port of its node, and keeps following', async () => {
+  await using desk = await openDesk()
+  await loadExplorer(desk, demoSeed)
+  const before = await desk.state.all('select * from near_blocks order by block')
+  const later = await openDemoExplorer(demoSeed)
+  try {
+    const settings = settingsWith(later.settings)
+    const told: Progress[] = []
+    const again = { ...desk, settings }
+    await catchUp(again, needNode(again, '1'), (progress) => told.push(progress))
+    const [chain] = demoChains(demoSeed)
+    assert.deepEqual(told, [
+      { is: 'plan', blocks: 0, finalUntil: chain.final + 1 },
+      { is: 'near', head: chain.head.number, takenBack: 0 },
+    ])
+    assert.deepEqual(await desk.state.all('select * from near_blocks order by block'), before)
+  } finally {
+    await later.close()
   }
 })
 

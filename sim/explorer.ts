@@ -1,71 +1,146 @@
-// The explorer's part of the demo world: labelled entities, the addresses of some, and a forest of first fundings that is
-// consistent in time: whoever funds was there before. Chain 1 has been read completely; chain 137 has a hole, so that
-// both answers show.
-import { contract } from '#api/contract.ts'
-import { type Funding, putFundings } from '#groups/explorer/fundings.ts'
+// The explorer's part of the demo world: a simulated chain that the server reads over JSON-RPC, as it would read any, and
+// labelled entities with the addresses of some. Chain 1 is read completely and stays followed; of chain 137 a stretch in
+// the middle was never read and no node is left to ask, so that both answers show.
+import { complete } from '#core/check.ts'
+import { SettingsSchema } from '#core/settings.ts'
+import { catchUp, fill } from '#groups/explorer/index-chain.ts'
 import { type Label, putLabels } from '#groups/explorer/labels.ts'
 import { Book } from '#groups/explorer/labels-history.ts'
-import { blocksOf, putHead } from '#groups/explorer/standing.ts'
+import { openNode } from '#groups/explorer/node.ts'
 import { putTags, type Tag } from '#groups/explorer/tags.ts'
 import type { Desk } from '#serve/answer.ts'
-import { cover } from '#store/coverage.ts'
 import { type Chance, chance } from './chance.ts'
+import { SimChain } from './evm/chain.ts'
+import { SimNode } from './evm/node.ts'
 
-/** One chain of the world: how far it goes, when its blocks were made, what has been read of it. */
 interface ChainPlan {
-  readonly id: string
+  readonly id: '1' | '137'
+  readonly name: string
   readonly labels: number
-  readonly addresses: number
-  readonly finalUntil: number
+  readonly blocks: number
   readonly blockSeconds: number
-  /** A block whose time is given; the others follow from it. */
-  readonly anchor: { readonly block: number; readonly unix: number }
-  readonly covered: readonly (readonly [from: number, until: number])[]
+  readonly people: number
+  /** What is read of it; all when left out. The last stretch ends with the newest final block. */
+  readonly read?: readonly (readonly [from: number, until?: number])[]
 }
 
-const sample = contract['explorer.fundedBy'].example
+const whole: ChainPlan = { id: '1', name: 'Ethereum', labels: 120, blocks: 800, blockSeconds: 12, people: 200 }
+const holed: ChainPlan = {
+  ...{ id: '137', name: 'Polygon', labels: 20, blocks: 240, blockSeconds: 2, people: 60 },
+  read: [[0]],
+}
 
-const plans: readonly ChainPlan[] = [
-  {
-    id: '1',
-    labels: 120,
-    addresses: 1800,
-    finalUntil: 26_400_000,
-    blockSeconds: 12,
-    anchor: { block: sample.reply.result.block, unix: Number(sample.reply.result.timeStamp) },
-    covered: [[0, 26_400_000]],
-  },
-  {
-    id: '137',
-    labels: 20,
-    addresses: 200,
-    finalUntil: 80_000_000,
-    blockSeconds: 2,
-    anchor: { block: 80_000_000, unix: 1_794_000_000 },
-    covered: [
-      [0, 40_000_000],
-      [60_000_000, 80_000_000],
-    ],
-  },
+type LoadDesk = Pick<Desk, 'state' | 'clock'>
+
+export interface DemoExplorer {
+  /** What a configuration file would say to follow these chains. */
+  readonly settings: object
+  /** On chain 1, three fundings away from a labelled address. */
+  readonly address: string
+  /** Names the entities and reads the chains, as the running server would. The newest blocks are of this moment. */
+  load(desk: LoadDesk): Promise<void>
+  close(): Promise<void>
+}
+
+/** Chain 1 behind a node over HTTP, for as long as it is open; it stands still, so the next start finds it as it was. */
+export async function openDemoExplorer(seed: string): Promise<DemoExplorer> {
+  const chain = demoChain(whole, seed)
+  const node = demoNode(chain)
+  const url = await node.listen()
+  const settings = { explorer: { chains: [chainSettings(whole, url), chainSettings(holed)] } }
+  return {
+    settings,
+    address: sampleOf(chain),
+    async load(desk) {
+      await nameEntities(desk, whole, chain, seed)
+      await read(desk, whole, node, url)
+      const other = demoChain(holed, seed)
+      await using otherNode = demoNode(other)
+      await nameEntities(desk, holed, other, seed)
+      await read(desk, holed, otherNode, await otherNode.listen())
+    },
+    close: () => node[Symbol.asyncDispose](),
+  }
+}
+
+/** Loads the world from a node of its own, and names an address with a funding on chain 1. */
+export async function loadExplorer(desk: LoadDesk, seed: string): Promise<{ address: string }> {
+  const demo = await openDemoExplorer(seed)
+  try {
+    await demo.load(desk)
+    return { address: demo.address }
+  } finally {
+    await demo.close()
+  }
+}
+
+/** The chains of the world, each from its seed alone. */
+export const demoChains = (seed: string): readonly [SimChain, SimChain] => [
+  demoChain(whole, seed),
+  demoChain(holed, seed),
 ]
 
-/** Writes the world and names an address with a funding on chain 1. */
-export async function loadExplorer(desk: Desk, seed: string): Promise<{ address: string }> {
-  const draws = chance(seed).fork('explorer')
-  for (const plan of plans) {
-    const ofChain = draws.fork(plan.id)
-    await desk.state.write(async (tx) => {
-      const book = new Book(tx, { by: 'demo world', via: 'first start', atMs: desk.clock.now() })
-      const labels = labelsOf(plan, ofChain.fork('labels'))
-      await putLabels(book, labels)
-      await putTags(book, tagsOf(plan, labels, rootsOf(ofChain.fork('fundings'))))
-      await putFundings(tx, fundingsOf(plan, ofChain.fork('fundings')))
-      if (plan.id === '1') await putFundings(tx, [sampleFunding()])
-      for (const [from, until] of plan.covered) await cover(tx, blocksOf(plan.id), from, until)
-      await putHead(tx, plan.id, plan.finalUntil)
-    })
+function demoChain({ id, blocks, blockSeconds, people }: ChainPlan, seed: string): SimChain {
+  const chain = new SimChain({
+    seed: `${seed}/explorer/${id}`,
+    id,
+    blockSeconds,
+    people,
+    finalLag: 64,
+    busy: 6,
+    rich: 12,
+  })
+  chain.mine(blocks)
+  return chain
+}
+
+const demoNode = (chain: SimChain): SimNode =>
+  new SimNode(chain, { traces: ['trace_block'], receipts: true, filterBlocks: 10_000 })
+
+const chainSettings = ({ id, name }: ChainPlan, url?: string) => ({
+  id,
+  name,
+  ...(url !== undefined && { mode: 'both', rpc: [{ url }] }),
+})
+
+/** Through the same reader as any chain. */
+async function read(desk: LoadDesk, plan: ChainPlan, node: SimNode, url: string): Promise<void> {
+  const { value: settings, problems } = complete(SettingsSchema, { explorer: { chains: [chainSettings(plan, url)] } })
+  const [chain] = settings.explorer.chains
+  if (problems.length > 0 || !chain) throw new Error(`settings of the demo chain: ${JSON.stringify(problems)}`)
+  node.laterSeconds = Math.floor(desk.clock.now() / 1000) - node.chain.head.timeUnix + 1
+  const reader = { state: desk.state, clock: desk.clock, settings }
+  const source = openNode(chain, reader)
+  if (!plan.read) return catchUp(reader, source, () => {})
+  for (const [from, until = node.chain.final + 1] of plan.read) await fill(reader, source, { from, until }, () => {})
+}
+
+async function nameEntities(desk: LoadDesk, plan: ChainPlan, chain: SimChain, seed: string): Promise<void> {
+  const labels = labelsOf(plan, chance(seed).fork('explorer').fork(plan.id).fork('labels'))
+  await desk.state.write(async (tx) => {
+    const book = new Book(tx, { by: 'demo world', via: 'first start', atMs: desk.clock.now() })
+    await putLabels(book, labels)
+    await putTags(book, tagsOf(labels, chain.rich))
+  })
+}
+
+const sampleHops = 3
+
+/** The newest final one whose trail is this long. */
+function sampleOf(chain: SimChain): string {
+  const first = chain.firstFundings()
+  const isFar = (address: string): boolean => {
+    let at = first.get(address)
+    for (let hops = 1; at && hops < sampleHops; hops++) {
+      const before = first.get(at.from)
+      // Who paid before anything came in had its coin from elsewhere, and there the trail would end.
+      at = chain.rich.includes(at.from) || (before?.block ?? 0) > at.block ? undefined : before
+    }
+    return at !== undefined && chain.rich.includes(at.from)
   }
-  return { address: sampleFunding().address }
+  const found = [...first.values()].findLast(({ block, to }) => block <= chain.final && isFar(to))
+  if (!found) throw new Error(`nobody in the demo world is ${sampleHops} fundings away from a root`)
+  return found.to
 }
 
 const places = [
@@ -115,30 +190,9 @@ function labelsOf(plan: ChainPlan, draws: Chance): Label[] {
   }))
 }
 
-/** Roots are hot wallets of exchanges, funded before the account of this world begins; everyone else grows from them. */
-function fundingsOf(plan: ChainPlan, draws: Chance): Funding[] {
-  const roots = rootsOf(draws)
-  const known = [...roots]
-  const rows: Funding[] = []
-  for (const block of blocksToUse(plan, draws)) {
-    const funder = draws.happens(0.4) ? draws.pick(roots) : draws.pick(known)
-    const address = `0x${draws.hex(40)}`
-    const first = transfer(plan, draws, block, funder, address)
-    // Some receive again later: the first must win, in whatever order they are written.
-    if (draws.happens(0.05)) rows.push(transfer(plan, draws, block + draws.whole(1, 1000), draws.pick(roots), address))
-    rows.push(first)
-    known.push(address)
-  }
-  return rows
-}
-
-/** The first draws of a chain's fundings. */
-const rootsOf = (draws: Chance): string[] => Array.from({ length: 12 }, () => `0x${draws.hex(40)}`)
-
-/** The roots belong to exchanges, and so does the funder of the contract's example; other people say so too. */
-function tagsOf(plan: ChainPlan, labels: readonly Label[], roots: readonly string[]): Tag[] {
+/** Those who had enough from the start are hot wallets of exchanges; other people say so too. */
+function tagsOf(labels: readonly Label[], wallets: readonly string[]): Tag[] {
   const exchanges = labels.filter(({ slug }) => slug.endsWith('-exchange'))
-  const wallets = plan.id === '1' ? [sampleFunding().funder, ...roots] : roots
   return wallets.flatMap((address, at): Tag[] => {
     const owner = exchanges[at % exchanges.length]
     if (!owner) return []
@@ -149,45 +203,4 @@ function tagsOf(plan: ChainPlan, labels: readonly Label[], roots: readonly strin
     const hearsay = { source: 'community', name: `${name} (reported)`, confidence: 60, evidenceUrl: '' }
     return [{ ...own, ...word, evidenceUrl }, ...(at % 4 === 0 ? [{ ...own, ...hearsay }] : [])]
   })
-}
-
-/** Distinct blocks within what was read, in order of time. */
-function blocksToUse(plan: ChainPlan, draws: Chance): number[] {
-  const blocks = new Set<number>()
-  while (blocks.size < plan.addresses) {
-    const [from, until] = draws.pick(plan.covered)
-    blocks.add(draws.whole(from + 50_000, until - 1000))
-  }
-  return [...blocks].sort((a, b) => a - b)
-}
-
-function transfer(plan: ChainPlan, draws: Chance, block: number, funder: string, address: string): Funding {
-  const internal = draws.happens(0.1)
-  return {
-    chain: plan.id,
-    address,
-    block,
-    txIndex: draws.whole(0, 180),
-    position: internal ? draws.whole(1, 6) : 0,
-    timeUnix: plan.anchor.unix + (block - plan.anchor.block) * plan.blockSeconds,
-    funder,
-    tx: `0x${draws.hex(64)}`,
-    valueWei: BigInt(draws.whole(1, 50_000)) * 10n ** 14n + BigInt(draws.whole(0, 1_000_000)),
-  }
-}
-
-/** The example of the contract, so that the documents' own question has an answer here. */
-function sampleFunding(): Funding {
-  const { block, timeStamp, fundingAddress, fundingTxn, value } = sample.reply.result
-  return {
-    chain: '1',
-    address: String(sample.input.address),
-    block,
-    txIndex: 42,
-    position: 0,
-    timeUnix: Number(timeStamp),
-    funder: fundingAddress,
-    tx: fundingTxn,
-    valueWei: BigInt(value),
-  }
 }

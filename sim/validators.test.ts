@@ -1,6 +1,6 @@
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
-import { type AggregateRecord, networks } from '#api/wire/validators.ts'
+import { type AggregateRecord, aggregateFields, networks } from '#api/wire/validators.ts'
 import { chainDays } from '#core/chain-time.ts'
 import { aggregateEffectiveness } from '#groups/validators/aggregate-effectiveness.ts'
 import { coveredEpochs } from '#groups/validators/duties.ts'
@@ -68,12 +68,15 @@ test('sixty complete chain days of each network, up to the last one that is over
   const fields = seen(records)
   // A week has no day of its own; a wrong head costs nothing under the present rules.
   assert.deepEqual(
-    [...fields].filter(([, { value }]) => !value).map(([name]) => name),
+    aggregateFields.filter((name) => !fields.get(name)?.value),
     ['day'],
   )
   const never = [...fields.keys()].filter((name) => records.every((record) => !record[name as 'earnings']))
-  assert.deepEqual(never, ['day', 'sumWrongHeadPenalties'])
-  assert(fields.get('sumPriorityFees')?.none, 'a network without an execution source')
+  assert.deepEqual(never, ['sumWrongHeadPenalties'])
+  assert(
+    records.some((record) => !('sumPriorityFees' in record)),
+    'a network without an execution source',
+  )
 
   // So has each field of the entities, and each list is empty and each text null somewhere.
   const cards = []

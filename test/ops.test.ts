@@ -106,7 +106,7 @@ describe('dashboard and alerts', () => {
   })
 
   test('every endpoint, outcome and kind they name exists', async () => {
-    const outcomes = ['ok', 'unchanged', 'nothing', 'stream', 'failed', 'kept', ...Object.keys(faults)]
+    const outcomes = ['ok', 'unchanged', 'nothing', 'stream', 'failed', 'kept', 'done', ...Object.keys(faults)]
     const closed: Record<string, readonly string[]> = {
       endpoint: [...Object.keys(allRoutes), 'none'],
       outcome: outcomes,
@@ -230,6 +230,6 @@ describe('compose file and unit', () => {
       const { code } = await run([...names.filter(Boolean).map((name) => name.trim()), '--help'], { cwd: root })
       assert.equal(code, 0, names.join(' '))
     }
-    assert.match(unit, /^DynamicUser=yes$/m)
+    assert.match(unit, /^User=tetrad$/m)
   })
 })

@@ -424,6 +424,5 @@ export const additions: Readonly<Record<string, string>> = {
 
 /** Records whose fields may be null although the specification does not say so, with the decision. */
 export const nullableByDecision: Readonly<Record<string, string>> = {
-  AggregateRecord: '0032',
   EffectivenessRecord: '0032',
 }

@@ -18,6 +18,9 @@ export default async function* summary(events: AsyncIterable<TestEvent>): AsyncG
   const failures: string[] = []
   const leftOut: string[] = []
   for await (const event of events) {
+    if (event.type === 'test:summary' && event.data.file) {
+      yield `${event.data.success ? '✔' : '✖'} ${relative(process.cwd(), event.data.file)} (${event.data.counts.tests})\n`
+    }
     if (event.type !== 'test:pass' && event.type !== 'test:fail') continue
     const { data } = event
     if (data.details.type === 'suite' || !data.file) continue

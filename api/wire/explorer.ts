@@ -101,16 +101,16 @@ export const fundedBy = endpoint({
     'record.unknown',
   ],
   example: {
-    input: { chainid: '1', address: '0x4675c7e5baafbffbca748158becba61ef3b0a263' },
+    input: { chainid: '1', address: '0xa21f1cbf7b13336aa823e56cfb4b727c409a5bc7' },
     reply: {
       status: '1',
       message: 'OK',
       result: {
-        block: 21_400_000,
-        timeStamp: '1734000000',
-        fundingAddress: '0x28c6c06298d514db089934071355e5743bf21d60',
-        fundingTxn: '0x3f2a9b1c4d5e6f708192a3b4c5d6e7f8091a2b3c4d5e6f708192a3b4c5d6e7f8',
-        value: '1500000000000000000',
+        block: 733,
+        timeStamp: '1794743196',
+        fundingAddress: '0x620ae4c7c47c1e9bb877f4e0b7497de545eb3dcc',
+        fundingTxn: '0x83b65ee5d1be9d7788271a841d71bbdc5bf2e79a8b030b5147428c29486c1264',
+        value: '407573540925921893',
       },
     },
   },

@@ -45,8 +45,9 @@ export type Trail = Static<typeof Trail>
 
 export const hopsMax = 100
 
-const start = '0x4675c7e5baafbffbca748158becba61ef3b0a263'
-const exchange = '0x28c6c06298d514db089934071355e5743bf21d60'
+const start = '0xa21f1cbf7b13336aa823e56cfb4b727c409a5bc7'
+const between = ['0x620ae4c7c47c1e9bb877f4e0b7497de545eb3dcc', '0xa1267f509a58746537cb8cd8a5845c70a227adfa'] as const
+const exchange = '0x6710cd41c8b4216547566d1805701986e28eb702'
 
 export const trail = endpoint({
   ...extensionRoutes['explorer.trail'],
@@ -72,21 +73,37 @@ export const trail = endpoint({
         hops: [
           {
             address: start,
-            block: 21_400_000,
-            timeStamp: '1734000000',
+            block: 733,
+            timeStamp: '1794743196',
+            fundingAddress: between[0],
+            fundingTxn: '0x83b65ee5d1be9d7788271a841d71bbdc5bf2e79a8b030b5147428c29486c1264',
+            value: '407573540925921893',
+          },
+          {
+            address: between[0],
+            block: 152,
+            timeStamp: '1794736224',
+            fundingAddress: between[1],
+            fundingTxn: '0xf97f6359dc02eeb292499ba89761c77ee09fc79aea8d6e4a73f65bbe59f95948',
+            value: '62675559880503144',
+          },
+          {
+            address: between[1],
+            block: 59,
+            timeStamp: '1794735108',
             fundingAddress: exchange,
-            fundingTxn: '0x3f2a9b1c4d5e6f708192a3b4c5d6e7f8091a2b3c4d5e6f708192a3b4c5d6e7f8',
-            value: '1500000000000000000',
+            fundingTxn: '0x42a4588ba0d30bea73f5398e7111d6c67eac394644e341044ea1ca8a1144eff0',
+            value: '31446540880503144',
             label: {
-              name: 'Harbour Exchange: hot wallet 1',
-              entity: 'harbour-exchange',
+              name: 'Cobalt Exchange: hot wallet 4',
+              entity: 'cobalt-exchange',
               source: 'registry',
               confidence: 95,
               evidence: `https://explorer.example/address/${exchange}`,
             },
           },
         ],
-        end: { reason: 'label', address: exchange, says: 'Harbour Exchange: hot wallet 1' },
+        end: { reason: 'label', address: exchange, says: 'Cobalt Exchange: hot wallet 4' },
       },
     },
   },

@@ -99,11 +99,12 @@ export const sums = [
 export const aggregateFields = [...ratios, ...counts, ...sums] as const
 export type AggregateField = (typeof aggregateFields)[number]
 
+/** A field that is not known, or does not fit the window, is left out (decision 0035). */
 export const AggregateRecord = Type.Object({
   /** Decision 0031: which validator a record of `groupBy=validator` is about. */
   validatorIndex: Type.Optional(Count),
-  ...each(nullable(Num), ratios),
-  ...each(nullable(BigWhole), [...counts, ...sums]),
+  ...each(Num, ratios),
+  ...each(BigWhole, [...counts, ...sums]),
 })
 export type AggregateRecord = Static<typeof AggregateRecord>
 

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { OwnedClock } from './clock.ts'
 import { metricsContentType, openMetrics } from './metrics.ts'
 
 const lines = async (metrics: { text(): Promise<string> }, name: string) =>
@@ -44,16 +43,10 @@ test('limits, ingest rounds, readiness and the build are told', async () => {
   assert.match(await metrics.text(), /^tetrad_ready 0$/m)
 })
 
-test('the time of a store operation is counted when it succeeds and when it fails', async () => {
+test('the time of store operations is counted by port and operation', async () => {
   const metrics = openMetrics({ process: false })
-  const clock = new OwnedClock(0)
-  const took = (waitMs: number) => async () => {
-    clock.move(waitMs)
-    if (waitMs > 2) throw new Error('disk full')
-    return 'rows'
-  }
-  assert.equal(await metrics.timed(clock, 'state', 'get', took(2)), 'rows')
-  await assert.rejects(metrics.timed(clock, 'state', 'get', took(3)), /disk full/)
+  metrics.stored('state', 'get', 2)
+  metrics.stored('state', 'get', 3)
   assert.deepEqual(await lines(metrics, 'tetrad_store_seconds_sum'), [
     'tetrad_store_seconds_sum{port="state",operation="get"} 0.005',
   ])
@@ -78,4 +71,24 @@ test('two servers in one process count apart, and each tells about the process',
   assert.equal((await lines(other, 'tetrad_limits_hit_total{')).length, 0)
   assert.match(await other.text(), /^process_resident_memory_bytes \d+/m)
   assert.equal(metricsContentType, 'text/plain; version=0.0.4; charset=utf-8')
+})
+
+test('every stream stands there with its age, holes and state, and is gone when it is no longer told', async () => {
+  const metrics = openMetrics({ process: false })
+  const chain = { group: 'explorer', name: 'chain 1', ageSeconds: null, holesCount: 2, complete: false, fresh: null }
+  const rates = { group: 'fx', name: 'rates desk', ageSeconds: 3, holesCount: 0, complete: true, fresh: true }
+  metrics.standing([chain, rates])
+  assert.deepEqual(await lines(metrics, 'tetrad_stream_'), [
+    'tetrad_stream_age_seconds{group="fx",stream="rates desk"} 3',
+    'tetrad_stream_holes{group="explorer",stream="chain 1"} 2',
+    'tetrad_stream_holes{group="fx",stream="rates desk"} 0',
+    'tetrad_stream_complete{group="explorer",stream="chain 1"} 0',
+    'tetrad_stream_complete{group="fx",stream="rates desk"} 1',
+    'tetrad_stream_fresh{group="fx",stream="rates desk"} 1',
+  ])
+  metrics.standing([{ ...rates, fresh: false }])
+  assert.deepEqual(await lines(metrics, 'tetrad_stream_fresh'), [
+    'tetrad_stream_fresh{group="fx",stream="rates desk"} 0',
+  ])
+  assert.deepEqual(await lines(metrics, 'tetrad_stream_holes{group="explorer"'), [])
 })

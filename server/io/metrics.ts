@@ -1,7 +1,6 @@
 // What a monitor reads at /metrics. The only file that names the metrics library; it has a registry of its own, so that
 // two servers in one process do not add up. Label sets are resolved once and kept: counting a request must not be felt.
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
-import type { Clock } from './clock.ts'
 
 export const metricsContentType = Registry.PROMETHEUS_CONTENT_TYPE
 
@@ -18,8 +17,6 @@ export interface Metrics {
   /** A call was refused by this limit: `limit.second`, `limit.day`, `key.guarded`. */
   limited(kind: string): void
   stored(port: 'state' | 'facts', operation: string, tookMs: number): void
-  /** Runs `work` and counts its time whether it succeeds or not. */
-  timed<T>(clock: Clock, port: 'state' | 'facts', operation: string, work: () => Promise<T>): Promise<T>
   /** One round of a source ended so: `ok`, `unchanged`, or a word for the failure. */
   ingested(source: string, outcome: string): void
   ready(is: boolean): void
@@ -82,14 +79,6 @@ export function openMetrics({ version = 'unknown', process: ofProcess = true }: 
     },
     limited: (kind) => limits(kind, '')(1),
     stored,
-    async timed(clock, port, operation, work) {
-      const startMs = clock.monotonicMs()
-      try {
-        return await work()
-      } finally {
-        stored(port, operation, clock.monotonicMs() - startMs)
-      }
-    },
     ingested: (source, outcome) => rounds(source, outcome)(1),
     ready: (is) => readyGauge.set(is ? 1 : 0),
     standing: streamGauges(registry),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { mkdir, mkdtemp, open, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, mkdtemp, open, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
@@ -88,6 +88,20 @@ describe('backup', () => {
     const { rows } = await sealBackup(here.copy, madeAtMs, '1')
     assert.equal(rows.facts.coverage, 1)
     assert.equal(rows.state.coverage, 1)
+  })
+
+  test('a copy that fails leaves nothing behind, so that the same folder can be named again', async () => {
+    await using here = await folder()
+    const stores = await openStores(here.data)
+    const half = join(here.dir, 'half')
+    await mkdir(half)
+    await copyFile(join(here.data, 'state.sqlite'), join(half, 'state.sqlite'))
+    // A folder where the facts should be cannot be copied.
+    await mkdir(join(half, 'facts.duckdb'))
+    await assert.rejects(copyStores(half, stores.facts, here.copy), /facts\.duckdb cannot be copied/)
+    assert.deepEqual(await readdir(here.copy), [])
+    await copyStores(here.data, stores.facts, here.copy)
+    await stores.close()
   })
 
   test('only the owner may read it', async () => {

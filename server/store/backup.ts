@@ -12,8 +12,9 @@ import { join, resolve } from 'node:path'
 import { Fault } from '#core/fault.ts'
 import { copyApart } from '#io/copy.ts'
 import { checkSqlite, copySqlite } from './engines/sqlite-copy.ts'
-import type { Facts } from './facts.ts'
+import type { Facts, FactsReader } from './facts.ts'
 import { openStores, type Stores } from './open.ts'
+import type { State } from './state.ts'
 
 export const manifestName = 'manifest.json'
 const format = 1
@@ -36,11 +37,17 @@ export interface Manifest {
 /** Invariant 1. Called by whoever has the stores open; the copy is not a backup until it is sealed. */
 export async function copyStores(dataDir: string, facts: Facts, target: string): Promise<void> {
   await freshFolder(target)
-  await facts.write(async () => {
-    await copySqlite(join(dataDir, stateFile), join(target, stateFile))
-    for (const name of [factsFile, factsJournal])
-      if (existsSync(join(dataDir, name))) await copyApart(join(dataDir, name), join(target, name))
-  })
+  try {
+    await facts.write(async () => {
+      await copySqlite(join(dataDir, stateFile), join(target, stateFile))
+      for (const name of [factsFile, factsJournal])
+        if (existsSync(join(dataDir, name))) await copyApart(join(dataDir, name), join(target, name))
+    })
+  } catch (error) {
+    // So that the same folder can be named again.
+    for (const name of [...files, factsJournal]) await rm(join(target, name), { force: true })
+    throw error
+  }
 }
 
 /** Opens the copy, checks all of it and writes the manifest. May be done by another process than the one that copied. */
@@ -110,27 +117,36 @@ async function examined(dir: string): Promise<Manifest['rows']> {
 /** What is wrong with the state file, looked at from outside while anybody may have it open; empty when all is well. */
 export const checkState = (dataDir: string): readonly string[] => checkSqlite(join(dataDir, stateFile))
 
-/** Reads every column of every row of the facts, so that a block with a wrong checksum is found. */
-export async function rowCounts({ state, facts }: Pick<Stores, 'state' | 'facts'>): Promise<Manifest['rows']> {
-  const inState: Record<string, number> = {}
+export const rowCounts = async ({ state, facts }: Pick<Stores, 'state' | 'facts'>): Promise<Manifest['rows']> => ({
+  state: await stateRows(state),
+  facts: await factsRows(facts),
+})
+
+async function stateRows(state: State): Promise<Record<string, number>> {
+  const rows: Record<string, number> = {}
   const tables = await state.all<{ name: string }>(
     `select name from sqlite_master where type = 'table' and name not like 'sqlite%' order by name`,
   )
   for (const { name } of tables) {
     const row = await state.get<{ count: number }>(`select count(*) as count from "${name}"`)
-    inState[name] = row?.count ?? 0
+    rows[name] = row?.count ?? 0
   }
-  const inFacts: Record<string, number> = {}
-  const columns = await facts.query<{ table_name: string }>(
+  return rows
+}
+
+/** Reads every column of every row, so that a block with a wrong checksum is found. On the engine's own threads. */
+export async function factsRows(facts: FactsReader): Promise<Record<string, number>> {
+  const rows: Record<string, number> = {}
+  const tables = await facts.query<{ table_name: string }>(
     `select table_name from information_schema.tables where table_catalog = 'facts' order by table_name`,
   )
-  for (const { table_name: name } of columns) {
+  for (const { table_name: name } of tables) {
     const [row] = await facts.query<{ count: number }>(
       `select count(*) as count, bit_xor(hash(t)) as digest from "${name}" as t`,
     )
-    inFacts[name] = row?.count ?? 0
+    rows[name] = row?.count ?? 0
   }
-  return { state: inState, facts: inFacts }
+  return rows
 }
 
 async function readManifest(source: string): Promise<Manifest> {

@@ -12,6 +12,7 @@ import { migration as fxDesk } from './migrations/0009-fx-desk.ts'
 import { migration as adminKeys } from './migrations/0010-admin-keys.ts'
 import { migration as labelRegistry } from './migrations/0011-label-registry.ts'
 import { migration as quotesAge } from './migrations/0012-quotes-age.ts'
+import { migration as entityHistory } from './migrations/0013-entity-history.ts'
 import { migration as duties } from './migrations/facts-0001-duties.ts'
 import { migration as dutiesCoverage } from './migrations/facts-0002-coverage.ts'
 import { migration as beacon } from './migrations/facts-0003-beacon.ts'
@@ -31,5 +32,6 @@ export const stateMigrations: readonly Migration[] = [
   adminKeys,
   labelRegistry,
   quotesAge,
+  entityHistory,
 ]
 export const factsMigrations: readonly FactsMigration[] = [duties, dutiesCoverage, beacon, audits]

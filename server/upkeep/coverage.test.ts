@@ -5,7 +5,8 @@ import { keepRates } from '#groups/fx/rate-store.ts'
 import { newStanding, putStanding } from '#groups/markets/standing.ts'
 import { cover } from '#store/coverage.ts'
 import { openDesk } from '#test/desk.ts'
-import { coveragePath, coverageReport } from './coverage.ts'
+import { coveragePath, coverageReport, recentCoverage } from './coverage.ts'
+import { watchHead } from './heads.ts'
 
 const chains = [
   { id: '1', name: 'One', mode: 'index', rpc: [{ url: 'http://node.test' }] },
@@ -44,6 +45,24 @@ describe('coverage', () => {
   test('an indexed chain of which nothing was read is not complete', async () => {
     await using desk = await openDesk({ explorer: { chains } })
     assert.equal((await coverageReport(desk)).streams[0]?.complete, false)
+  })
+
+  test('a chain is as old as its head is unseen, once somebody follows it', async () => {
+    await using desk = await openDesk({ explorer: { chains } })
+    const one = async () => {
+      const { ageSeconds, fresh } = (await coverageReport(desk)).streams[0] ?? assert.fail()
+      return [ageSeconds, fresh]
+    }
+    assert.deepEqual(await one(), [null, null])
+    const tell = watchHead(desk, '1')
+    tell({ is: 'plan', blocks: 10, finalUntil: 10 })
+    assert.deepEqual(await one(), [null, false])
+    tell({ is: 'near', head: 20, takenBack: 0 })
+    assert.deepEqual(await one(), [0, true])
+    desk.clock.move(300_000)
+    assert.deepEqual(await one(), [300, true])
+    desk.clock.move(1000)
+    assert.deepEqual(await one(), [301, false])
   })
 
   test('a network’s age is that of its newest epoch; one that nobody follows is neither fresh nor stale', async () => {
@@ -105,5 +124,15 @@ describe('coverage', () => {
     assert.equal(status, 200)
     assert.match(headers['content-type'] ?? '', /^application\/json/)
     assert.deepEqual(JSON.parse(String(body)), JSON.parse(JSON.stringify(await coverageReport(desk))))
+  })
+
+  test('asked again within a second, the stores are left alone; after that they are asked', async () => {
+    await using desk = await openDesk({ explorer: { chains } })
+    const first = await recentCoverage(desk)
+    assert.equal(await recentCoverage(desk), first)
+    desk.clock.move(1000)
+    const second = await recentCoverage(desk)
+    assert.notEqual(second, first)
+    assert.notEqual(second.at, first.at)
   })
 })

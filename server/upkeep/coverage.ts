@@ -9,6 +9,7 @@ import { allStandings } from '#groups/markets/standing.ts'
 import { coveredEpochs } from '#groups/validators/duties.ts'
 import type { Desk } from '#serve/answer.ts'
 import type { Extra } from '#serve/ways.ts'
+import { headSeenMs } from './heads.ts'
 
 export type CoverageDesk = Pick<Desk, 'state' | 'facts' | 'settings' | 'clock'>
 
@@ -41,6 +42,9 @@ export interface Coverage {
 const holesShown = 100
 /** Finality takes two epochs, the votes of the last one a third; more than this is late. */
 const behindMaxEpochs = 8
+/** A chain whose head was not reached for so long is stale; longer where it is asked less often. */
+const headMaxMs = 300_000
+const headMaxRounds = 5
 
 export async function coverageReport(desk: CoverageDesk): Promise<Coverage> {
   const { groups } = desk.settings
@@ -77,15 +81,17 @@ const unordered = { from: null, until: null, read: null, holes: [], holesCount: 
 
 async function chainStreams(desk: CoverageDesk): Promise<Stream[]> {
   const streams: Stream[] = []
+  const headMs = Math.max(headMaxMs, headMaxRounds * desk.settings.explorer.index.everyMs)
   for (const { id, mode } of desk.settings.explorer.chains) {
     const { span, covered } = await standingOf(desk, id)
     const place = stretch(span, covered)
+    const seenMs = headSeenMs(desk, id)
     streams.push({
       ...{ group: 'explorer', name: `chain ${id}`, ...place },
-      ageSeconds: null,
+      ageSeconds: typeof seenMs === 'number' ? Math.round((desk.clock.now() - seenMs) / 1000) : null,
       // A chain that is searched when asked needs no block ahead of time.
       complete: place.holesCount === 0 && (mode === 'probe' || span.until > span.from),
-      fresh: null,
+      fresh: seenMs === undefined ? null : seenMs !== null && desk.clock.now() - seenMs <= headMs,
     })
   }
   return streams
@@ -135,12 +141,27 @@ async function feedStreams({ state, settings, clock }: CoverageDesk): Promise<St
   })
 }
 
+/** Whoever asks, and however often: the stores are asked once in this time. */
+const keptMs = 1000
+const kept = new WeakMap<Desk['state'], { readonly atMs: number; readonly report: Promise<Coverage> }>()
+
+/** As coverageReport, up to a second old: for what anybody may ask for. */
+export function recentCoverage(desk: CoverageDesk): Promise<Coverage> {
+  const nowMs = desk.clock.monotonicMs()
+  const known = kept.get(desk.state)
+  if (known && nowMs - known.atMs < keptMs) return known.report
+  const report = coverageReport(desk)
+  kept.set(desk.state, { atMs: nowMs, report })
+  report.catch(() => kept.delete(desk.state))
+  return report
+}
+
 /** GET /coverage, for people and machines that watch; nothing in it is secret. */
 export const coveragePath = (desk: CoverageDesk): Extra => ({
   path: '/coverage',
   reply: async () => ({
     status: 200,
     headers: { 'content-type': 'application/json; charset=utf-8' },
-    body: JSON.stringify(await coverageReport(desk)),
+    body: JSON.stringify(await recentCoverage(desk)),
   }),
 })

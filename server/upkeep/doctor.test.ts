@@ -5,8 +5,10 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { putFundings } from '#groups/explorer/fundings.ts'
+import { putValidators } from '#groups/validators/registry.ts'
 import { SimChain } from '#sim/evm/chain.ts'
 import { SimNode } from '#sim/evm/node.ts'
+import { openReplay } from '#test/beacon-replay.ts'
 import { openDesk, settingsWith } from '#test/desk.ts'
 import { openWorld, type World } from '#test/world.ts'
 import type { Diagnosis } from './diagnosis.ts'
@@ -122,6 +124,45 @@ describe('first fundings', () => {
       differing: [],
       unable: 'no chain has an archive node',
     })
+  })
+})
+
+describe('public keys of validators', () => {
+  const pubkeyOf = (index: number) => `0x${String(index).padStart(2, '0').repeat(48)}`
+
+  test('are held against a beacon node’s; one that differs is told with both', async () => {
+    await using node = await openReplay({
+      meddle: (exchange) => {
+        const index = /\/states\/finalized\/validators\/(\d+)$/.exec(exchange.path)?.[1]
+        if (index === undefined) return exchange
+        const body = JSON.stringify({ data: { index, validator: { pubkey: pubkeyOf(Number(index)) } } })
+        return { ...exchange, status: 200, headers: { 'content-type': 'application/json' }, body }
+      },
+    })
+    const beacon = { urls: [node.url], timeoutMs: 5000 }
+    await using desk = await openDesk({ validators: { networks: { hoodi: { beacon } } } })
+    const { systemClock } = await import('#io/clock.ts')
+    const live = { ...desk, clock: systemClock }
+    const entry = (index: number, pubkey: string) => ({
+      ...{ index, pubkey, activationEligibilityEpoch: 0, activationEpoch: 0 },
+      ...{ exitEpoch: null, withdrawableEpoch: null, withdrawalAddress: null },
+    })
+    await putValidators(
+      desk.state,
+      'hoodi',
+      [3, 7, 11].map((index) => entry(index, pubkeyOf(index))),
+    )
+    assert.deepEqual(await recheckOf('validators’ public keys').run(live, 5), { checked: 5, differing: [] })
+    await putValidators(desk.state, 'hoodi', [entry(20, pubkeyOf(21))])
+    await desk.state.write((tx) => tx.run('delete from validators where validator_index < 20'))
+    const { differing } = await recheckOf('validators’ public keys').run(live, 2)
+    assert.deepEqual(differing, [`hoodi validator 20: stored ${pubkeyOf(21)}, the node shows ${pubkeyOf(20)}`])
+  })
+
+  test('without a beacon node it is said why none were checked', async () => {
+    await using desk = await openDesk()
+    const { unable } = await recheckOf('validators’ public keys').run(desk, 1)
+    assert.equal(unable, 'no network has a beacon node')
   })
 })
 

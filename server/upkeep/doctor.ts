@@ -2,7 +2,7 @@
 // complete, and whether a sample of stored answers still follows from its sources.
 import { rateFindings } from '#groups/fx/rates.ts'
 import type { Desk } from '#serve/answer.ts'
-import { rowCounts } from '#store/backup.ts'
+import { factsRows } from '#store/backup.ts'
 import { listKeys } from '#store/keys.ts'
 import { coverageReport, type Stream } from './coverage.ts'
 import { bad, type Diagnosis, examined, warn, well } from './diagnosis.ts'
@@ -22,11 +22,11 @@ export async function storeDiagnoses(desk: Desk, sampleSize: number): Promise<re
   ]
 }
 
-/** Every row of the facts is read; the state file is looked at from outside (machine.ts). */
-async function soundness(desk: Desk): Promise<Diagnosis[]> {
-  const { state, facts } = await rowCounts(desk)
-  const sum = (rows: Readonly<Record<string, number>>) => Object.values(rows).reduce((total, count) => total + count, 0)
-  return [well('stores', `every row can be read: ${sum(state)} in the state, ${sum(facts)} in the facts`)]
+/** Every row of the facts is read. The state file is looked at from outside (machine.ts): here it would keep callers waiting. */
+async function soundness({ state, facts }: Desk): Promise<Diagnosis[]> {
+  await state.get('select 1 as one')
+  const counts = Object.values(await factsRows(facts))
+  return [well('stores', `both answer, and every row of the facts can be read: ${counts.reduce((a, b) => a + b, 0)}`)]
 }
 
 async function keyFindings({ state, clock }: Desk): Promise<Diagnosis[]> {

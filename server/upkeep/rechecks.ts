@@ -53,20 +53,19 @@ async function sampled(count: number, one: () => Promise<string | undefined | 'n
   return { checked, differing: [...differing] }
 }
 
-/** One row of a table by chance. */
-async function anyRow<R>(desk: Desk, table: string, columns: string, order: string): Promise<R | undefined> {
-  const count = (await desk.state.get<{ count: number }>(`select count(*) as count from ${table}`))?.count ?? 0
-  if (count === 0) return undefined
-  return desk.state.get<R>(`select ${columns} from ${table} order by ${order} limit 1 offset ?`, draw(desk, count))
-}
+/** The first row from a random key on, or from the beginning when there is none. */
+const fromKey = async <R>(next: (from: string) => Promise<R | undefined>, key: string): Promise<R | undefined> =>
+  (await next(key)) ?? (await next(''))
 
 const marketDocuments: Recheck = {
   name: 'market documents from their records',
   todo: 'the document was changed outside the server, or a record was written without it; read the feed again in full',
   run: (desk, count) =>
     sampled(count, async () => {
-      const row = await anyRow<{ market_id: string; etag: string; body: Uint8Array }>(
-        ...([desk, 'market_documents', 'market_id, etag, body', 'market_id'] as const),
+      const count = await desk.state.get<{ count: number }>('select count(*) as count from market_documents')
+      const row = await desk.state.get<{ market_id: string; etag: string; body: Uint8Array }>(
+        'select market_id, etag, body from market_documents order by market_id limit 1 offset ?',
+        draw(desk, count?.count ?? 0),
       )
       if (!row) return 'none'
       const library = await loadLibrary(presentRecords(desk.state), [row.market_id])
@@ -113,9 +112,12 @@ const quotePrices: Recheck = {
   todo: 'keep the quote and its receipt; the price was worked out wrongly or the row was changed',
   run: (desk, count) =>
     sampled(count, async () => {
-      const row = await anyRow<{ id: string; priced_from: string; reply: Uint8Array }>(
-        ...([desk, 'fx_quotes', 'id, priced_from, reply', 'created_ms'] as const),
-      )
+      const next = (from: string) =>
+        desk.state.get<{ id: string; priced_from: string; reply: Uint8Array }>(
+          'select id, priced_from, reply from fx_quotes where id >= ? order by id limit 1',
+          from,
+        )
+      const row = await fromKey(next, desk.random.uuid())
       if (!row) return 'none'
       const receipt = JSON.parse(row.priced_from) as Partial<Receipt>
       if (receipt.version !== '1') return undefined

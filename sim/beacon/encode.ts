@@ -3,7 +3,7 @@
 import { type Fork, forks } from '#core/consensus.ts'
 import type { SimValidator } from './chain.ts'
 import type { Plan } from './plan.ts'
-import type { SimAttestation, SimBlock, Snapshot } from './world.ts'
+import type { SimAttestation, SimBlock, Snapshot } from './records.ts'
 
 /** A field of a container: bytes of fixed length, or a part that only its offset stands for. */
 type Part = { readonly fixed: Buffer } | { readonly variable: Buffer }

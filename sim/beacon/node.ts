@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { chance } from '../chance.ts'
 import { blockBytes, blockJson, stateBytes, validatorJson } from './encode.ts'
 import { specOf } from './plan.ts'
-import type { Snapshot, World } from './world.ts'
+import type { Snapshot, World } from './records.ts'
 
 export interface NodeHabits {
   /** Blocks as SSZ where asked for. */

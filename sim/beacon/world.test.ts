@@ -10,7 +10,8 @@ import { systemClock } from '#io/clock.ts'
 import { openDesk, settingsWith, type TestDesk } from '#test/desk.ts'
 import { chance } from '../chance.ts'
 import { type NodeHabits, openNode } from './node.ts'
-import { actWorld, type World } from './world.ts'
+import type { World } from './records.ts'
+import { actWorld } from './world.ts'
 
 const worlds = 110
 /** A few seeds slash so many that nothing becomes final. */

@@ -1,42 +1,12 @@
 // A consensus network acted out slot by slot from a seed: missed and orphaned blocks, late, wrong, repeated and doubled votes,
 // slashings, sync committees, deposits, withdrawals, exits, consolidations, outages that delay finality. Everything that can be
 // asked of a node about it is kept, and the truth about it is written down.
-import type { Fork } from '#core/consensus.ts'
 import { forks } from '#core/consensus.ts'
 import { type Chance, chance } from '../chance.ts'
 import { ChainState, eth, far, integerRoot, least, type SimValidator } from './chain.ts'
 import { Ledger } from './ledger.ts'
 import { type Plan, planOf } from './plan.ts'
-
-export interface SimAttestation {
-  readonly slot: number
-  readonly committees: readonly number[]
-  readonly bits: readonly boolean[]
-  readonly head: string
-  readonly targetEpoch: number
-  readonly target: string
-}
-
-export interface SimBlock {
-  readonly fork: Fork
-  readonly slot: number
-  readonly proposer: number
-  readonly root: string
-  readonly parentRoot: string
-  readonly attestations: readonly SimAttestation[]
-  readonly syncBits: readonly boolean[]
-  readonly proposerSlashings: readonly number[]
-  readonly attesterSlashings: readonly { readonly first: readonly number[]; readonly second: readonly number[] }[]
-  readonly deposits: readonly { readonly pubkey: string; readonly amount: bigint }[]
-  readonly withdrawals: readonly { readonly validator: number; readonly amount: bigint }[]
-  readonly transactions: number
-}
-
-export interface Snapshot {
-  readonly finalized: number
-  readonly justified: number
-  readonly validators: readonly Readonly<SimValidator>[]
-}
+import type { SimAttestation, SimBlock, Snapshot, World } from './records.ts'
 
 /** A vote on its way into a block. */
 interface Ballot {
@@ -46,20 +16,6 @@ interface Ballot {
   readonly head: string
   readonly target: string
   readonly fromSlot: number
-}
-
-export interface World {
-  readonly seed: string
-  readonly plan: Plan
-  readonly ledger: Ledger
-  readonly blocks: ReadonlyMap<number, SimBlock>
-  readonly snapshots: readonly Snapshot[]
-  /** By epoch: members by (slot of the epoch) · committees + committee. */
-  readonly committees: readonly (readonly (readonly number[])[])[]
-  readonly proposers: readonly (readonly number[])[]
-  /** By period. */
-  readonly sync: readonly (readonly number[])[]
-  readonly finalized: number
 }
 
 export function actWorld(seed: string, changes: Partial<Plan> = {}): World {

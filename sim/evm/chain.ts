@@ -46,6 +46,9 @@ export interface SimChainOptions {
   readonly busy?: number
   /** Addresses that are used again and again. */
   readonly people?: number
+  /** Addresses that have more than enough from the start. */
+  readonly rich?: number
+  readonly blockSeconds?: number
 }
 
 const ether = 10n ** 18n
@@ -56,6 +59,7 @@ const genesisUnix = 1_700_000_000
 export class SimChain {
   readonly id: string
   readonly finalLag: number
+  readonly blockSeconds: number
   readonly blocks: SimBlock[] = []
   /** Deleted at some time: the state alone does not tell that they ever were. */
   readonly destroyed = new Set<string>()
@@ -70,14 +74,16 @@ export class SimChain {
   #fork = 0
   #final = 0
 
-  constructor({ seed, id = '1', finalLag = 8, busy = 4, people = 14 }: SimChainOptions) {
+  constructor(options: SimChainOptions) {
+    const { seed, id = '1', finalLag = 8, busy = 4, people = 14, rich = 3, blockSeconds = 12 } = options
     const draws = chance(`${seed}/chain`)
     this.id = id
     this.finalLag = finalLag
+    this.blockSeconds = blockSeconds
     this.#seed = seed
     this.#busy = busy
     this.#people = Array.from({ length: people }, () => `0x${draws.hex(40)}`)
-    this.#rich = Array.from({ length: 3 }, () => `0x${draws.hex(40)}`)
+    this.#rich = Array.from({ length: rich }, () => `0x${draws.hex(40)}`)
     this.#oldDestruct = draws.happens(0.3)
     this.#oldNonces = draws.happens(0.2)
     for (const address of this.#rich) this.#ledger.add(address, 10n ** 9n * ether)
@@ -93,6 +99,11 @@ export class SimChain {
   /** Once final, always final, also when a reorganisation makes the chain shorter. */
   get final(): number {
     return this.#final
+  }
+
+  /** Those who have enough from the start; everybody else's coin is from them, or from rewards and withdrawals. */
+  get rich(): readonly string[] {
+    return this.#rich
   }
 
   accountAt(address: string, block: number): SimAccount {
@@ -226,14 +237,14 @@ export class SimChain {
   }
 
   #nextUnix(): number {
-    return genesisUnix + this.blocks.length * 12
+    return genesisUnix + this.blocks.length * this.blockSeconds
   }
 
   #close(made: Pick<SimBlock, 'miner' | 'withdrawals' | 'transactions' | 'transfers'>, draws: Chance): void {
     const number = this.blocks.length
     this.#ledger.closeBlock(number)
     const parentHash = this.blocks.at(-1)?.hash ?? `0x${'0'.repeat(64)}`
-    this.blocks.push({ number, hash: `0x${draws.hex(64)}`, parentHash, timeUnix: genesisUnix + number * 12, ...made })
+    this.blocks.push({ number, hash: `0x${draws.hex(64)}`, parentHash, timeUnix: this.#nextUnix(), ...made })
     this.#final = Math.max(this.#final, number - this.finalLag)
   }
 }

@@ -58,6 +58,8 @@ export class SimNode {
   /** What it says it is on; to test that a wrong one is refused. */
   chainId: string
   readonly slowMs: number
+  /** Added to the time of every block it shows: a chain from a seed may have happened just now. */
+  laterSeconds = 0
   /** Requests answered so far, and the calls in them. */
   rounds = 0
   calls = 0
@@ -139,7 +141,8 @@ export class SimNode {
     switch (method) {
       case 'eth_getBlockByNumber': {
         const block = this.#block(params[0], false)
-        return block ? blockJson(block, params[1] === true) : null
+        const timeUnix = (block?.timeUnix ?? 0) + this.laterSeconds
+        return block ? blockJson({ ...block, timeUnix }, params[1] === true) : null
       }
       case 'eth_getBalance':
         return hex(this.#account(params).balance)

@@ -6,7 +6,7 @@ import { section } from './server.ts'
 const whole = (value: number, minimum: number, maximum: number, description: string) =>
   withDefault(Type.Integer({ minimum, maximum, description }), value)
 
-const Rpc = Type.Object(
+export const Rpc = Type.Object(
   {
     url: Type.String({
       pattern: '^https?://',

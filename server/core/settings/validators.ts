@@ -1,5 +1,6 @@
 // Settings of group C: the clock of each network and the nodes that its duties are read from.
 import { type Static, Type, withDefault } from '#api/kit.ts'
+import { Rpc } from './explorer.ts'
 import { section } from './server.ts'
 
 const beaconSettings = section(
@@ -30,7 +31,7 @@ const beaconSettings = section(
   'Where duties are read from.',
 )
 
-const network = (genesisUnix: number) =>
+const network = (genesisUnix: number, chainId: string) =>
   section(
     {
       genesisUnix: withDefault(Type.Integer({ minimum: 0, description: 'Genesis, Unix seconds.' }), genesisUnix),
@@ -39,6 +40,22 @@ const network = (genesisUnix: number) =>
       epochsPerHour: withDefault(Type.Integer({ minimum: 1, description: 'Epochs in a chain hour.' }), 9),
       epochsPerDay: withDefault(Type.Integer({ minimum: 1, description: 'Epochs in a chain day.' }), 225),
       beacon: beaconSettings,
+      execution: section(
+        {
+          chainId: withDefault(
+            Type.String({ pattern: '^[1-9]\\d{0,18}$', description: 'Chain id of the execution side.' }),
+            chainId,
+          ),
+          rpc: withDefault(
+            Type.Array(Rpc, {
+              maxItems: 16,
+              description: 'Execution nodes that tell fees and builder payments; empty: those fields stay null.',
+            }),
+            [],
+          ),
+        },
+        'Where priority fees and payments of builders are read from.',
+      ),
       watch: withDefault(
         Type.Array(Type.String({ pattern: '^(\\d{1,10}|0x[0-9a-fA-F]{96}|0x[0-9a-fA-F]{40})$' }), {
           maxItems: 100_000,
@@ -62,7 +79,11 @@ export type NetworkSettings = Static<ReturnType<typeof network>>
 export const validatorsSettings = section(
   {
     networks: section(
-      { mainnet: network(1_606_824_023), hoodi: network(1_742_213_400), holesky: network(1_695_902_400) },
+      {
+        mainnet: network(1_606_824_023, '1'),
+        hoodi: network(1_742_213_400, '560048'),
+        holesky: network(1_695_902_400, '17000'),
+      },
       'Networks by the name in the header.',
     ),
   },

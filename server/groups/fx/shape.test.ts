@@ -31,7 +31,6 @@ test('each failure has the number that clients switch on', () => {
     'key.guarded': 429,
     'input.headers_too_large': 431,
     'store.unavailable': -1,
-    'server.stopping': -1,
     'server.timeout': -1,
     'server.internal': -1,
   }

@@ -134,10 +134,12 @@ const isMeasured = (field: AggregateField): field is Exclude<AggregateField, Pla
 const sqlOf = (fields: readonly AggregateField[]): Record<string, string> =>
   Object.fromEntries(fields.filter(isMeasured).map((field) => [field, aggregateSql[field]]))
 
-/** The named fields, and always the validator a record is about (decision 0031). */
+/** The named fields that are known, and always the validator a record is about (decisions 0031 and 0035). */
 function toRecord(plan: Plan, fields: readonly AggregateField[], row: KeyRow & Record<string, Cell>): AggregateRecord {
   const place = placeOf(plan, row.key)
-  const values = fields.map((field) => [field, isMeasured(field) ? row[field] : place[field]])
+  const values = fields
+    .map((field) => [field, isMeasured(field) ? row[field] : place[field]] as const)
+    .filter(([, value]) => value !== null)
   return { ...(plan.fold.byValidator && { validatorIndex: row.validator }), ...Object.fromEntries(values) }
 }
 

@@ -12,6 +12,7 @@ import { type ChainTime, chainDays, type Epoch, type Epochs, hourOf, utcDays } f
 import { holes, type Range } from '#core/ranges.ts'
 import { cover, coverageOf } from '#store/coverage.ts'
 import type { Facts, FactsReader, FactsWriter } from '#store/facts.ts'
+import { compact, type Folded, type Key, merge, rollUp, stage, type Table, tables } from './duty-tables.ts'
 import { type Measure, measures } from './measures.ts'
 
 /** One row per validator and epoch, in any order. A measure that is left out is zero everywhere. */
@@ -31,22 +32,6 @@ export interface DutiesBatch {
 
 /** Accumulators of one batch; a larger batch must be cut by its caller. */
 const cellsMax = 2 ** 25
-
-const keys = ['hour', 'day', 'utc_day'] as const
-type Key = (typeof keys)[number]
-
-const tables = [
-  { name: 'duty_hours', keys, window: 'hour' },
-  { name: 'duty_days', keys: ['day'], window: 'day' },
-  { name: 'duty_utc_days', keys: ['utc_day'], window: 'utc_day' },
-] as const satisfies readonly Table[]
-
-interface Table {
-  readonly name: string
-  readonly keys: readonly Key[]
-  /** The key that a batch can fill in part. */
-  readonly window: Key
-}
 
 const dutiesStream = (network: Network): string => `duties/${network}`
 
@@ -110,75 +95,6 @@ function toPieces({ time, epochs, validator, sums }: PieceBatch, fresh: readonly
   }
 }
 
-/** The pieces cross over once; the store makes hours and days of them itself. */
-const stage = (tx: FactsWriter, network: Network, { validator, hour, day, utc_day, sums }: Folded): Promise<void> =>
-  tx.append('duty_stage', {
-    network: new Array<string>(validator.length).fill(network),
-    validator,
-    hour,
-    day,
-    utc_day,
-    ...sums,
-  })
-
-/**
- * One piece, so one row per validator: nothing to group. Where its window has been written in part, each row takes in the one
- * that is there. A join and two copies keep the order of the rows and cost a third of grouping them anew (decision 0108).
- */
-async function merge(tx: FactsWriter, table: Table, network: Network, halves: readonly number[]): Promise<void> {
-  const own = ['network', 'validator', ...table.keys]
-  const into = (name: string) => `insert into ${name} (${[...own, ...measures].join()})`
-  const plain = [...own, ...measures].join()
-  if (halves.length === 0) return tx.run(`${into(table.name)} select ${plain} from duty_stage`)
-  const windows = `network = ? and ${table.window} in (${halves.map(() => '?').join()})`
-  const values = [network, ...halves]
-  await tx.run(
-    `${into('duty_merge')} select ${own.map((key) => `fresh.${key}`).join()},
-       ${measures.map((name) => `fresh.${name} + coalesce(old.${name}, 0)`).join()}
-     from duty_stage as fresh left join (select * from ${table.name} where ${windows}) as old
-     on ${own.map((key) => `old.${key} = fresh.${key}`).join(' and ')}`,
-    values,
-  )
-  await tx.run(
-    // All keys: the other piece of an hour that crosses midnight stays.
-    `delete from ${table.name} where ${windows}
-     ${['validator', ...table.keys].map((key) => `and ${key} in (select ${key} from duty_merge)`).join(' ')}`,
-    values,
-  )
-  await tx.run(`${into(table.name)} select ${plain} from duty_merge`)
-  await tx.run('delete from duty_merge')
-}
-
-async function rollUp(tx: FactsWriter, table: Table): Promise<void> {
-  const own = ['network', 'validator', ...table.keys].join()
-  const [columns, grouping] =
-    table.keys.length === keys.length
-      ? [measures.join(), '']
-      : [measures.map((measure) => `sum(${measure})`).join(), `group by ${own}`]
-  await tx.run(
-    `insert into ${table.name} (${own}, ${measures.join()}) select ${own}, ${columns} from duty_stage ${grouping} order by ${own}`,
-  )
-}
-
-/** Windows that had been written in part now have two rows per validator: they become one again. */
-async function compact(tx: FactsWriter, table: Table, network: Network, halves: readonly number[]): Promise<void> {
-  if (halves.length === 0) return
-  const where = `where network = ? and ${table.window} in (${halves.map(() => '?').join()})`
-  const own = ['network', 'validator', ...table.keys].join()
-  const values = [network, ...halves]
-  await tx.run(
-    `insert into duty_stage (${own}, ${measures.join()})
-     select ${own}, ${measures.map((measure) => `sum(${measure})`).join()} from ${table.name} ${where} group by ${own}`,
-    values,
-  )
-  await tx.run(`delete from ${table.name} ${where}`, values)
-  await tx.run(
-    `insert into ${table.name} (${own}, ${measures.join()})
-     select ${own}, ${measures.join()} from duty_stage order by ${own}`,
-  )
-  await tx.run('delete from duty_stage')
-}
-
 /** Hours or days that have covered epochs and get more now: only those at the ends of a fresh range can. */
 function halfFull(
   time: ChainTime,
@@ -199,13 +115,6 @@ const windowsOf = (time: ChainTime): Record<Key, (epoch: Epoch) => number> => ({
   day: chainDays(time).dayOf,
   utc_day: utcDays(time).dayOf,
 })
-
-/** Sums by validator and window, sorted by validator, then time. */
-interface Folded extends Readonly<Record<Key, Int32Array>> {
-  readonly isOnePiece: boolean
-  readonly validator: Int32Array
-  readonly sums: Readonly<Record<Measure, Float64Array>>
-}
 
 /** The fresh epochs' rows by validator and piece. */
 function foldToPieces({ rows, time, epochs }: DutiesBatch, fresh: readonly Range[]): Folded {

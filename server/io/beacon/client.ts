@@ -144,6 +144,11 @@ class Node {
     return dataOf(reply.body)
   }
 
+  #addressOf(path: string): string {
+    if (!this.#query) return this.#url + path
+    return `${this.#url}${path}${path.includes('?') ? '&' : '?'}${this.#query}`
+  }
+
   async #fetch(
     { path, accept = 'json', body, bytesMax = bytesMaxUsual }: Question,
     signal?: AbortSignal,

@@ -28,7 +28,8 @@ export function checkSqlite(file: string): readonly string[] {
       ...broken.slice(0, problemsMax).map(({ table, parent }) => `a row of ${table} refers to none of ${parent}`),
     ]
   } catch (error) {
-    return [renameSqlite(error, file).message]
+    const renamed = renameSqlite(error, file)
+    return [renamed instanceof Error ? renamed.message : String(renamed)]
   } finally {
     db.close()
   }

@@ -4,7 +4,7 @@
 //    and their UTC day. An hour that crosses a midnight is two pieces, so both kinds of days are exact sums of pieces.
 // 2. duty_days and duty_utc_days are those sums. They stay when hours expire.
 // 3. duty_stage is empty outside a transaction.
-// No keys and no indexes: the writer keeps rows unique (server/groups/validators/write-duties.ts), and an index over
+// No keys and no indexes: the writer keeps rows unique (server/groups/validators/duties.ts), and an index over
 // hundreds of millions of rows would not fit into memory. Rows are written sorted by validator within each batch.
 import type { FactsMigration } from '../facts.ts'
 

@@ -7,11 +7,13 @@
 import { strict as assert } from 'node:assert'
 import type { Network } from '#api/wire/validators.ts'
 import { type ChainTime, chainDays, type Epoch, hourOf, utcDays } from '#core/chain-time.ts'
+import { epochAt } from '#core/consensus.ts'
 import { type Beacon, BeaconError, type Chain } from '#io/beacon/client.ts'
 import type { Validators } from '#io/beacon/validators.ts'
 import type { Desk } from '#serve/answer.ts'
 import { coveredEpochs, writePiece } from '../duties.ts'
 import { enrol } from './enrol.ts'
+import type { ExecutionSource } from './execution.ts'
 import type { VotePay } from './pay.ts'
 import { EpochReader, type Reading } from './read.ts'
 import { type Carry, refineEpoch } from './refine.ts'
@@ -43,7 +45,10 @@ export class Follower {
   #scores: ScoreHistory = new Map()
   #enrolled: Validators | undefined
 
-  constructor(desk: FollowDesk, network: Network, beacon: Beacon) {
+  readonly #execution: ExecutionSource | undefined
+
+  constructor(desk: FollowDesk, network: Network, beacon: Beacon, execution?: ExecutionSource) {
+    this.#execution = execution
     this.network = network
     this.#desk = desk
     this.#beacon = beacon
@@ -117,7 +122,9 @@ export class Follower {
       signal.throwIfAborted()
       const reading = await reader.read(epoch)
       settle(reading, carry)
-      carry = refineEpoch(chain.rules, reading, carry, this.#sums).carry
+      const own = reading.blocks.filter(({ slot }) => epochAt(chain.rules, slot) === epoch)
+      const execution = await this.#execution?.read(own, signal)
+      carry = refineEpoch(chain.rules, { ...reading, execution }, carry, this.#sums).carry
       scores = withScores(scores, epoch, carry.scores)
       last = reading.next
     }

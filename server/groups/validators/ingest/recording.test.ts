@@ -9,6 +9,7 @@ import { coveredEpochs } from '../duties.ts'
 import { type Measure, measures } from '../measures.ts'
 import { readValidator } from '../registry.ts'
 import { withChainTimes } from './chain.ts'
+import type { ExecutionSource } from './execution.ts'
 import { Follower, settle } from './follow.ts'
 import { EpochReader } from './read.ts'
 import { type Carry, refineEpoch } from './refine.ts'
@@ -237,4 +238,36 @@ test('cut connections, broken bytes and statuses of 500 change nothing but the n
   await using desk = await deskFor(node)
   await ingest(desk, node)
   await assertTruth(desk)
+})
+
+test('with an execution source, fees and payments are known, and a missed proposal misses their mean', async () => {
+  await using node = await openReplay()
+  await using desk = await deskFor(node)
+  const settings = await withChainTimes({ ...desk, clock: systemClock })
+  const beacon = openBeacon({ network: 'hoodi', urls: [node.url], timeoutMs: 10_000, clock: systemClock, restMs: 1 })
+  const source: ExecutionSource = {
+    read: async (blocks) =>
+      new Map(blocks.map(({ slot }) => [slot, { priorityFee: slot, baselineMev: 1, external: 2 }])),
+  }
+  await new Follower({ ...desk, settings }, 'hoodi', beacon, source).catchUp(new AbortController().signal)
+  const [row] = await desk.facts.query<Record<string, number>>(
+    `select sum(execution_unknown) as unknown, sum(priority_fee) as fees, sum(baseline_mev) as mev, sum(external_reward) as paid,
+       sum(missed_execution_reward) as missed from duty_days`,
+  )
+  const ingested = slots.filter(({ slot }) => slot > 0 && slot < 13 * 8)
+  const made = ingested.filter(({ proposed }) => proposed === 1)
+  const fees = made.reduce((sum, { slot }) => sum + slot, 0)
+  const missed = ingested
+    .filter(({ proposed }) => proposed === 0)
+    .map(({ slot }) => {
+      const own = made.filter((one) => Math.floor(one.slot / 8) === Math.floor(slot / 8))
+      return Math.floor(own.reduce((sum, one) => sum + one.slot + 1, 0) / own.length)
+    })
+  assert.deepEqual(row, {
+    unknown: 0,
+    fees,
+    mev: made.length,
+    paid: 2 * made.length,
+    missed: missed.reduce((sum, one) => sum + one, 0),
+  })
 })

@@ -2,10 +2,12 @@
 import { type Network, networks } from '#api/wire/validators.ts'
 import { poll } from '#ingest/poll.ts'
 import { openBeacon } from '#io/beacon/client.ts'
+import { openRpc } from '#io/evm/rpc.ts'
 import type { Desk } from '#serve/answer.ts'
 import type { Finding } from '#serve/health.ts'
 import { coveredEpochs } from '../duties.ts'
 import { storedChain } from './chain.ts'
+import { executionFrom } from './execution.ts'
 import { Follower, type Progress } from './follow.ts'
 
 /** A first catch-up may take days; it is bounded per answer, not as a whole. */
@@ -29,9 +31,17 @@ export async function startBeacon(
 }
 
 export async function followerOf(desk: Desk, network: Network): Promise<Follower> {
-  const { urls, timeoutMs } = desk.settings.validators.networks[network].beacon
+  const { beacon, execution } = desk.settings.validators.networks[network]
+  const { urls, timeoutMs } = beacon
   const identity = await storedChain(desk.facts, network)
-  return new Follower(desk, network, openBeacon({ network, urls, timeoutMs, clock: desk.clock, identity }))
+  const rpc =
+    execution.rpc.length > 0 ? openRpc({ chain: execution.chainId, rpc: execution.rpc, clock: desk.clock }) : undefined
+  return new Follower(
+    desk,
+    network,
+    openBeacon({ network, urls, timeoutMs, clock: desk.clock, identity }),
+    rpc && executionFrom(rpc),
+  )
 }
 
 async function follow(

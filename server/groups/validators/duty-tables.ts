@@ -1,0 +1,106 @@
+// The tables of duties and how pieces get into them: appended once to a staging table, from which the store itself makes
+// hours and days. Staging tables are empty outside a transaction.
+import type { Network } from '#api/wire/validators.ts'
+import type { FactsWriter } from '#store/facts.ts'
+import { type Measure, measures } from './measures.ts'
+
+export const keys = ['hour', 'day', 'utc_day'] as const
+export type Key = (typeof keys)[number]
+
+export const tables = [
+  { name: 'duty_hours', keys, window: 'hour' },
+  { name: 'duty_days', keys: ['day'], window: 'day' },
+  { name: 'duty_utc_days', keys: ['utc_day'], window: 'utc_day' },
+] as const satisfies readonly Table[]
+
+export interface Table {
+  readonly name: string
+  readonly keys: readonly Key[]
+  /** The key that a batch can fill in part. */
+  readonly window: Key
+}
+
+/** Sums by validator and window, sorted by validator, then time. */
+export interface Folded extends Readonly<Record<Key, Int32Array>> {
+  readonly isOnePiece: boolean
+  readonly validator: Int32Array
+  readonly sums: Readonly<Record<Measure, Float64Array>>
+}
+
+/** The pieces cross over once; the store makes hours and days of them itself. */
+export const stage = (
+  tx: FactsWriter,
+  network: Network,
+  { validator, hour, day, utc_day, sums }: Folded,
+): Promise<void> =>
+  tx.append('duty_stage', {
+    network: new Array<string>(validator.length).fill(network),
+    validator,
+    hour,
+    day,
+    utc_day,
+    ...sums,
+  })
+
+/**
+ * One piece, so one row per validator: nothing to group. Where its window has been written in part, each row takes in the one
+ * that is there. A join and two copies keep the order of the rows and cost a third of grouping them anew (decision 0108).
+ */
+export async function merge(tx: FactsWriter, table: Table, network: Network, halves: readonly number[]): Promise<void> {
+  const own = ['network', 'validator', ...table.keys]
+  const into = (name: string) => `insert into ${name} (${[...own, ...measures].join()})`
+  const plain = [...own, ...measures].join()
+  if (halves.length === 0) return tx.run(`${into(table.name)} select ${plain} from duty_stage`)
+  const windows = `network = ? and ${table.window} in (${halves.map(() => '?').join()})`
+  const values = [network, ...halves]
+  await tx.run(
+    `${into('duty_merge')} select ${own.map((key) => `fresh.${key}`).join()},
+       ${measures.map((name) => `fresh.${name} + coalesce(old.${name}, 0)`).join()}
+     from duty_stage as fresh left join (select * from ${table.name} where ${windows}) as old
+     on ${own.map((key) => `old.${key} = fresh.${key}`).join(' and ')}`,
+    values,
+  )
+  await tx.run(
+    // All keys: the other piece of an hour that crosses midnight stays.
+    `delete from ${table.name} where ${windows}
+     ${['validator', ...table.keys].map((key) => `and ${key} in (select ${key} from duty_merge)`).join(' ')}`,
+    values,
+  )
+  await tx.run(`${into(table.name)} select ${plain} from duty_merge`)
+  await tx.run('delete from duty_merge')
+}
+
+export async function rollUp(tx: FactsWriter, table: Table): Promise<void> {
+  const own = ['network', 'validator', ...table.keys].join()
+  const [columns, grouping] =
+    table.keys.length === keys.length
+      ? [measures.join(), '']
+      : [measures.map((measure) => `sum(${measure})`).join(), `group by ${own}`]
+  await tx.run(
+    `insert into ${table.name} (${own}, ${measures.join()}) select ${own}, ${columns} from duty_stage ${grouping} order by ${own}`,
+  )
+}
+
+/** Windows that had been written in part now have two rows per validator: they become one again. */
+export async function compact(
+  tx: FactsWriter,
+  table: Table,
+  network: Network,
+  halves: readonly number[],
+): Promise<void> {
+  if (halves.length === 0) return
+  const where = `where network = ? and ${table.window} in (${halves.map(() => '?').join()})`
+  const own = ['network', 'validator', ...table.keys].join()
+  const values = [network, ...halves]
+  await tx.run(
+    `insert into duty_stage (${own}, ${measures.join()})
+     select ${own}, ${measures.map((measure) => `sum(${measure})`).join()} from ${table.name} ${where} group by ${own}`,
+    values,
+  )
+  await tx.run(`delete from ${table.name} ${where}`, values)
+  await tx.run(
+    `insert into ${table.name} (${own}, ${measures.join()})
+     select ${own}, ${measures.join()} from duty_stage order by ${own}`,
+  )
+  await tx.run('delete from duty_stage')
+}

@@ -1,0 +1,211 @@
+// Who is behind a validator, told by people in files: CSV or JSON, by index, key, deposit or withdrawal address.
+//
+// 1. A record that names nobody who is known, or names in a way that cannot be read, is rejected with its line; the others count.
+// 2. What is replaced goes to the history with its source and its time. The same file again changes nothing.
+// 3. A validator that no file speaks of stays without an entity; nothing is guessed (decision 0038).
+import type { Network } from '#api/wire/validators.ts'
+import type { State, StateReader, StateWriter } from '#store/state.ts'
+import { toBytes } from './registry.ts'
+
+/** The fields that a file may have; exactly one of the first four says who is meant. */
+export const entityFields = [
+  'index',
+  'pubkey',
+  'depositAddress',
+  'withdrawalAddress',
+  'pool',
+  'subpool',
+  'dvtNetwork',
+  'nodeOperators',
+  'dvtOperators',
+] as const
+type EntityField = (typeof entityFields)[number]
+const whoFields = ['index', 'pubkey', 'depositAddress', 'withdrawalAddress'] as const
+
+export type EntityRecord = Readonly<Partial<Record<EntityField, unknown>>>
+
+export interface EntityReject {
+  /** Line of a CSV file, or place in a JSON list, from 1. */
+  readonly at: number
+  readonly why: string
+  readonly record: unknown
+}
+
+export interface EntityTotals {
+  readonly records: number
+  readonly validators: number
+  readonly changed: number
+  readonly rejects: readonly EntityReject[]
+}
+
+const recordsPerWrite = 500
+
+/** A JSON list of objects, or CSV with a header line; lists inside CSV cells are separated by semicolons. */
+export function entityRecords(text: string): { at: number; record: EntityRecord }[] {
+  if (/^\s*\[/.test(text)) {
+    return (JSON.parse(text) as unknown[]).map((record, place) => ({
+      at: place + 1,
+      record: (record ?? {}) as EntityRecord,
+    }))
+  }
+  const [head, ...lines] = csvRows(text)
+  const names = head?.cells.map((name) => name.trim()) ?? []
+  const unknown = names.filter((name) => !entityFields.includes(name as EntityField))
+  if (unknown.length > 0)
+    throw new Error(`unknown columns: ${unknown.join(', ')}; known are ${entityFields.join(', ')}`)
+  return lines.map(({ line, cells }) => {
+    const given = names
+      .map((name, column) => [name, cells[column]?.trim() ?? ''] as const)
+      .filter(([, cell]) => cell !== '')
+    return { at: line, record: Object.fromEntries(given) as EntityRecord }
+  })
+}
+
+/** RFC 4180: quoted cells may hold commas, line ends and doubled quotes. */
+export function csvRows(text: string): { line: number; cells: string[] }[] {
+  const rows: { line: number; cells: string[] }[] = []
+  const cell = /("(?:[^"]|"")*"|[^",\r\n]*)(,|\r?\n|$)/gy
+  let [line, cells, start]: [number, string[], number] = [1, [], 1]
+  while (cell.lastIndex < text.length) {
+    const from = cell.lastIndex
+    const match = cell.exec(text)
+    if (!match) throw new Error(`line ${line}: a quote is not closed or stands where none can`)
+    const [whole, raw = '', end] = match
+    cells.push(raw.startsWith('"') ? raw.slice(1, -1).replaceAll('""', '"') : raw)
+    line += whole.split('\n').length - 1
+    if (end === ',' && cell.lastIndex < text.length) continue
+    if (end === ',') cells.push('')
+    if (cells.some((one) => one !== '')) rows.push({ line: start, cells })
+    ;[cells, start] = [[], line]
+    if (cell.lastIndex === from) break
+  }
+  return rows
+}
+
+export async function importEntities(
+  state: State,
+  network: Network,
+  records: readonly { readonly at: number; readonly record: EntityRecord }[],
+  source: string,
+  nowMs: number,
+): Promise<EntityTotals> {
+  const rejects: EntityReject[] = []
+  const seen = new Set<number>()
+  let changed = 0
+  for (let from = 0; from < records.length; from += recordsPerWrite) {
+    await state.write(async (tx) => {
+      for (const { at, record } of records.slice(from, from + recordsPerWrite)) {
+        const read = readRecord(record)
+        const who = 'why' in read ? [] : await indicesFor(tx, network, read)
+        if ('why' in read || who.length === 0) {
+          rejects.push({ at, why: 'why' in read ? read.why : 'no known validator has this name', record })
+          continue
+        }
+        for (const index of who) {
+          seen.add(index)
+          if (await putEntity(tx, network, index, read, source, nowMs)) changed += 1
+        }
+      }
+    })
+  }
+  return { records: records.length, validators: seen.size, changed, rejects }
+}
+
+interface Entity {
+  readonly by: (typeof whoFields)[number]
+  readonly name: string
+  readonly pool: string | null
+  readonly subpool: string | null
+  readonly dvtNetwork: string | null
+  readonly nodeOperators: readonly string[]
+  readonly dvtOperators: readonly string[]
+}
+
+const shapes = {
+  index: /^\d{1,10}$/,
+  pubkey: /^(0x)?[0-9a-f]{96}$/i,
+  depositAddress: /^0x[0-9a-f]{40}$/i,
+  withdrawalAddress: /^0x[0-9a-f]{40}$/i,
+} as const
+
+function readRecord(record: EntityRecord): Entity | { readonly why: string } {
+  const given = whoFields.filter((field) => record[field] !== undefined && record[field] !== null)
+  const [by] = given
+  if (!by || given.length > 1) return { why: `exactly one of ${whoFields.join(', ')} says who is meant` }
+  const name = String(record[by])
+  if (!shapes[by].test(name)) return { why: `${by} cannot be read` }
+  const texts = (['pool', 'subpool', 'dvtNetwork'] as const).map((field) => textOf(record[field]))
+  const lists = (['nodeOperators', 'dvtOperators'] as const).map((field) => listOf(record[field]))
+  const [pool, subpool, dvtNetwork] = texts
+  const [nodeOperators, dvtOperators] = lists
+  if (pool === undefined || subpool === undefined || dvtNetwork === undefined) return { why: 'a name is no text' }
+  if (!nodeOperators || !dvtOperators) return { why: 'operators are no list of texts' }
+  return { by, name, pool, subpool, dvtNetwork, nodeOperators, dvtOperators }
+}
+
+const textOf = (value: unknown): string | null | undefined =>
+  value === undefined || value === null || value === '' ? null : typeof value === 'string' ? value : undefined
+
+function listOf(value: unknown): string[] | undefined {
+  if (value === undefined || value === null) return []
+  const list = typeof value === 'string' ? value.split(';').map((one) => one.trim()) : value
+  return Array.isArray(list) && list.every((one) => typeof one === 'string')
+    ? list.filter((one) => one !== '')
+    : undefined
+}
+
+async function indicesFor(tx: StateReader, network: Network, { by, name }: Entity): Promise<number[]> {
+  const found = (sql: string, value: Uint8Array | number) =>
+    tx.all<{ validator_index: number }>(`select validator_index from ${sql}`, network, value)
+  const rows =
+    by === 'depositAddress'
+      ? await found('validator_deposits where network = ? and address = ?', toBytes(name))
+      : by === 'withdrawalAddress'
+        ? await found('validators where network = ? and withdrawal_address = ?', toBytes(name))
+        : by === 'pubkey'
+          ? await found('validators where network = ? and pubkey = ?', toBytes(name))
+          : await found('validators where network = ? and validator_index = ?', Number(name))
+  return rows.map((row) => row.validator_index)
+}
+
+/** True when anything was different. */
+async function putEntity(
+  tx: StateWriter,
+  network: Network,
+  index: number,
+  entity: Entity,
+  source: string,
+  nowMs: number,
+): Promise<boolean> {
+  const values = [
+    entity.pool,
+    entity.subpool,
+    entity.dvtNetwork,
+    JSON.stringify(entity.nodeOperators),
+    JSON.stringify(entity.dvtOperators),
+    source,
+  ]
+  const columns = 'pool, subpool, dvt_network, node_operators, dvt_operators, source'
+  const before = await tx.get<Record<string, string | null>>(
+    `select ${columns} from validator_entities where network = ? and validator_index = ?`,
+    network,
+    index,
+  )
+  if (before && Object.values(before).every((value, at) => value === values[at])) return false
+  await tx.run(
+    `insert into validator_entity_history (network, validator_index, ${columns}, from_ms, until_ms)
+     select network, validator_index, ${columns}, updated_ms, ? from validator_entities where network = ? and validator_index = ?`,
+    nowMs,
+    network,
+    index,
+  )
+  await tx.run('delete from validator_entities where network = ? and validator_index = ?', network, index)
+  await tx.run(
+    `insert into validator_entities (network, validator_index, ${columns}, updated_ms) values (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    network,
+    index,
+    ...values,
+    nowMs,
+  )
+  return true
+}

@@ -1,0 +1,63 @@
+// The execution side of a proposal, worked by hand.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Block } from '#io/beacon/block.ts'
+import type { Rpc, RpcCall } from '#io/evm/rpc.ts'
+import { executionFrom, gweiOf } from './execution.ts'
+
+const hex = (value: bigint | number) => `0x${value.toString(16)}`
+const gwei = 1_000_000_000n
+const transaction = (from: string, value: bigint) => ({ from, to: '0x02', value: hex(value) })
+const block = (miner: string, transactions: ReturnType<typeof transaction>[]) => ({
+  miner,
+  baseFeePerGas: hex(10n * gwei),
+  transactions,
+})
+// 21 000 · (12 − 10) + 100 000 · (11 − 10) = 142 000 gwei.
+const receipts = [
+  { gasUsed: hex(21_000), effectiveGasPrice: hex(12n * gwei) },
+  { gasUsed: hex(100_000), effectiveGasPrice: hex(11n * gwei) },
+]
+
+test('a block of its own: the proposer has the priority fees', () => {
+  const own = gweiOf(block('0xAA', [transaction('0xbb', 5n * gwei)]), receipts)
+  assert.deepEqual(own, { priorityFee: 142_000, baselineMev: 0, external: 0 })
+})
+
+test('a builder’s block: its payment is the last transaction, and what it has beyond the fees is MEV', () => {
+  const paid = gweiOf(block('0xAA', [transaction('0xbb', 1n), transaction('0xaa', 200_000n * gwei)]), receipts)
+  assert.deepEqual(paid, { priorityFee: 142_000, baselineMev: 58_000, external: 200_000 })
+})
+
+test('a builder that pays less than the fees: the proposer has no more than the payment', () => {
+  const poor = gweiOf(block('0xaa', [transaction('0xaa', 100_000n * gwei + 7n)]), receipts)
+  assert.deepEqual(poor, { priorityFee: 100_000, baselineMev: 0, external: 100_000 })
+})
+
+test('blocks are asked for by hash; those without transactions brought nothing and are not asked for', async () => {
+  const asked: RpcCall[] = []
+  const rpc = {
+    results: async (calls: readonly RpcCall[]) => {
+      asked.push(...calls)
+      return [block('0xAA', []), receipts]
+    },
+  } as unknown as Rpc
+  const of = (slot: number, transactions: number) =>
+    ({ slot, payload: { hash: `0x${slot}`, transactions } }) as unknown as Block
+  const told = await executionFrom(rpc).read([of(1, 0), of(2, 3), { slot: 3 } as Block], new AbortController().signal)
+  assert.deepEqual(
+    asked.map(({ method, params }) => [method, params[0]]),
+    [
+      ['eth_getBlockByHash', '0x2'],
+      ['eth_getBlockReceipts', '0x2'],
+    ],
+  )
+  const [first, second] = asked
+  assert.equal(first?.wrong?.(block('0xAA', [])), undefined)
+  assert.equal(second?.wrong?.(receipts), undefined)
+  for (const odd of [{}, { miner: '0xAA' }, []]) assert.notEqual(first?.wrong?.(odd), undefined)
+  for (const odd of [{}, [{}], [{ gasUsed: '7' }]]) assert.notEqual(second?.wrong?.(odd), undefined)
+  assert.deepEqual([...told.keys()], [1, 2, 3])
+  assert.equal(told.get(2)?.priorityFee, 142_000)
+  assert.equal(told.get(1)?.priorityFee, 0)
+})

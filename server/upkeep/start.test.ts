@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict'
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { askControl } from '#io/control.ts'
+import { openLog } from '#io/log.ts'
+import { openDesk } from '#test/desk.ts'
+import { startUpkeep } from './start.ts'
+
+test('a running server answers the operator’s questions, until it is told to stop', async () => {
+  await using desk = await openDesk()
+  const stop = new AbortController()
+  const upkeep = startUpkeep(desk, { dataDir: desk.dir, version: '1.2.3' }, stop.signal)
+  const answer = async (name: string, input?: unknown) => {
+    for (let tries = 0; tries < 200; tries++) {
+      const found = await askControl(desk.dir, name, input)
+      if (found) return found.result
+      await new Promise((resolve) => setTimeout(resolve, 5))
+    }
+    return assert.fail('no control socket')
+  }
+  assert.deepEqual(await answer('status'), {
+    pid: process.pid,
+    version: '1.2.3',
+    startedAt: '2026-11-15T12:00:00.000Z',
+  })
+  assert.equal(((await answer('coverage')) as { at: string }).at, '2026-11-15T12:00:00.000Z')
+  const findings = (await answer('doctor', { sample: 1 })) as { name: string }[]
+  assert.ok(findings.some(({ name }) => name === 'keys'))
+  await assert.rejects(askControl(desk.dir, 'backup', {}), /name the folder to back up into/)
+  stop.abort()
+  await upkeep
+  assert.equal(await askControl(desk.dir, 'status'), undefined)
+})
+
+test('where no socket can be made the server is told so and goes on', async () => {
+  await using desk = await openDesk()
+  const lines: string[] = []
+  const dataDir = join(desk.dir, 'x'.repeat(120))
+  await mkdir(dataDir)
+  const stop = new AbortController()
+  const told = { ...desk, log: openLog('info', (line) => lines.push(line)) }
+  const upkeep = startUpkeep(told, { dataDir, version: '1' }, stop.signal)
+  while (lines.length === 0) await new Promise((resolve) => setImmediate(resolve))
+  assert.match(lines[0] ?? '', /too long for a socket.*there is no control socket/)
+  stop.abort()
+  await upkeep
+})
