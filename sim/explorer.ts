@@ -27,7 +27,7 @@ interface ChainPlan {
 const whole: ChainPlan = { id: '1', name: 'Ethereum', labels: 120, blocks: 800, blockSeconds: 12, people: 200 }
 const holed: ChainPlan = {
   ...{ id: '137', name: 'Polygon', labels: 20, blocks: 240, blockSeconds: 2, people: 60 },
-  read: [[0]],
+  read: [[0, 80], [140]],
 }
 
 type LoadDesk = Pick<Desk, 'state' | 'clock'>
@@ -45,12 +45,13 @@ export interface DemoExplorer {
 /** Chain 1 behind a node over HTTP, for as long as it is open; it stands still, so the next start finds it as it was. */
 export async function openDemoExplorer(seed: string): Promise<DemoExplorer> {
   const chain = demoChain(whole, seed)
+  const address = sampleOf(chain)
   const node = demoNode(chain)
   const url = await node.listen()
   const settings = { explorer: { chains: [chainSettings(whole, url), chainSettings(holed)] } }
   return {
     settings,
-    address: sampleOf(chain),
+    address,
     async load(desk) {
       await nameEntities(desk, whole, chain, seed)
       await read(desk, whole, node, url)
@@ -108,7 +109,7 @@ async function read(desk: LoadDesk, plan: ChainPlan, node: SimNode, url: string)
   const { value: settings, problems } = complete(SettingsSchema, { explorer: { chains: [chainSettings(plan, url)] } })
   const [chain] = settings.explorer.chains
   if (problems.length > 0 || !chain) throw new Error(`settings of the demo chain: ${JSON.stringify(problems)}`)
-  node.laterSeconds = Math.floor(desk.clock.now() / 1000) - node.chain.head.timeUnix + 1
+  node.laterSeconds = Math.floor(desk.clock.now() / 1000) - node.chain.head.timeUnix
   const reader = { state: desk.state, clock: desk.clock, settings }
   const source = openNode(chain, reader)
   if (!plan.read) return catchUp(reader, source, () => {})

@@ -343,3 +343,50 @@ describe('closing', () => {
     await outcome
   })
 })
+
+describe('behind proxies', () => {
+  test('the caller is who the outermost of our own proxies saw, whatever else the header claims', async () => {
+    const seen: string[] = []
+    const admission: Admission = {
+      ...everyone,
+      admit: async (_answer, claim) => {
+        seen.push(claim.address)
+        return { keyId: 'test', plan: 'enterprise' }
+      },
+    }
+    await using direct = await openTestDoor({}, { admission })
+    await using behindOne = await openTestDoor({ server: { proxyHops: 1 } }, { admission })
+    const headers = { 'x-forwarded-for': '10.0.0.1, 203.0.113.7' }
+    await fetch(`${direct.url}/markets/slug/a`, { headers })
+    await fetch(`${behindOne.url}/markets/slug/a`, { headers })
+    assert.deepEqual(seen, ['127.0.0.1', '203.0.113.7'])
+  })
+})
+
+describe('what is written down', () => {
+  test('a key in a path or in a request id is cut before it is logged, also when it is percent-encoded', async () => {
+    const lines: string[] = []
+    await using server = await openTestDoor({ log: { requests: 'all' } }, { lines })
+    await fetch(`${server.url}/markets/slug/tetrad%3Ademo%3Averysecretsecret`)
+    await fetch(`${server.url}/nowhere/tetrad:demo:verysecretsecret`, {
+      headers: { 'x-request-id': 'tetrad:demo:verysecretsecret' },
+    })
+    assert.equal(lines.filter((line) => line.includes('"msg":"request"')).length, 2)
+    for (const line of lines) assert.doesNotMatch(line, /verysecret/)
+  })
+
+  test('every refusal is logged and counted, and none adds to the time of answers', async () => {
+    const lines: string[] = []
+    await using server = await openTestDoor({}, { lines })
+    await fetch(`${server.url}/nowhere`)
+    await fetch(`${server.url}/markets/slug/a`, { method: 'PUT' })
+    await fetch(`${server.url}/markets/slug/a?x=${'y'.repeat(17_000)}`)
+    assert.deepEqual(server.counted, ['none route.unknown', 'none route.method', 'none input.url_too_long'])
+    assert.equal(lines.length, 3)
+  })
+
+  test('a path parameter that is too long is a 414, not a malformed one', async () => {
+    await using server = await openTestDoor()
+    assert.equal((await fetch(`${server.url}/v0/eth/validators/${'1'.repeat(17_000)}`)).status, 414)
+  })
+})

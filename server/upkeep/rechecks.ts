@@ -4,9 +4,10 @@
 import type { Receipt } from '#api/wire/fx-desk.ts'
 import { type Network, networks } from '#api/wire/validators.ts'
 import { Fault } from '#core/fault.ts'
-import { hexOf, type StoredFunding, toFunding } from '#groups/explorer/fundings.ts'
-import { nodeOf } from '#groups/explorer/node.ts'
+import { type Funding, hexOf, type StoredFunding, toFunding } from '#groups/explorer/fundings.ts'
+import { type ChainNode, nodeOf } from '#groups/explorer/node.ts'
 import { walk } from '#groups/explorer/probe-walk.ts'
+import { fundingsOf, isBefore, transfersOf } from '#groups/explorer/transfers.ts'
 import { signedReceipt } from '#groups/fx/receipt.ts'
 import { checkReceipt } from '#groups/fx/receipt-check.ts'
 import { writeMarket } from '#groups/markets/documents.ts'
@@ -14,6 +15,7 @@ import { loadLibrary, presentRecords } from '#groups/markets/library.ts'
 import { measures } from '#groups/validators/measures.ts'
 import { readValidator } from '#groups/validators/registry.ts'
 import { dataOf, openBeacon } from '#io/beacon/client.ts'
+import { readBlocks } from '#io/evm/blocks.ts'
 import type { Desk } from '#serve/answer.ts'
 
 export interface Rechecked {
@@ -128,26 +130,18 @@ const quotePrices: Recheck = {
 }
 
 const fundings: Recheck = {
-  name: 'first fundings from an archive node',
+  name: 'first fundings from a node',
   todo: 'ask a second node; if it agrees with the first, delete the row and read the blocks again (tetrad repair)',
   async run(desk, count) {
-    const { chains, probe } = desk.settings.explorer
-    const searched = chains.filter(({ id, archive }) => archive && nodeOf(desk, id) !== undefined)
-    if (searched.length === 0) return { checked: 0, differing: [], unable: 'no chain has an archive node' }
+    const nodes = desk.settings.explorer.chains.flatMap(({ id }) => nodeOf(desk, id) ?? [])
+    if (nodes.length === 0) return { checked: 0, differing: [], unable: 'no chain has a node' }
     let unable: string | undefined
     const result = await sampled(count, async () => {
-      const node = nodeOf(desk, searched[draw(desk, searched.length)]?.id ?? '')
-      const found = node && (await anyFunding(desk, node.chain.id))
-      if (!node || !found) return 'none'
+      const node = nodes[draw(desk, nodes.length)]
+      const stored = node && (await anyFunding(desk, node.chain.id))
+      if (!node || !stored) return 'none'
       try {
-        const untilMs = desk.clock.monotonicMs() + probeMs
-        const { funding } = await walk(node, found.address, { ...probe, untilMs })
-        const words = `chain ${node.chain.id} ${found.address}`
-        if (!funding) return `${words}: stored in block ${found.block}, the node shows none`
-        const isSame = funding.block === found.block && funding.tx === found.tx && funding.valueWei === found.valueWei
-        return isSame
-          ? undefined
-          : `${words}: stored ${found.tx} in block ${found.block}, the node shows ${funding.tx} in ${funding.block}`
+        return await fundingWords(desk, node, stored)
       } catch (error) {
         if (!(error instanceof Fault)) throw error
         unable = error.message
@@ -156,6 +150,24 @@ const fundings: Recheck = {
     })
     return { ...result, ...(unable !== undefined && { unable }) }
   },
+}
+
+/** The transfer is in its block; and a search finds none before it. (Of a deleted contract a search finds nothing, decision 0017.) */
+async function fundingWords(desk: Desk, node: ChainNode, stored: Funding): Promise<string | undefined> {
+  const { traces } = await node.capabilities()
+  if (!traces) throw new Fault('explorer.no_traces')
+  const words = `chain ${node.chain.id} ${stored.address}: stored ${stored.tx} in block ${stored.block}`
+  const untilMs = desk.clock.monotonicMs() + probeMs
+  const [seen] = await readBlocks(node.rpc, traces, [stored.block], { untilMs })
+  const there = seen && fundingsOf(node.chain.id, transfersOf(seen)).find(({ address }) => address === stored.address)
+  const isSame = there?.tx === stored.tx && there.valueWei === stored.valueWei && there.funder === stored.funder
+  if (!isSame)
+    return `${words}, the node shows ${there ? `${there.tx} with ${there.valueWei} wei` : 'no such transfer'}`
+  if (!node.chain.archive) return undefined
+  const { funding } = await walk(node, stored.address, { ...desk.settings.explorer.probe, untilMs })
+  return funding && isBefore(funding, stored)
+    ? `${words}, the node shows ${funding.tx} in block ${funding.block}`
+    : undefined
 }
 
 /** The next address after a random one: the table is ordered by it. */

@@ -37,14 +37,15 @@ export const effectiveness = answer(endpoint, shape, async (query, { state, fact
   const line: DayLine = query.utc ? utcDays(time) : chainDays(time)
   const asked = askedEpochs(query, line)
   const index = await findIndex(state, query.network, query.validator_index_or_pubkey)
-  if (index === undefined) return { is: 'nothing' }
   const covered = await coveredEpochs(facts, query.network)
+  const confidence = confidenceOf(covered, asked)
+  if (index === undefined) return { is: 'nothing', confidence }
   const served = servedEpochs(covered, asked)
   const { total, results } = served ? await readPage(facts, planOf(query, time, line, served, index)) : nothing
   return {
     is: 'body',
     body: { ...linksOf(query, total, visit.origin), pages: Math.ceil(total / query.limit), results },
-    confidence: confidenceOf(covered, asked),
+    confidence,
   }
 })
 

@@ -91,6 +91,8 @@ describe('404', () => {
     ] as const) {
       const outcome = await metadata.reply({ network, validator_index_or_pubkey: who }, desk, testVisit())
       assert.equal(outcome.is, 'nothing')
+      // Decision 0002: nothing of this network has been read, and the caller is told.
+      assert.equal(outcome.is === 'nothing' && outcome.confidence?.coverage, 'none')
     }
   })
 })

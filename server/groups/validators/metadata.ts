@@ -2,13 +2,20 @@
 import { contract } from '#api/contract.ts'
 import type { ValidatorMetadata } from '#api/wire/validators.ts'
 import { answer } from '#serve/answer.ts'
+import { coveredEpochs } from './duties.ts'
 import { findIndex, type RegistryEntry, readValidator } from './registry.ts'
 import { shape } from './shape.ts'
+import { confidenceOf } from './span.ts'
 
-export const metadata = answer(contract['validators.metadata'], shape, async (input, { state }) => {
+export const metadata = answer(contract['validators.metadata'], shape, async (input, { state, facts }) => {
   const index = await findIndex(state, input.network, input.validator_index_or_pubkey)
   const entry = index === undefined ? undefined : await readValidator(state, input.network, index)
-  return entry ? { is: 'body', body: toMetadata(entry) } : { is: 'nothing' }
+  // Decision 0002: who is told "not found" is told as well how much of the network has been read.
+  const confidence = confidenceOf(await coveredEpochs(facts, input.network), {
+    from: 0,
+    until: Number.POSITIVE_INFINITY,
+  })
+  return entry ? { is: 'body', body: toMetadata(entry), confidence } : { is: 'nothing', confidence }
 })
 
 /** Decision 0038: what is not known is null, an unknown list is empty; nothing is guessed. */
