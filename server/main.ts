@@ -6,6 +6,8 @@ import { labelExportPath } from '#groups/explorer/exports.ts'
 import { chainFindings, startChains } from '#groups/explorer/index-start.ts'
 import { rateFindings, startRates } from '#groups/fx/rates.ts'
 import { marketFindings, startMarkets } from '#groups/markets/feeds.ts'
+import { withChainTimes } from '#groups/validators/ingest/chain.ts'
+import { beaconFindings, startBeacon } from '#groups/validators/ingest/start.ts'
 import { type Clock, systemClock } from '#io/clock.ts'
 import type { Log } from '#io/log.ts'
 import { openMetrics } from '#io/metrics.ts'
@@ -43,7 +45,7 @@ export interface Running {
 }
 
 export async function start(options: StartOptions): Promise<Running> {
-  const { settings, log, clock = systemClock, random = systemRandom } = options
+  const { log, clock = systemClock, random = systemRandom } = options
   // Whatever stands is taken down in reverse: at once if a later step fails, otherwise when the server closes.
   await using rising = new AsyncDisposableStack()
   const metrics = openMetrics({ version: options.version ?? 'unknown' })
@@ -51,24 +53,33 @@ export async function start(options: StartOptions): Promise<Running> {
   rising.defer(() => stores.close())
   const state = timedState(stores.state, clock, metrics.stored)
   const facts = timedFacts(stores.facts, clock, metrics.stored)
+  // A network's genesis and slots are its node's to tell.
+  const settings = await withChainTimes({ facts, settings: options.settings, clock, log })
   const desk: Desk = { state, facts, settings, clock, random, log }
   await options.prepare?.(desk)
 
   const admission = await openAdmission(desk, (what) => metrics.limited(what))
   rising.defer(() => admission.close())
-  const loops = new AbortController()
-  const rates = startRates(desk, loops.signal, ({ source, is }) => metrics.ingested(source, is))
-  const markets = startMarkets(desk, loops.signal, ({ source, is }) => metrics.ingested(source, is))
-  const chains = startChains(desk, loops.signal, (chain) => watchHead(desk, chain))
-  const upkeep = startUpkeep(desk, { dataDir: options.dataDir, version: options.version ?? 'unknown' }, loops.signal)
+  const stop = new AbortController()
+  const ingested = ({ source, is }: { source: string; is: string }) => metrics.ingested(source, is)
+  const upkeep = { dataDir: options.dataDir, version: options.version ?? 'unknown' }
+  const loops = [
+    startRates(desk, stop.signal, ingested),
+    startMarkets(desk, stop.signal, ingested),
+    startChains(desk, stop.signal, (chain) => watchHead(desk, chain)),
+    startBeacon(desk, stop.signal),
+    startUpkeep(desk, upkeep, stop.signal),
+  ]
   rising.defer(async () => {
-    loops.abort()
-    await Promise.all([rates, markets, chains, upkeep])
+    stop.abort()
+    await Promise.all(loops)
   })
   const readiness: Readiness = {
     stopping: false,
-    findings: async () =>
-      (await Promise.all([storeFindings(desk), rateFindings(desk), chainFindings(desk), marketFindings(desk)])).flat(),
+    findings: async () => {
+      const asked = [storeFindings, rateFindings, chainFindings, marketFindings, beaconFindings].map((ask) => ask(desk))
+      return (await Promise.all(asked)).flat()
+    },
     tell: metrics.ready,
   }
   const house = openHouse(desk, [...endpoints, ...extensions], admission, metrics)

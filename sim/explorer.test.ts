@@ -5,16 +5,14 @@ import { extensions } from '#api/extensions.ts'
 import { FundingRecord, LabelRecord } from '#api/wire/explorer.ts'
 import { checker } from '#core/check.ts'
 import { fundedBy } from '#groups/explorer/funded-by.ts'
-import { catchUp, type Progress } from '#groups/explorer/index-chain.ts'
 import { labelListV2 } from '#groups/explorer/label-list-v2.ts'
 import { listLabels } from '#groups/explorer/labels.ts'
-import { needNode } from '#groups/explorer/node.ts'
 import { blocksOf } from '#groups/explorer/standing.ts'
 import { trail } from '#groups/explorer/trail.ts'
 import { coverageOf } from '#store/coverage.ts'
-import { openDesk, settingsWith, type TestDesk, testVisit } from '#test/desk.ts'
+import { openDesk, type TestDesk, testVisit } from '#test/desk.ts'
 import { demoSeed } from './demo.ts'
-import { demoChains, loadExplorer, openDemoExplorer } from './explorer.ts'
+import { demoChains, loadExplorer } from './explorer.ts'
 
 interface Row {
   readonly address: string
@@ -107,27 +105,6 @@ test('there is one of everything: a thousand fundings, internal ones, creations,
   assert.ok(chain.blocks.some(({ withdrawals }) => withdrawals.length > 0))
   assert.ok(chain.blocks.some(({ transactions }) => transactions.some(({ to }) => to === null)))
   assert.ok(chain.destroyed.size > 0)
-})
-
-test('a later start has nothing to read, whatever the port of its node, and keeps following', async () => {
-  await using desk = await openDesk()
-  await loadExplorer(desk, demoSeed)
-  const before = await desk.state.all('select * from near_blocks order by block')
-  const later = await openDemoExplorer(demoSeed)
-  try {
-    const settings = settingsWith(later.settings)
-    const told: Progress[] = []
-    const again = { ...desk, settings }
-    await catchUp(again, needNode(again, '1'), (progress) => told.push(progress))
-    const [chain] = demoChains(demoSeed)
-    assert.deepEqual(told, [
-      { is: 'plan', blocks: 0, finalUntil: chain.final + 1 },
-      { is: 'near', head: chain.head.number, takenBack: 0 },
-    ])
-    assert.deepEqual(await desk.state.all('select * from near_blocks order by block'), before)
-  } finally {
-    await later.close()
-  }
 })
 
 test('the same seed gives the same world, and loading it twice changes nothing', async () => {

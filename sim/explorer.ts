@@ -1,6 +1,6 @@
 // The explorer's part of the demo world: a simulated chain that the server reads over JSON-RPC, as it would read any, and
-// labelled entities with the addresses of some. Chain 1 is read completely and stays followed; of chain 137 a stretch in
-// the middle was never read and no node is left to ask, so that both answers show.
+// labelled entities with the addresses of some. Chain 1 is read completely; of chain 137 a stretch in the middle was
+// never read, so that both answers show. Once they are read the chains stand still, and no node is left running.
 import { complete } from '#core/check.ts'
 import { SettingsSchema } from '#core/settings.ts'
 import { catchUp, fill } from '#groups/explorer/index-chain.ts'
@@ -32,47 +32,19 @@ const holed: ChainPlan = {
 
 type LoadDesk = Pick<Desk, 'state' | 'clock'>
 
-export interface DemoExplorer {
-  /** What a configuration file would say to follow these chains. */
-  readonly settings: object
-  /** On chain 1, three fundings away from a labelled address. */
-  readonly address: string
-  /** Names the entities and reads the chains, as the running server would. The newest blocks are of this moment. */
-  load(desk: LoadDesk): Promise<void>
-  close(): Promise<void>
-}
-
-/** Chain 1 behind a node over HTTP, for as long as it is open; it stands still, so the next start finds it as it was. */
-export async function openDemoExplorer(seed: string): Promise<DemoExplorer> {
-  const chain = demoChain(whole, seed)
-  const address = sampleOf(chain)
-  const node = demoNode(chain)
-  const url = await node.listen()
-  const settings = { explorer: { chains: [chainSettings(whole, url), chainSettings(holed)] } }
-  return {
-    settings,
-    address,
-    async load(desk) {
-      await nameEntities(desk, whole, chain, seed)
-      await read(desk, whole, node, url)
-      const other = demoChain(holed, seed)
-      await using otherNode = demoNode(other)
-      await nameEntities(desk, holed, other, seed)
-      await read(desk, holed, otherNode, await otherNode.listen())
-    },
-    close: () => node[Symbol.asyncDispose](),
-  }
-}
-
-/** Loads the world from a node of its own, and names an address with a funding on chain 1. */
+/**
+ * Names the entities and has both chains read from nodes over HTTP, as a running server would read them; the newest
+ * blocks are of this moment. Names an address on chain 1, three fundings away from a labelled one.
+ */
 export async function loadExplorer(desk: LoadDesk, seed: string): Promise<{ address: string }> {
-  const demo = await openDemoExplorer(seed)
-  try {
-    await demo.load(desk)
-    return { address: demo.address }
-  } finally {
-    await demo.close()
+  const chains = demoChains(seed)
+  for (const [at, plan] of [whole, holed].entries()) {
+    const chain = chains[at] as SimChain
+    await using node = demoNode(chain)
+    await nameEntities(desk, plan, chain, seed)
+    await read(desk, plan, node, await node.listen())
   }
+  return { address: sampleOf(chains[0]) }
 }
 
 /** The chains of the world, each from its seed alone. */
@@ -98,11 +70,7 @@ function demoChain({ id, blocks, blockSeconds, people }: ChainPlan, seed: string
 const demoNode = (chain: SimChain): SimNode =>
   new SimNode(chain, { traces: ['trace_block'], receipts: true, filterBlocks: 10_000 })
 
-const chainSettings = ({ id, name }: ChainPlan, url?: string) => ({
-  id,
-  name,
-  ...(url !== undefined && { mode: 'both', rpc: [{ url }] }),
-})
+const chainSettings = ({ id, name }: ChainPlan, url: string) => ({ id, name, mode: 'both', rpc: [{ url }] })
 
 /** Through the same reader as any chain. */
 async function read(desk: LoadDesk, plan: ChainPlan, node: SimNode, url: string): Promise<void> {
