@@ -54,13 +54,12 @@ export async function contentsOf(state: StateReader): Promise<'nothing' | 'demo'
   return 'nothing'
 }
 
-/** Section by section; what the demo does not speak of stays. */
+/** Section by section; what the demo does not speak of stays as it was. */
 function merged(below: Settings, above: object): Settings {
-  const sections: Record<string, object> = structuredClone(below)
-  for (const [name, members] of Object.entries(above)) sections[name] = { ...sections[name], ...members }
-  const { value, problems } = complete(SettingsSchema, sections)
+  const { value, problems } = complete(SettingsSchema, above)
   if (problems.length > 0) throw new Error(`settings of the demo world: ${JSON.stringify(problems)}`)
-  return value
+  const spoken = Object.entries(value).filter(([section]) => section in above)
+  return { ...below, ...Object.fromEntries(spoken) }
 }
 
 /** A load that was interrupted is done again for the same moment, and every write of it may be repeated. */

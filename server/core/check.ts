@@ -24,20 +24,65 @@ function isRealDay(text: string): boolean {
   return !Number.isNaN(parsed.getTime()) && parsed.toISOString().startsWith(text)
 }
 
-/** Compiles once; the returned function fills defaults into `value` and lists what is wrong (empty: all is well). */
+/**
+ * Fills defaults into a value and lists what is wrong with it (empty: all is well). Compiled at its first use, so a start
+ * pays only for the schemas it needs.
+ */
 export function checker<S extends TSchema>(schema: S): (value: unknown) => readonly Problem[] {
-  const validate = ajv.compile(schema)
-  return (value) => (validate(value) ? [] : (validate.errors ?? []).slice(0, problemsMax).map(toProblem))
+  return (value) => {
+    // The validator keeps what it has compiled, by schema.
+    const validate = ajv.compile(schema)
+    return validate(value) ? [] : (validate.errors ?? []).slice(0, problemsMax).map(toProblem)
+  }
 }
 
-/** The value with defaults filled in, or the problems. */
+interface ObjectSchema {
+  readonly default?: unknown
+  readonly properties?: Readonly<Record<string, TSchema>>
+  readonly required?: readonly string[]
+  readonly additionalProperties?: unknown
+}
+
+/**
+ * The value with defaults filled in, or the problems. Members that are left out are filled in without compiling their
+ * schema: most of a configuration is defaults, and a start should not pay for checking what nobody wrote.
+ */
 export function complete<S extends TSchema>(
   schema: S,
   value: unknown,
 ): { readonly value: Static<S>; readonly problems: readonly Problem[] } {
-  const copy = structuredClone(value)
-  const problems = checker(schema)(copy)
-  return { value: copy as Static<S>, problems }
+  const copy: unknown = structuredClone(value)
+  if (typeof copy !== 'object' || copy === null || Array.isArray(copy)) {
+    return { value: copy as Static<S>, problems: checker(schema)(copy) }
+  }
+  const members = copy as Record<string, unknown>
+  const { properties = {}, required, additionalProperties } = schema as ObjectSchema
+  const problems: Problem[] = Object.keys(members)
+    .filter((name) => additionalProperties === false && !Object.hasOwn(properties, name))
+    .map((name) => ({ at: [name], says: 'is not a known name' }))
+  for (const [name, member] of Object.entries(properties)) {
+    if (members[name] === undefined) {
+      const filled = defaultOf(member)
+      if (filled !== undefined) members[name] = filled
+      else if (required?.includes(name)) problems.push({ at: [name], says: 'is required' })
+    } else {
+      for (const problem of checker(member)(members[name])) problems.push({ ...problem, at: [name, ...problem.at] })
+    }
+  }
+  return { value: members as Static<S>, problems: problems.slice(0, problemsMax) }
+}
+
+/** A schema's default, with the defaults of its members in it. */
+function defaultOf(schema: TSchema): unknown {
+  const { default: value, properties } = schema as ObjectSchema
+  if (value === undefined) return undefined
+  if (!properties) return structuredClone(value)
+  const members: Record<string, unknown> = { ...(value as object) }
+  for (const [name, member] of Object.entries(properties)) {
+    const filled = members[name] === undefined ? defaultOf(member) : undefined
+    if (filled !== undefined) members[name] = filled
+  }
+  return members
 }
 
 function toProblem(error: ErrorObject): Problem {

@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Type, withDefault } from '#api/kit.ts'
+import { checker, complete } from './check.ts'
+import { SettingsSchema } from './settings.ts'
+
+const Inner = withDefault(
+  Type.Object(
+    { port: withDefault(Type.Integer({ minimum: 0 }), 80), name: Type.Optional(Type.String()) },
+    { additionalProperties: false },
+  ),
+  {} as never,
+)
+const Outer = Type.Object(
+  { inner: Inner, list: withDefault(Type.Array(Type.String()), ['a']), id: Type.String() },
+  { additionalProperties: false },
+)
+
+test('what is left out is filled in, at every depth, and what is given is kept', () => {
+  assert.deepEqual(complete(Outer, { id: 'x' }), { value: { inner: { port: 80 }, list: ['a'], id: 'x' }, problems: [] })
+  assert.deepEqual(complete(Outer, { id: 'x', inner: { name: 'n' }, list: [] }).value, {
+    inner: { name: 'n', port: 80 },
+    list: [],
+    id: 'x',
+  })
+})
+
+test('defaults are the same whether they are filled in or checked', () => {
+  const checked: Record<string, unknown> = {}
+  assert.deepEqual(checker(SettingsSchema)(checked), [])
+  assert.deepEqual(complete(SettingsSchema, {}).value, checked)
+})
+
+test('a default is never shared between two values', () => {
+  const one = complete(Outer, { id: '1' }).value
+  one.list.push('changed')
+  assert.deepEqual(complete(Outer, { id: '2' }).value.list, ['a'])
+})
+
+test('every problem is told with its whole path', () => {
+  const { problems } = complete(Outer, { inner: { port: -1, nam: 1 }, list: 7, other: true })
+  assert.deepEqual(problems.map(({ at, says }) => `${at.join('.')} ${says}`).sort(), [
+    'id is required',
+    'inner.nam is not a known name',
+    'inner.port must be at least 0',
+    'list must be array',
+    'other is not a known name',
+  ])
+  assert.deepEqual(
+    complete(Outer, 7).problems.map(({ says }) => says),
+    ['must be object'],
+  )
+})
+
+test('a key in a value is cut before it is repeated', () => {
+  const [problem] = checker(Type.String({ maxLength: 3 }))('tetrad:demo:verysecret')
+  assert.equal(problem?.value, 'tetrad:demo:…')
+})
