@@ -31,10 +31,10 @@ export const knownKeywords: ReadonlySet<string> = new Set([
 ])
 
 /** What is wrong, each with its place; empty when the value fits. */
-export function misfits(schema: TSchema, value: unknown): readonly string[] {
+export function misfits(schema: TSchema, value: unknown, atMost = problemsMax): readonly string[] {
   const problems: string[] = []
   walk(schema as Node, value, 'reply', problems)
-  return problems.slice(0, problemsMax)
+  return problems.slice(0, atMost)
 }
 
 function walk(node: Node, value: unknown, at: string, problems: string[]): void {

@@ -55,7 +55,7 @@ describe('the document', () => {
   test('the linter finds nothing: no error, no warning', async () => assert.deepEqual(await lint(openapi()), []))
 
   test('the linter does look: an example that breaks its schema is found', async () => {
-    const broken = JSON.stringify(openapi()).replaceAll('"block":21400000', '"block":"many"')
+    const broken = JSON.stringify(openapi()).replaceAll(/"block":\d+/g, '"block":"many"')
     assert.match((await lint(JSON.parse(broken))).join('\n'), /no-invalid-media-type-examples/)
   })
 
