@@ -6,7 +6,7 @@ import { start } from '#server/main.ts'
 import { type DemoSamples, openDemo } from '#sim/demo.ts'
 import { createKey } from '#store/keys.ts'
 
-const keyCount = 20_000
+const keyCount = 10_000
 const demo = await openDemo()
 let samples: DemoSamples | undefined
 const { value: settings } = complete(SettingsSchema, {

@@ -49,7 +49,7 @@ async function compare(name: string, goal: number, port: number, paths: readonly
   const bare = await firstLine<{ port: number }>(launch('bare.ts', file))
   const tetrad: number[] = []
   const yard: number[] = []
-  await load(port, requests, 1)
+  await load(port, requests, 3)
   await load(bare.port, requests, 1)
   for (let round = 0; round < rounds; round++) {
     const ours = await load(port, requests, seconds)
