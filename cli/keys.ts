@@ -1,13 +1,12 @@
 // `tetrad keys …`: make, list and revoke keys, and see what they were used for. Opens the state store alone, so it works
 // beside a running server, which sees the change at its next request.
-import { existsSync } from 'node:fs'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { type Group, groups, type Plan, plans } from '#api/routes.ts'
 import type { KeyInfo } from '#store/keys.ts'
-import type { State } from '#store/state.ts'
+import { withState } from './data.ts'
 import { CommandFailure } from './failure.ts'
 import { minuteText, note, print, printJson, table } from './print.ts'
-import { type CommonOptions, dataDirOf } from './settings.ts'
+import type { CommonOptions } from './settings.ts'
 import { momentOf } from './when.ts'
 
 interface CreateOptions extends CommonOptions {
@@ -123,24 +122,6 @@ async function usage(id: string | undefined, options: CommonOptions & { days: nu
 async function world() {
   const [{ systemClock }, { systemRandom }] = await Promise.all([import('#io/clock.ts'), import('#io/random.ts')])
   return { systemClock, systemRandom }
-}
-
-/** A folder that is only looked into must be there: a slip in --data must not look like "no keys". */
-async function withState<T>(options: CommonOptions, folder: 'found' | 'made', work: (state: State) => Promise<T>) {
-  const dir = dataDirOf(options)
-  if (folder === 'found' && !existsSync(dir)) {
-    throw new CommandFailure(
-      'data.missing',
-      `There is no data folder ${dir}; name it with --data, or start the server once.`,
-    )
-  }
-  const { openState } = await import('#store/open.ts')
-  const state = await openState(dir)
-  try {
-    return await work(state)
-  } finally {
-    await state.close()
-  }
 }
 
 const groupsText = ({ groups: allowed, admin }: KeyInfo): string =>
