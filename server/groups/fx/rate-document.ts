@@ -1,7 +1,9 @@
 // From a source's JSON document to rates, by the paths its settings give; and the gate that what any kind of source says
 // passes. Whatever cannot be a price is refused with a reason, so that it is reported and never stored (decision 0028).
 // Pure.
+
 import { compare, decimal, formatDecimal, parseDecimal } from '#core/decimal.ts'
+import { follow } from '#core/follow.ts'
 import type { FxSource } from '#core/settings/fx.ts'
 import type { Rate } from './mid.ts'
 
@@ -112,17 +114,3 @@ const isCurrency = (value: unknown): value is string => typeof value === 'string
 const shown = (value: unknown): string => (typeof value === 'string' ? value.slice(0, 40) : String(typeof value))
 
 const fromTop = (path: string): string => (path.startsWith('$.') ? path.slice(2) : path)
-
-/** The value at a path of names separated by points; empty: the value itself. */
-function follow(value: unknown, path: string): unknown {
-  if (path === '') return value
-  return path
-    .split('.')
-    .reduce<unknown>(
-      (held, name) =>
-        typeof held === 'object' && held !== null && Object.hasOwn(held, name)
-          ? (held as Record<string, unknown>)[name]
-          : undefined,
-      value,
-    )
-}

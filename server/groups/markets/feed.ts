@@ -1,4 +1,5 @@
 // One page of a market feed: its address, and what is in it. Pure; the going from page to page is ingest.ts's.
+import { follow } from '#core/follow.ts'
 import type { MarketFeed } from '#core/settings/markets.ts'
 
 export type Pass = 'full' | 'recent'
@@ -71,17 +72,4 @@ function updatedMsOf(record: unknown, { fields, record: kind }: MarketFeed): num
   const value = members.updatedAt ?? (renamed === undefined ? undefined : members[renamed])
   const ms = typeof value === 'string' ? Date.parse(value) : Number.NaN
   return Number.isNaN(ms) ? undefined : ms
-}
-
-function follow(value: unknown, path: string): unknown {
-  if (path === '') return value
-  return path
-    .split('.')
-    .reduce<unknown>(
-      (held, name) =>
-        typeof held === 'object' && held !== null && Object.hasOwn(held, name)
-          ? (held as Record<string, unknown>)[name]
-          : undefined,
-      value,
-    )
 }

@@ -5,6 +5,7 @@
 // 2. One relation is stored from one side only: a market names its events, an event its series. Seen from the other
 //    side they are references, cut to three fields (decision 0041), and so there are no cycles.
 import { type TObject, type TSchema, Type } from '#api/kit.ts'
+import { changeKinds } from '#api/wire/market-changes.ts'
 import {
   Category,
   Chat,
@@ -20,18 +21,7 @@ import {
 import { checker } from '#core/check.ts'
 import type { Problem } from '#core/fault.ts'
 
-export const kindNames = [
-  'market',
-  'event',
-  'series',
-  'collection',
-  'category',
-  'tag',
-  'chat',
-  'creator',
-  'template',
-  'image',
-] as const
+export const kindNames = changeKinds
 export type KindName = (typeof kindNames)[number]
 
 /** A field that holds other records; `one`: a single one instead of a list. */
