@@ -5,6 +5,8 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { test } from 'node:test'
+import { cover, moveCursor } from '#store/coverage.ts'
+import { openState } from '#store/open.ts'
 import { launcher, openFolder, run } from './run.ts'
 
 /** A configured server, so that no demo world has to be made, started as a script would. */
@@ -86,4 +88,25 @@ test('a demo that cannot start ends, it does not linger', async () => {
   const { code, stderr } = await run(['serve', '--port', '0', '--data', 'file/data'], { cwd: home.dir })
   assert.equal(code, 1)
   assert.match(stderr, /the data folder file\/data cannot be created/)
+})
+
+test('a configured server refuses a folder with the demo world in it, decision 0063', async () => {
+  await using home = await openFolder()
+  await writeFile(join(home.dir, 'tetrad.yaml'), '')
+  const state = await openState(join(home.dir, 'data'))
+  await state.write((tx) => moveCursor(tx, 'demo world begun', 1))
+  await state.close()
+  const { code, stderr } = await run(['serve', '--port', '0', '--json'], { cwd: home.dir })
+  assert.equal(code, 1)
+  assert.equal(JSON.parse(stderr.trim().split('\n').at(-1) ?? '').error.code, 'data.demo')
+})
+
+test('the demo world refuses a folder with data of its own, decision 0063', async () => {
+  await using home = await openFolder()
+  const state = await openState(join(home.dir, 'data'))
+  await state.write((tx) => cover(tx, 'explorer/blocks/1', 0, 10))
+  await state.close()
+  const { code, stderr } = await run(['serve', '--port', '0', '--json'], { cwd: home.dir })
+  assert.equal(code, 1)
+  assert.equal(JSON.parse(stderr.trim().split('\n').at(-1) ?? '').error.code, 'data.own')
 })

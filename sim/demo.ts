@@ -48,7 +48,7 @@ export async function openDemo(): Promise<Demo> {
 /** What a data folder holds: invented data and real data must never be mixed (decision 0063). */
 export async function contentsOf(state: StateReader): Promise<'nothing' | 'demo' | 'own'> {
   if ((await cursorOf(state, begun)) !== undefined) return 'demo'
-  for (const table of ['cursors', 'coverage', 'labels', 'market_documents', 'fx_quotes', 'validators']) {
+  for (const table of ['cursors', 'coverage', 'labels', 'market_documents', 'fx_rates', 'fx_quotes', 'validators']) {
     if (await state.get(`select 1 as one from ${table} limit 1`)) return 'own'
   }
   return 'nothing'
@@ -68,7 +68,12 @@ async function load(desk: Desk, markets: DemoMarkets): Promise<DemoSamples> {
   if ((await cursorOf(state, finished)) === undefined) {
     const atMs = (await cursorOf(state, begun)) ?? clock.now()
     await state.write((tx) => moveCursor(tx, begun, atMs))
-    const then: Clock = { ...clock, now: () => atMs }
+    const then: Clock = {
+      now: () => atMs,
+      monotonicMs: () => clock.monotonicMs(),
+      sleep: (waitMs, signal) => clock.sleep(waitMs, signal),
+      every: (periodMs, work) => clock.every(periodMs, work),
+    }
     // Loaded only now: a later start should not pay for what it does not do.
     const [{ loadExplorer }, { loadValidators }] = await Promise.all([
       import('./explorer.ts'),
