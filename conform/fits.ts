@@ -38,7 +38,6 @@ export function misfits(schema: TSchema, value: unknown, atMost = problemsMax): 
 }
 
 function walk(node: Node, value: unknown, at: string, problems: string[]): void {
-  if (problems.length >= problemsMax) return
   if (node.anyOf) {
     walkUnion(node.anyOf, value, at, problems)
     return
