@@ -17,7 +17,8 @@ import { openState } from '#store/open.ts'
 
 const blocks = 1500
 const addresses = Number(process.argv[2] ?? 1_000_000)
-const batch = 5000
+/** As many as a range of 100 blocks brings, at 200 a block. */
+const batch = 20_000
 const dir = mkdtempSync(join(tmpdir(), 'tetrad-index-'))
 const child = spawn(process.execPath, [join(import.meta.dirname, 'sim-node.ts'), String(blocks)], {
   stdio: ['ignore', 'pipe', 'inherit'],

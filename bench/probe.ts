@@ -1,5 +1,6 @@
 // Promise: a cold probe costs about log2(head) looks at the chain's state. Prints rounds and calls by fan-out against that
-// yardstick, and the time they take behind a near and a far node; explorer.probe.fanOut was chosen from this table.
+// yardstick, and the time they take behind a near and a far node; explorer.probe.fanOut was chosen from this table. Then the
+// same for contracts that were funded after their creation and keep what they get (decision 0065).
 
 import { openNode } from '#groups/explorer/node.ts'
 import { walk } from '#groups/explorer/probe-walk.ts'
@@ -7,6 +8,7 @@ import { systemClock } from '#io/clock.ts'
 import type { Post } from '#io/evm/line.ts'
 import { chance } from '#sim/chance.ts'
 import { SimChain } from '#sim/evm/chain.ts'
+import { inertCode } from '#sim/evm/execute.ts'
 import { SimNode } from '#sim/evm/node.ts'
 
 const blocks = 20_000
@@ -20,7 +22,7 @@ const ways = [
 ]
 
 const startMs = performance.now()
-const chain = new SimChain({ seed: 'bench', finalLag: 64, busy: 1, people: 200 })
+const chain = new SimChain({ seed: 'bench', finalLag: 64, busy: 1, people: 200, inertPercent: 50 })
 chain.mine(blocks)
 const sim = new SimNode(chain)
 const draws = chance('bench probe')
@@ -28,13 +30,17 @@ const first = chain.firstFundings()
 const plain = [...first].flatMap(([one, { block }]) =>
   !chain.destroyed.has(one) && chain.accountAt(one, block - 1).nonce === 0n ? [one] : [],
 )
-const chosen = Array.from({ length: samples }, () => draws.pick(plain))
+const keepers = [...first].flatMap(([one, { block }]) =>
+  chain.accountAt(one, block - 1).code === inertCode ? [one] : [],
+)
+const some = (of: readonly string[]) => Array.from({ length: samples }, () => draws.pick(of))
+const [people, contracts] = [some(plain), some(keepers)]
 const yardstick = Math.log2(blocks)
 console.log(
   `${blocks} blocks, ${plain.length} funded addresses, made in ${Math.round(performance.now() - startMs)} ms; log2(head) = ${yardstick.toFixed(1)}`,
 )
 
-async function measure(fanOut: number, roundMs: number) {
+async function measure(chosen: readonly string[], fanOut: number, roundMs: number) {
   const post: Post = async (_, { body }) => {
     const calls = [JSON.parse(body ?? '')].flat().length
     const [{ text }] = await Promise.all([sim.answer(body ?? ''), systemClock.sleep(roundMs + calls * callMs)])
@@ -48,7 +54,7 @@ async function measure(fanOut: number, roundMs: number) {
       await node.capabilities()
       const before = node.rpc.counts()
       const fromMs = performance.now()
-      const limits = { fanOut, callsMax: 10_000, blocksMax: 100, untilMs: Number.POSITIVE_INFINITY }
+      const limits = { fanOut, callsMax: 10_000, blocksMax: 0, untilMs: Number.POSITIVE_INFINITY }
       const { funding } = await walk(node, address, limits)
       if (funding?.tx !== first.get(address)?.tx) throw new Error(`wrong answer for ${address}`)
       const after = node.rpc.counts()
@@ -61,7 +67,7 @@ async function measure(fanOut: number, roundMs: number) {
 
 for (const fanOut of [1, 3, 7, 15, 31]) {
   const results = []
-  for (const { name, roundMs } of ways) results.push({ name, ...(await measure(fanOut, roundMs)) })
+  for (const { name, roundMs } of ways) results.push({ name, ...(await measure(people, fanOut, roundMs)) })
   const [one] = results
   if (!one) continue
   const times = results.map(({ name, ms }) => `${name} ${Math.round(ms)} ms`).join(', ')
@@ -69,3 +75,5 @@ for (const fanOut of [1, 3, 7, 15, 31]) {
     `fan-out ${String(fanOut).padStart(2)}: ${one.rounds.toFixed(1).padStart(4)} rounds, ${one.calls.toFixed(1).padStart(5)} calls = ${(one.calls / yardstick).toFixed(1)} × log2(head); ${times}`,
   )
 }
+const { calls, rounds } = await measure(contracts, 7, 1)
+console.log(`contracts that keep what they get, fan-out 7: ${rounds.toFixed(1)} rounds, ${calls.toFixed(1)} calls`)

@@ -1,8 +1,11 @@
 // A simulated node in a process of its own, so that it never shares a thread with what is measured. Prints its address.
+//   node bench/sim-node.ts BLOCKS [TRANSACTIONS_PER_BLOCK] [INPUT_BYTES_PER_STEP]
 import { SimChain } from '#sim/evm/chain.ts'
 import { SimNode } from '#sim/evm/node.ts'
 
-const chain = new SimChain({ seed: 'bench index', finalLag: 64, busy: 40, people: 2000 })
-chain.mine(Number(process.argv[2]))
+const [blocks = 0, busy = 40, inputBytes = 0] = process.argv.slice(2).map(Number)
+const chain = new SimChain({ seed: 'bench index', finalLag: 64, busy, people: 2000 })
+chain.mine(blocks)
 const transfers = chain.blocks.reduce((sum, { transfers }) => sum + transfers.length, 0)
-console.log(JSON.stringify({ url: await new SimNode(chain).listen(), blocks: chain.blocks.length, transfers }))
+const node = new SimNode(chain, { traces: ['trace_block'], inputBytes })
+console.log(JSON.stringify({ url: await node.listen(), blocks: chain.blocks.length, transfers }))

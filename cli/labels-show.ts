@@ -29,11 +29,13 @@ export function addLabelLists(labels: Command): void {
 
   labels
     .command('search')
-    .description('Find entities and addresses: part of a name or slug, or a whole address.')
-    .argument('<text>', 'what to look for')
+    .description('Find entities and addresses: words of a name or slug, or the beginning of an address.')
+    .argument('<words...>', 'what to look for; each begins a word')
     .option('--chain <id>', 'only of this chain', oneChain)
     .addOption(limitOption(100))
-    .action((text: string, _: unknown, command: Command) => search(text, command.optsWithGlobals()))
+    .action((words: readonly string[], _: unknown, command: Command) =>
+      search(words.join(' '), command.optsWithGlobals()),
+    )
 
   labels
     .command('history')
@@ -58,15 +60,20 @@ async function list(options: ListOptions): Promise<void> {
 }
 
 async function search(text: string, options: ListOptions): Promise<void> {
-  const { searchLabels } = await import('#groups/explorer/labels.ts')
-  const { findTags, searchTags } = await import('#groups/explorer/tags.ts')
-  const { address } = await subjectOf(text)
-  const about = { chain: options.chain, limit: options.limit }
-  const [entities, addresses] = await withState(options, 'found', async (state) =>
-    address === undefined
-      ? ([await searchLabels(state, text, about), await searchTags(state, text, about)] as const)
-      : ([[], await findTags(state, address, about)] as const),
-  )
+  const { searchEntries } = await import('#groups/explorer/label-table.ts')
+  const { askedWords } = await import('#groups/explorer/label-words.ts')
+  const { findLabels } = await import('#groups/explorer/labels.ts')
+  const { findTags } = await import('#groups/explorer/tags.ts')
+  const words = askedWords(text)
+  const entities: Label[] = []
+  const addresses: Tag[] = []
+  await withState(options, 'found', async (state) => {
+    if (words.length === 0) return
+    for (const { kind, subject, chain, source } of await searchEntries(state, { ...options, words })) {
+      if (kind === 'entity') entities.push(...(await findLabels(state, subject)).filter((one) => one.chain === chain))
+      else addresses.push(...(await findTags(state, subject, { chain, source })))
+    }
+  })
   await show(options, entities, addresses)
 }
 
@@ -124,7 +131,7 @@ async function show(options: ListOptions, entities: readonly Label[], addresses:
     ])
     print(table(['chain', 'address', 'name', 'entity', 'source', 'sure', 'evidence'], rows))
   }
-  if (Math.max(entities.length, addresses.length) === options.limit) note('There may be more; see --limit.')
+  if (entities.length + addresses.length >= options.limit) note('There may be more; see --limit.')
 }
 
 const cut = (text: string, max = cellCharsMax): string => {

@@ -45,7 +45,7 @@ async function follow(given: string, options: TrailOptions): Promise<void> {
   const { result } = await withState(options, 'found', (state) => {
     // Group A keeps nothing in the facts, which a running server owns.
     const desk: Desk = { state, facts: undefined as never, settings, clock: systemClock, random: systemRandom, log }
-    const bounds = { depth: options.depth, timeoutMs: options.timeout * 1000 }
+    const bounds = { depth: options.depth, timeoutMs: options.timeout * 1000, patient: true as const }
     return followTrail(desk, nobody, options.chain, address, bounds)
   })
   if (options.json) printJson(result)

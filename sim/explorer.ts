@@ -53,17 +53,15 @@ export const demoChains = (seed: string): readonly [SimChain, SimChain] => [
   demoChain(holed, seed),
 ]
 
-function demoChain({ id, blocks, blockSeconds, people }: ChainPlan, seed: string): SimChain {
-  const chain = new SimChain({
-    seed: `${seed}/explorer/${id}`,
-    id,
-    blockSeconds,
-    people,
-    finalLag: 64,
-    busy: 6,
-    rich: 12,
-  })
-  chain.mine(blocks)
+/** Addresses of chain 1 that are used again and again, known before anything happens there. */
+export const demoPeople = (seed: string): string[] => emptyChain(whole, seed).addresses().slice(0, whole.people)
+
+const emptyChain = ({ id, blockSeconds, people }: ChainPlan, seed: string): SimChain =>
+  new SimChain({ seed: `${seed}/explorer/${id}`, id, blockSeconds, people, finalLag: 64, busy: 6, rich: 12 })
+
+function demoChain(plan: ChainPlan, seed: string): SimChain {
+  const chain = emptyChain(plan, seed)
+  chain.mine(plan.blocks)
   return chain
 }
 

@@ -49,6 +49,8 @@ export interface SimChainOptions {
   /** Addresses that have more than enough from the start. */
   readonly rich?: number
   readonly blockSeconds?: number
+  /** How many of a hundred contracts keep whatever they get. */
+  readonly inertPercent?: number
 }
 
 const ether = 10n ** 18n
@@ -71,15 +73,26 @@ export class SimChain {
   readonly #contracts: string[] = []
   readonly #oldDestruct: boolean
   readonly #oldNonces: boolean
+  readonly #inertPercent: number
   #fork = 0
   #final = 0
 
   constructor(options: SimChainOptions) {
-    const { seed, id = '1', finalLag = 8, busy = 4, people = 14, rich = 3, blockSeconds = 12 } = options
+    const {
+      seed,
+      id = '1',
+      finalLag = 8,
+      busy = 4,
+      people = 14,
+      rich = 3,
+      blockSeconds = 12,
+      inertPercent = 0,
+    } = options
     const draws = chance(`${seed}/chain`)
     this.id = id
     this.finalLag = finalLag
     this.blockSeconds = blockSeconds
+    this.#inertPercent = inertPercent
     this.#seed = seed
     this.#busy = busy
     this.#people = Array.from({ length: people }, () => `0x${draws.hex(40)}`)
@@ -167,7 +180,7 @@ export class SimChain {
     const { nonce, balance } = this.#ledger.get(from)
     this.#ledger.set(from, { nonce: nonce + 1n, balance: balance - fee })
     const kind = draws.whole(0, 12)
-    if (kind === 0) this.#delegate(draws)
+    if (kind === 0) this.#delegates(draws)
     const creates = kind === 1
     const contract = this.#contract(draws)
     const to = creates ? this.#fresh(draws) : kind < 6 && contract ? contract : this.#someone(draws)
@@ -184,6 +197,7 @@ export class SimChain {
       someone: () => this.#someone(draws),
       contract: () => this.#contract(draws),
       fresh: () => this.#fresh(draws),
+      inert: (address) => this.#isInert(address),
       destroyed: (address) => this.destroyed.add(address),
     })
     const frame = execution.run(creates ? 'CREATE' : 'CALL', from, to, value, draws.happens(0.1))
@@ -199,12 +213,22 @@ export class SimChain {
   }
 
   /** Somebody else pays; the account's nonce moves, whether or not it has ever had a coin. */
-  #delegate(draws: Chance): void {
+  #delegates(draws: Chance): void {
     const address = draws.pick(this.#people)
     const { nonce, code } = this.#ledger.get(address)
     if (code !== '0x' && !code.startsWith('0xef0100')) return
     const clears = code !== '0x' && draws.happens(0.5)
-    this.#ledger.set(address, { nonce: nonce + 1n, code: clears ? '0x' : `0xef0100${draws.hex(40)}` })
+    this.#ledger.set(address, { nonce: nonce + 1n, code: clears ? '0x' : `0xef0100${this.#delegate(draws)}` })
+  }
+
+  #delegate(draws: Chance): string {
+    const inert = this.#contracts.find((one) => this.#isInert(one) && draws.happens(0.3))
+    return inert?.slice(2) ?? draws.hex(40)
+  }
+
+  /** Told by the address, so that no draw is spent on it. */
+  #isInert(address: string): boolean {
+    return Number.parseInt(address.slice(-4), 16) % 100 < this.#inertPercent
   }
 
   /** One of the rich, or one of the people who can pay for it. */

@@ -40,7 +40,7 @@ export const receiptJson = (block: SimBlock, tx: SimTransaction, at: number) => 
 })
 
 /** callTracer: what failed carries an error, and still lists what it called. */
-export function nestedJson(frame: Frame): object {
+export function nestedJson(frame: Frame, input = '0x'): object {
   return {
     type: frame.type,
     from: frame.from,
@@ -48,14 +48,14 @@ export function nestedJson(frame: Frame): object {
     ...(frame.type !== 'STATICCALL' && { value: hex(frame.value) }),
     gas: '0x5208',
     gasUsed: '0x5208',
-    input: '0x',
+    input,
     ...(frame.failed && { error: 'execution reverted' }),
-    ...(frame.calls.length > 0 && { calls: frame.calls.map(nestedJson) }),
+    ...(frame.calls.length > 0 && { calls: frame.calls.map((inner) => nestedJson(inner, input)) }),
   }
 }
 
 /** trace_block: one list, parents first; only the step that failed carries the error, those below it do not. */
-export function flatJson(block: SimBlock): object[] {
+export function flatJson(block: SimBlock, input = '0x'): object[] {
   const steps = block.transactions.flatMap((tx, at) => {
     const place = {
       blockHash: block.hash,
@@ -63,33 +63,33 @@ export function flatJson(block: SimBlock): object[] {
       transactionHash: tx.hash,
       transactionPosition: at,
     }
-    return flatSteps(tx.frame, []).map((step) => ({ ...step, ...place }))
+    return flatSteps(tx.frame, [], input).map((step) => ({ ...step, ...place }))
   })
   const reward = { type: 'reward', action: { author: block.miner, rewardType: 'block', value: '0x1bc16d674ec80000' } }
   return [...steps, { ...reward, traceAddress: [], result: null, blockHash: block.hash, blockNumber: block.number }]
 }
 
-function flatSteps(frame: Frame, traceAddress: readonly number[]): object[] {
-  const own = { ...flatStep(frame), subtraces: frame.calls.length, traceAddress }
-  return [own, ...frame.calls.flatMap((inner, at) => flatSteps(inner, [...traceAddress, at]))]
+function flatSteps(frame: Frame, traceAddress: readonly number[], input: string): object[] {
+  const own = { ...flatStep(frame, input), subtraces: frame.calls.length, traceAddress }
+  return [own, ...frame.calls.flatMap((inner, at) => flatSteps(inner, [...traceAddress, at], input))]
 }
 
-function flatStep({ type, from, to, value, failed }: Frame): object {
+function flatStep({ type, from, to, value, failed }: Frame, input: string): object {
   const ended = failed ? { error: 'Reverted' } : {}
   switch (type) {
     case 'CREATE':
     case 'CREATE2':
       return {
         type: 'create',
-        action: { from, value: hex(value), init: '0x', creationMethod: type.toLowerCase() },
-        ...(failed ? ended : { result: { address: to, code: '0x6001' } }),
+        action: { from, value: hex(value), init: input, creationMethod: type.toLowerCase() },
+        ...(failed ? ended : { result: { address: to, code: '0x' } }),
       }
     case 'SELFDESTRUCT':
       return { type: 'suicide', action: { address: from, refundAddress: to, balance: hex(value) }, result: null }
     default:
       return {
         type: 'call',
-        action: { callType: type.toLowerCase(), from, to, value: hex(value), input: '0x' },
+        action: { callType: type.toLowerCase(), from, to, value: hex(value), input },
         ...(failed ? ended : { result: { gasUsed: '0x0', output: '0x' } }),
       }
   }

@@ -23,9 +23,11 @@ export const fundedBy = answer(
   async ({ chainid, address: given }, desk) => {
     if (!addressText.test(given)) throw invalid(['query', 'address'], 'must be 0x and 40 hexadecimal digits')
     const address = given.toLowerCase()
+    // The standing before the rows: what is read while we ask may bring rows that the standing does not speak of yet, never
+    // the other way round.
+    const standing = await standingOf(desk, chainid)
     const funding = await findFunding(desk.state, chainid, address)
     if (funding?.proven) return found(funding, { asOf: funding.block, finality: 'finalized', coverage: 'probed' })
-    const standing = await standingOf(desk, chainid)
     const unread = unreadBefore(standing, funding)
     if (!unread) return funding ? found(funding, confidenceOf(standing)) : fromNear(desk, chainid, address, standing)
     if (!probeable(desk, chainid)) throw notCovered(chainid, unread, standing)
@@ -40,7 +42,9 @@ export const fundedBy = answer(
 async function fromNear(desk: Desk, chain: string, address: string, standing: Standing): Promise<FundedBy> {
   const near = await findNear(desk.state, chain, address)
   if (near) return found(near, { asOf: near.block, finality: 'head', coverage: 'complete' })
-  return { is: 'nothing', confidence: confidenceOf(standing) }
+  // It may have become final between the two looks.
+  const final = await findFunding(desk.state, chain, address)
+  return final ? found(final, confidenceOf(standing)) : { is: 'nothing', confidence: confidenceOf(standing) }
 }
 
 const found = (funding: Funding, confidence: Confidence): FundedBy => ({

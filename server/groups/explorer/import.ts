@@ -9,11 +9,12 @@ import type { State } from '#store/state.ts'
 import { type ImportedRecord, readCsv } from './import-csv.ts'
 import { readJson } from './import-json.ts'
 import { fromOli, oliArrays } from './import-oli.ts'
+import { nothingPut, type Put, putStaged, stagedFrom } from './import-stage.ts'
 import { type LabelPatch, putLabels } from './labels.ts'
 import { entityPatches, isTag, type RecordDefaults, strangeNames, tagPatches } from './labels-check.ts'
 import { type Author, Book } from './labels-history.ts'
 import type { Counts } from './labels-put.ts'
-import { putTags, type TagPatch } from './tags.ts'
+import { putTags, type RefusedTag, type TagPatch } from './tags.ts'
 
 export const importForms = ['csv', 'json', 'oli'] as const
 export type ImportForm = (typeof importForms)[number]
@@ -60,25 +61,36 @@ export async function importLabels(
 ): Promise<Imported> {
   const sorted = sort(read(text, options), options)
   const { entities, tags, rejects, lineOf } = sorted
-  const none = { added: 0, changed: 0, unchanged: 0 }
-  let result = { entities: none as Counts, addresses: none as Counts }
-  const nothing = new NothingWritten()
-  let done = !(options.strict && rejects.length > 0)
+  const wanted = (refused: readonly RefusedTag[]) => !(options.strict && rejects.length + refused.length > 0)
+  const put = entities.length + tags.length < stagedFrom ? putAtOnce : putLarge
+  const { refused, ...result } = wanted([]) ? await put(state, author, sorted, wanted) : nothingPut
+  for (const { patch, reason } of refused) rejects.push(rejectOf(lineOf.get(patch), reason))
+  return { ...result, rejects: rejects.sort((a, b) => a.line - b.line) }
+}
+
+type Wanted = (refused: readonly RefusedTag[]) => boolean
+
+/** In one transaction from the beginning. */
+async function putAtOnce(state: State, author: Author, { entities, tags }: Sorted, wanted: Wanted): Promise<Put> {
+  let refused: readonly RefusedTag[] = []
   try {
-    if (done) {
-      await state.write(async (tx) => {
-        const book = new Book(tx, author)
-        const puts = { entities: await putLabels(book, entities), ...(await putTags(book, tags)) }
-        for (const { patch, reason } of puts.refused) rejects.push(rejectOf(lineOf.get(patch), reason))
-        if (options.strict && rejects.length > 0) throw nothing
-        result = { entities: puts.entities, addresses: puts.counts }
-      })
-    }
+    return await state.write(async (tx) => {
+      const book = new Book(tx, author)
+      const counts = await putLabels(book, entities)
+      const put = await putTags(book, tags)
+      refused = put.refused
+      if (!wanted(refused)) throw new NothingWritten()
+      return { entities: counts, addresses: put.counts, refused, done: true }
+    })
   } catch (error) {
-    if (error !== nothing) throw error
-    done = false
+    if (!(error instanceof NothingWritten)) throw error
+    return { ...nothingPut, refused }
   }
-  return { ...result, rejects: rejects.sort((a, b) => a.line - b.line), done }
+}
+
+/** While others keep changing the registry, there is only the one transaction that keeps them out. */
+async function putLarge(state: State, author: Author, sorted: Sorted, wanted: Wanted): Promise<Put> {
+  return (await putStaged(state, author, sorted, wanted)) ?? putAtOnce(state, author, sorted, wanted)
 }
 
 /** Takes a strict import's transaction back. */

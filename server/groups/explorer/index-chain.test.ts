@@ -156,7 +156,7 @@ test('invariant 2: an event for a run that another process has moved does nothin
 
 test('two processes that follow the same chain into the same store end with the rows of one', async () => {
   await using at = await stage()
-  const second = await openState(at.desk.dir)
+  const second = await openState(at.desk.dir, at.desk.settings.store)
   try {
     for (let turn = 0; turn < 6; turn++) {
       await Promise.allSettled([at.catchUp(), at.catchUp(second)])

@@ -6,16 +6,17 @@
 // 3. Nothing is read without traces: a coverage that misses internal transfers would be a lie.
 import { Fault } from '#core/fault.ts'
 import { holes, type Range } from '#core/ranges.ts'
-import { readBlocks, type TraceForm } from '#io/evm/blocks.ts'
+import { readBlocks } from '#io/evm/blocks.ts'
 import type { AskOptions } from '#io/evm/rpc.ts'
+import type { TraceForm } from '#io/evm/shapes.ts'
 import type { Desk } from '#serve/answer.ts'
 import { cover, coverageOf } from '#store/coverage.ts'
-import { type Funding, putFundings } from './fundings.ts'
+import { type Funding, isBefore, putFundings } from './fundings.ts'
 import { type Kept, keptBlocks } from './index-near.ts'
 import { apply, changesOf, hookOn, type TailEvent } from './index-tail.ts'
 import type { ChainNode, Tip } from './node.ts'
 import { blocksOf, putHead } from './standing.ts'
-import { fundingsOf, isBefore, transfersOf } from './transfers.ts'
+import { fundingsOf, transfersOf } from './transfers.ts'
 
 export type IndexDesk = Pick<Desk, 'state' | 'clock'> & {
   readonly settings: { readonly explorer: { readonly index: Desk['settings']['explorer']['index'] } }

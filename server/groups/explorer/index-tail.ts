@@ -4,8 +4,9 @@
 // 2. An event holds only for the run it was made for: when another process has moved the run meanwhile, it does nothing.
 // 3. Final blocks are never taken back. A node that contradicts one is not believed.
 import { Fault } from '#core/fault.ts'
-import { headerCall, type SeenBlock, toHeader } from '#io/evm/blocks.ts'
+import { headerCall, toHeader } from '#io/evm/blocks.ts'
 import type { AskOptions } from '#io/evm/rpc.ts'
+import type { SeenBlock } from '#io/evm/shapes.ts'
 import { cover } from '#store/coverage.ts'
 import type { State, StateWriter } from '#store/state.ts'
 import { type Kept, keepBlock, keptBlocks, putNear, settle, takeBack } from './index-near.ts'

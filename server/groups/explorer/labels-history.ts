@@ -52,10 +52,9 @@ export class Book {
 
   async write(edits: readonly Edit[]): Promise<void> {
     if (edits.length === 0) return
-    this.#change ??= await this.#begin()
+    const change = await this.change()
     const values = edits.flatMap(({ kind, chain, subject, source, action, was, is }) => [
-      ...[this.#change as number, this.#items++, kind, chain, subject, source, action],
-      ...[was === undefined ? null : JSON.stringify(was), is === undefined ? null : JSON.stringify(is)],
+      ...[change, this.#items++, kind, chain, subject, source, action, wordsOf(was), wordsOf(is)],
     ])
     await this.tx.run(
       `insert into label_history (change, item, kind, chain, subject, source, action, was, is_now)
@@ -64,9 +63,14 @@ export class Book {
     )
   }
 
+  /** The number of this page, which is begun with the first edit. */
+  async change(): Promise<number> {
+    this.#change ??= await this.#begin()
+    return this.#change
+  }
+
   async #begin(): Promise<number> {
-    const last = await this.tx.get<{ change: number | null }>('select max(change) as change from label_changes')
-    const change = (last?.change ?? 0) + 1
+    const change = (await lastChange(this.tx)) + 1
     const { atMs, by, via } = this.author
     await this.tx.run(
       'insert into label_changes (change, at_ms, by_whom, via) values (?, ?, ?, ?)',
@@ -78,6 +82,16 @@ export class Book {
     return change
   }
 }
+
+/** The registry's edition: it moves with every change, and with nothing else. 0: nothing was ever changed. */
+export async function lastChange(state: StateReader): Promise<number> {
+  const last = await state.get<{ change: number | null }>('select max(change) as change from label_changes')
+  return last?.change ?? 0
+}
+
+/** The fields of one side of an edit, as they are stored. */
+export const wordsOf = (fields: object | undefined): string | null =>
+  fields === undefined ? null : JSON.stringify(fields)
 
 /** `(?, ?), (?, ?)`: placeholders for this many rows. */
 export const rowsOf = (rows: number, columns: number): string => {

@@ -14,7 +14,6 @@ import {
   listLabels,
   putLabels,
   removeLabel,
-  searchLabels,
 } from './labels.ts'
 import { Book, historyOf } from './labels-history.ts'
 import { finishedList } from './lists.ts'
@@ -82,20 +81,13 @@ describe('entities', () => {
     assert.deepEqual([last?.action, last?.was, last?.is], ['removed', label('a'), undefined])
   })
 
-  test('an entity of several chains is found on each, and any of its words finds it', async () => {
+  test('an entity of several chains is found on each', async () => {
     await using desk = await openDesk()
-    await put(desk, [label('a-b', { name: '100% Café_1' }), label('a-b', { chain: '137' }), label('z')])
+    await put(desk, [label('a-b'), label('a-b', { chain: '137' }), label('z')])
     assert.deepEqual(
       (await findLabels(desk.state, 'a-b')).map(({ chain }) => chain),
       ['1', '137'],
     )
-    const found = async (text: string, chain?: string) =>
-      (await searchLabels(desk.state, text, { chain, limit: 9 })).map((one) => `${one.chain}/${one.slug}`)
-    assert.deepEqual(await found('100% caf'), ['1/a-b'])
-    assert.deepEqual(await found('A-B'), ['1/a-b', '137/a-b'])
-    assert.deepEqual(await found('a-b', '137'), ['137/a-b'])
-    assert.deepEqual(await found('é_'), ['1/a-b'])
-    assert.deepEqual(await found('%'), ['1/a-b'], 'a wildcard is a character like any other')
   })
 })
 

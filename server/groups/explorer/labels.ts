@@ -24,12 +24,12 @@ export type LabelPatch = Pick<Label, 'chain' | 'slug'> & Partial<Label>
 
 const columns = 'chain, slug, name, description, notes, updated_unix as "updatedUnix"'
 
-const shelf: Shelf<Label, LabelPatch> = {
+export const entityShelf: Shelf<Label, LabelPatch> = {
   kind: 'entity',
   keyOf: ({ slug }) => slug,
   subjectOf: ({ slug }) => ({ subject: slug, source: '' }),
-  read: (tx, chain, patches) =>
-    tx.all<Label>(
+  read: (state, chain, patches) =>
+    state.all<Label>(
       `select ${columns} from labels where chain = ? and slug in ${rowsOf(1, patches.length)}`,
       chain,
       ...patches.map(({ slug }) => slug),
@@ -53,14 +53,14 @@ const shelf: Shelf<Label, LabelPatch> = {
 }
 
 export async function putLabels(book: Book, patches: Iterable<LabelPatch>): Promise<Counts> {
-  const { chains, ...counts } = await putRows(book, shelf, patches)
+  const { chains, counts } = await putRows(book, entityShelf, patches)
   for (const chain of chains) await moveList(book.tx, chain)
   return counts
 }
 
 /** False when there is no such entity on that chain. */
 export async function removeLabel(book: Book, chain: string, slug: string): Promise<boolean> {
-  const [was] = await shelf.read(book.tx, chain, [{ chain, slug }])
+  const [was] = await entityShelf.read(book.tx, chain, [{ chain, slug }])
   if (!was) return false
   await book.tx.run('delete from labels where chain = ? and slug = ?', chain, slug)
   await book.write([{ kind: 'entity', chain, subject: slug, source: '', action: 'removed', was }])
@@ -68,7 +68,8 @@ export async function removeLabel(book: Book, chain: string, slug: string): Prom
   return true
 }
 
-async function moveList(tx: StateWriter, chain: string): Promise<void> {
+/** The chain's list has changed. */
+export async function moveList(tx: StateWriter, chain: string): Promise<void> {
   await tx.run(
     `insert into label_lists (chain, revision, entries)
      values (?, 1, (select count(*) from labels where chain = ?))
@@ -116,23 +117,3 @@ export async function knownSlugs(state: StateReader, chain: string, slugs: reado
   )
   return new Set(rows.map(({ slug }) => slug))
 }
-
-/** Entities whose name or slug holds the text, in any letter case. */
-export const searchLabels = (
-  state: StateReader,
-  text: string,
-  about: { readonly chain?: string | undefined; readonly limit: number },
-): Promise<Label[]> =>
-  state.all<Label>(
-    `select ${columns} from labels
-     where (lower(name) like ? escape '!' or slug like ? escape '!') and (? = '' or chain = ?)
-     order by slug, chain limit ?`,
-    holding(text),
-    holding(text),
-    about.chain ?? '',
-    about.chain ?? '',
-    about.limit,
-  )
-
-/** A pattern for "holds this text", whatever the text. */
-export const holding = (text: string): string => `%${text.toLowerCase().replaceAll(/[!%_]/g, '!$&')}%`

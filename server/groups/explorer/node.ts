@@ -2,9 +2,10 @@
 // needs is on the desk already, so nothing has to be handed through the house.
 import { Fault } from '#core/fault.ts'
 import type { ChainSettings } from '#core/settings/explorer.ts'
-import { type Header, headerCall, toHeader } from '#io/evm/blocks.ts'
+import { headerCall, toHeader } from '#io/evm/blocks.ts'
 import { askCapabilities, type Capabilities } from '#io/evm/capabilities.ts'
 import { type AskOptions, openRpc, type Rpc, type RpcOptions } from '#io/evm/rpc.ts'
+import type { Header } from '#io/evm/shapes.ts'
 import type { Desk } from '#serve/answer.ts'
 
 export interface ChainNode {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { Account } from '#io/evm/blocks.ts'
-import { between, firstChange } from './probe-search.ts'
+import type { Account } from '#io/evm/shapes.ts'
+import { between, firstChange, leaps } from './probe-search.ts'
 
 const account = (nonce: number, balance: number): Account => ({ nonce: BigInt(nonce), balanceWei: BigInt(balance) })
 
@@ -27,16 +27,22 @@ const isSame = (a: Account, b: Account) => a.nonce === b.nonce && a.balanceWei =
 
 test('the next change of an account without code is found exactly, from any block on and with any fan-out', async () => {
   await fc.assert(
-    fc.asyncProperty(life, fc.integer({ min: 1, max: 20 }), fc.nat(), async (accounts, fanOut, pick) => {
-      const from = (pick % (accounts.length + 1)) - 1
-      const base = accounts[from] ?? account(0, 0)
-      const look = async (blocks: readonly number[]) => blocks.map((block) => accounts[block] as Account)
-      const found = await firstChange(look, base, from, accounts.length - 1, fanOut)
-      const expected = accounts.findIndex((one, at) => at > from && !isSame(one, base))
-      assert.ok(found !== 'undone')
-      assert.equal(found?.at ?? -1, expected)
-      if (found) assert.ok(isSame(found.account, accounts[expected] as Account))
-    }),
+    fc.asyncProperty(
+      life,
+      fc.integer({ min: 1, max: 20 }),
+      fc.nat(),
+      fc.boolean(),
+      async (accounts, fanOut, pick, near) => {
+        const from = (pick % (accounts.length + 1)) - 1
+        const base = accounts[from] ?? account(0, 0)
+        const look = async (blocks: readonly number[]) => blocks.map((block) => accounts[block] as Account)
+        const found = await firstChange(look, base, from, accounts.length - 1, fanOut, near)
+        const expected = accounts.findIndex((one, at) => at > from && !isSame(one, base))
+        assert.ok(found !== 'undone')
+        assert.equal(found?.at ?? -1, expected)
+        if (found) assert.ok(isSame(found.account, accounts[expected] as Account))
+      },
+    ),
     { numRuns: 500 },
   )
 })
@@ -58,6 +64,24 @@ test('rounds and calls are those of a search with that fan-out: log(n) to the ba
   }
 })
 
+test('a change that is near is found in few rounds, however far the chain goes on', async () => {
+  for (const [gap, most] of [
+    [1, 2],
+    [8, 3],
+    [60, 4],
+    [500, 5],
+  ] as const) {
+    let rounds = 0
+    const look = async (blocks: readonly number[]) => {
+      rounds += 1
+      return blocks.map((block) => account(0, block >= 1000 + gap ? 1 : 0))
+    }
+    const found = await firstChange(look, account(0, 0), 1000, 20_000_000, 7, true)
+    assert.equal(found !== 'undone' && found?.at, 1000 + gap)
+    assert.ok(rounds <= most, `${gap} blocks away: ${rounds} rounds`)
+  }
+})
+
 test('a state that was undone is noticed, not taken for an answer', async () => {
   const lives: readonly Account[][] = [
     [account(0, 0), account(1, 5), account(0, 0)],
@@ -76,4 +100,7 @@ test('points lie strictly between, each once, as many as fit', () => {
   assert.deepEqual(between(-1, 1, 7), [0])
   assert.deepEqual(between(4, 5, 7), [])
   assert.deepEqual(between(4, 8, 7), [5, 6, 7])
+  assert.deepEqual(leaps(100, 1124, 9), [102, 104, 108, 116, 132, 164, 228, 356, 612])
+  assert.deepEqual(leaps(4, 6, 7), [5])
+  assert.deepEqual(leaps(4, 5, 7), [])
 })

@@ -2,29 +2,32 @@
 // account to the next, reading the block of each, until one holds an incoming transfer.
 //
 // 1. Never a guess. Either every block before the answer is shown to hold no transfer, or the walk ends with a fault.
-// 2. While an account has no code, a block in which it does not change brings it nothing (probe-search.ts).
-// 3. While it has code (a contract, a delegated account), value may come and go unseen: then every block is read,
+// 2. While an account has no code, or code that cannot pass value on (code.ts), a block in which it does not change brings
+//    it nothing (probe-search.ts).
+// 3. While it has other code (a contract, a delegated account), value may come and go unseen: then every block is read,
 //    or those that the node's own index of traces names.
-// 4. Bounded: calls, time, and blocks read one by one.
+// 4. Bounded: calls, time, and blocks read one by one. What has been shown so far is handed on to the next walk (`keep`).
 import { Fault } from '#core/fault.ts'
 import {
-  type Account,
   accountCalls,
   codeCall,
   filterCall,
   filteredMax,
   headerCall,
-  type PlacedTrace,
   readBlocks,
-  type SeenBlock,
   toAccount,
   toHeader,
 } from '#io/evm/blocks.ts'
+import { movesValue } from '#io/evm/moves.ts'
 import type { RpcCall } from '#io/evm/rpc.ts'
+import type { Account, PlacedTrace, SeenBlock } from '#io/evm/shapes.ts'
+import { delegateOf, isInert } from './code.ts'
 import type { Funding } from './fundings.ts'
 import type { ChainNode, Tip } from './node.ts'
+import { behind, cannot, noTraces, tooManyCalls, unfinished } from './probe-faults.ts'
+import type { Mark } from './probe-marks.ts'
 import { firstChange } from './probe-search.ts'
-import { fundingsOf, movesValue, transfersOf } from './transfers.ts'
+import { fundingsOf, transfersOf } from './transfers.ts'
 
 export interface WalkLimits {
   readonly fanOut: number
@@ -32,6 +35,10 @@ export interface WalkLimits {
   readonly blocksMax: number
   /** On the monotonic clock. */
   readonly untilMs: number
+  /** Where an earlier search ended. */
+  readonly since?: Mark | undefined
+  /** Told how far this one has come, whether or not it finishes. */
+  readonly keep?: (mark: Mark) => void
 }
 
 export interface Walked {
@@ -42,11 +49,19 @@ export interface Walked {
   readonly asOf: number
 }
 
+/** Up to the end of block `at` nothing has come in. */
 interface Stand {
   readonly at: number
   readonly account: Account
-  readonly hasCode: boolean
+  /** none, or inert: the state tells. spends: it does not. lost: it has contradicted itself, and is not believed again. */
+  readonly code: 'none' | 'inert' | 'spends' | 'lost'
+  /** The code is another account's (EIP-7702). */
+  readonly delegated: boolean
 }
+
+/** undefined: nothing came in. */
+type Step = Stand | Funding | undefined
+const isFunding = (step: Stand | Funding): step is Funding => 'funder' in step
 
 const nobody: Account = { nonce: 0n, balanceWei: 0n }
 const blocksPerRead = 8
@@ -55,9 +70,10 @@ export async function walk(node: ChainNode, address: string, limits: WalkLimits)
   const tip = await node.tip(limits)
   const walker = new Walker(node, address, limits, tip)
   const funding = await walker.run()
-  const final = tip.final !== undefined && (funding?.block ?? tip.head.number) <= tip.final.number
+  const { asOf } = walker
+  const final = tip.final !== undefined && (funding?.block ?? asOf) <= tip.final.number
   if (!final) await walker.sameChain()
-  return { funding, final, asOf: tip.head.number }
+  return { funding, final, asOf }
 }
 
 class Walker {
@@ -67,6 +83,12 @@ class Walker {
   readonly #tip: Tip
   readonly #head: number
   #callsLeft: number
+  #blocksLeft: number
+  #filterRefused = false
+  /** Nothing has come in up to here. */
+  #at = -1
+  /** The newest block that was looked at. */
+  asOf: number
 
   constructor(node: ChainNode, address: string, limits: WalkLimits, tip: Tip) {
     this.#node = node
@@ -75,28 +97,20 @@ class Walker {
     this.#tip = tip
     this.#head = tip.head.number
     this.#callsLeft = limits.callsMax
+    this.#blocksLeft = limits.blocksMax
+    this.asOf = this.#head
   }
 
   async run(): Promise<Funding | undefined> {
     let stand = await this.#start()
-    // Each turn costs calls, which are counted.
+    this.#at = stand.at
+    // Each turn costs calls, which are counted, and brings the stand forward.
     for (;;) {
-      if (stand.hasCode) return this.#readOn(stand)
-      const change = await firstChange(
-        (blocks) => this.#look(blocks),
-        stand.account,
-        stand.at,
-        this.#head,
-        this.#limits.fanOut,
-      )
-      if (change === 'undone') return this.#readOn(stand)
-      // A contract from before nonces began at one came to be without a change: then state proved nothing all along.
-      if (await this.#hasCode(change ? change.at - 1 : this.#head)) return this.#readOn(stand)
-      if (!change) return undefined
-      const [seen] = await this.#read([change.at])
-      const found = seen && (await this.#fundingIn(seen, stand.account, change.account))
-      if (found) return found
-      stand = { ...change, hasCode: await this.#hasCode(change.at) }
+      const next =
+        stand.code === 'spends' || stand.code === 'lost' ? await this.#readOn(stand) : await this.#search(stand)
+      if (!next || isFunding(next)) return next
+      stand = next
+      this.#reached(stand)
     }
   }
 
@@ -111,47 +125,87 @@ class Walker {
     })
   }
 
-  /** The account as it was before the first block that counts. */
+  /** Where an earlier search ended, or the account as it was before the first block that counts. */
   async #start(): Promise<Stand> {
-    const at = this.#node.chain.firstBlock - 1
-    if (at < 0) return { at, account: nobody, hasCode: false }
-    if (at >= this.#head) throw this.#short(`the chain ends at block ${this.#head}, before its first block ${at + 1}`)
-    const [account] = await this.#look([at])
-    return { at, account: account as Account, hasCode: await this.#hasCode(at) }
+    const { since } = this.#limits
+    const { firstBlock } = this.#node.chain
+    if (firstBlock > this.#head)
+      throw cannot(`the chain ends at block ${this.#head}, before its first block ${firstBlock}`)
+    const at = Math.max(since?.block ?? -1, firstBlock - 1)
+    if (at < 0) return { at, account: nobody, code: 'none', delegated: false }
+    if (at > this.#head) throw behind(at)
+    const stand = await this.#standAt(at)
+    return since?.stateTells === false ? { ...stand, code: 'lost' } : stand
   }
 
-  /** Invariant 3: by the node's own index of traces where it has one, otherwise block by block. */
-  async #readOn(stand: Stand): Promise<Funding | undefined> {
+  /** Invariant 2. The next stand is the next change, whose block held nothing. */
+  async #search(stand: Stand): Promise<Step> {
+    const { account, at } = stand
+    const look = (blocks: readonly number[]) => this.#look(blocks)
+    const near = at >= this.#node.chain.firstBlock
+    const change = await firstChange(look, account, at, this.#head, this.#limits.fanOut, near)
+    if (change === 'undone') return { ...stand, code: 'lost' }
+    const unchanged = change ? change.at - 1 : this.#head
+    // Contracts from before nonces began at one came to be without a change.
+    if (stand.code === 'none' && (await this.#code(unchanged)) !== '0x') return this.#arrival(stand, unchanged)
+    if (!change) return undefined
+    const [seen] = await this.#read([change.at])
+    return (seen && (await this.#fundingIn(seen, account, change.account))) ?? this.#standAt(change.at, change.account)
+  }
+
+  /** Code came in (stand, until] and changed nothing else: the block it came in is read, as one that changed it. */
+  async #arrival(stand: Stand, until: number): Promise<Step> {
+    const look = async (blocks: readonly number[]) => {
+      const codes = await this.#ask(blocks.map((block) => codeCall(this.#address, block)))
+      return codes.map((code) => ({ ...nobody, nonce: code === '0x' ? 0n : 1n }))
+    }
+    const change = await firstChange(look, nobody, stand.at, until, this.#limits.fanOut)
+    if (!change || change === 'undone') return { ...stand, code: 'lost' }
+    const { traces } = await this.#node.capabilities(this.#limits)
+    if (!traces) throw noTraces(change.at)
+    const [seen] = await this.#read([change.at])
+    return (seen && this.#firstIn(seen)) ?? this.#standAt(change.at, stand.account)
+  }
+
+  /** Invariant 3: by the node's own index of traces where it has one, otherwise a few blocks at a time. */
+  async #readOn(stand: Stand): Promise<Step> {
     const { has, traces } = await this.#node.capabilities(this.#limits)
     if (!traces) throw noTraces(stand.at + 1)
-    return has.trace_filter ? this.#filter(stand) : this.#readEach(stand)
-  }
-
-  async #readEach({ at }: Stand): Promise<Funding | undefined> {
-    const end = Math.min(this.#head, at + this.#limits.blocksMax)
-    for (let from = at + 1; from <= end; from += blocksPerRead) {
-      const numbers = Array.from({ length: Math.min(blocksPerRead, end - from + 1) }, (_, index) => from + index)
-      for (const seen of await this.#read(numbers)) {
-        const found = this.#firstIn(seen)
-        if (found) return found
-      }
+    if (has.trace_filter && !this.#filterRefused) {
+      const found = await this.#filter(stand)
+      if (found !== 'refused') return found
+      this.#filterRefused = true
     }
-    if (end < this.#head) throw this.#unseen(at, end)
-    return undefined
+    if (stand.at >= this.#head) return undefined
+    const count = Math.min(blocksPerRead, this.#head - stand.at, this.#blocksLeft)
+    if (count <= 0) {
+      if (!this.#tip.final || stand.at < this.#tip.final.number) throw unfinished(stand.at)
+      // All that is final has been read: nothing, as of there.
+      this.asOf = stand.at
+      return undefined
+    }
+    this.#blocksLeft -= count
+    for (const seen of await this.#read(Array.from({ length: count }, (_, index) => stand.at + 1 + index))) {
+      const found = this.#firstIn(seen)
+      if (found) return found
+    }
+    const at = stand.at + count
+    // A delegation can be taken back, and then the state tells again. A contract that is gone may come back unseen.
+    return stand.delegated ? this.#standAt(at) : { ...stand, at }
   }
 
   /** A listed step may lie inside one that failed, so each block it names is read whole. */
-  async #filter(stand: Stand): Promise<Funding | undefined> {
+  async #filter(stand: Stand): Promise<Funding | 'refused' | undefined> {
     const span = { from: stand.at + 1, until: this.#head + 1 }
     let read = stand.at
     for (let after = 0; span.from < span.until; after += filteredMax) {
       this.#spend(1)
       const [outcome] = await this.#node.rpc.ask([filterCall(this.#address, span, after)], this.#limits)
       // Some nodes refuse long spans.
-      if (outcome?.is !== 'result') return this.#readEach(stand)
+      if (outcome?.is !== 'result') return 'refused'
       const traces = outcome.result as PlacedTrace[]
       for (const { blockNumber } of traces.filter(movesValue)) {
-        if (blockNumber < read) throw this.#short('the node lists traces out of order')
+        if (blockNumber < read) throw cannot('the node lists traces out of order')
         if (blockNumber === read) continue
         read = blockNumber
         const [seen] = await this.#read([blockNumber])
@@ -193,16 +247,33 @@ class Walker {
     return blocks.map((_, at) => toAccount(answers[at * 2], answers[at * 2 + 1]))
   }
 
-  async #hasCode(at: number): Promise<boolean> {
-    if (at < 0) return false
-    const [code] = await this.#ask([codeCall(this.#address, at)])
-    return code !== '0x'
+  async #code(at: number, address = this.#address): Promise<string> {
+    if (at < 0) return '0x'
+    const [code] = await this.#ask([codeCall(address, at)])
+    return code as string
+  }
+
+  async #standAt(at: number, known?: Account): Promise<Stand> {
+    const [account] = known ? [known] : await this.#look([at])
+    const own = await this.#code(at)
+    const delegate = delegateOf(own)
+    const code = delegate ? await this.#code(at, delegate) : own
+    // Nothing at the delegate's address today may be anything tomorrow.
+    const kind = own === '0x' ? 'none' : code !== '0x' && isInert(code) ? 'inert' : 'spends'
+    return { at, account: account as Account, code: kind, delegated: delegate !== undefined }
+  }
+
+  /** Nothing has come in up to this stand. What is not final is not worth remembering. */
+  #reached({ at, code, delegated }: Stand): void {
+    this.#at = at
+    if (at < 0 || !this.#tip.final || at > this.#tip.final.number) return
+    this.#limits.keep?.({ block: at, stateTells: code !== 'lost' && (code !== 'spends' || delegated) })
   }
 
   async #read(numbers: readonly number[]): Promise<SeenBlock[]> {
-    const { traces } = await this.#node.capabilities(this.#limits)
+    const { reads } = await this.#node.capabilities(this.#limits)
     const before = this.#node.rpc.counts().calls
-    const seen = await readBlocks(this.#node.rpc, traces, numbers, this.#limits)
+    const seen = await readBlocks(this.#node.rpc, reads, numbers, this.#limits)
     // Other searches may be under way on the same lines: counting theirs too only ends this one sooner.
     this.#spend(this.#node.rpc.counts().calls - before)
     return seen
@@ -215,24 +286,6 @@ class Walker {
 
   #spend(calls: number): void {
     this.#callsLeft -= calls
-    if (this.#callsLeft < 0) throw this.#short(`more than ${this.#limits.callsMax} calls to the node are needed`)
-  }
-
-  #unseen(at: number, end: number): Fault {
-    const searched = end > at ? `; blocks ${at + 1} to ${end} hold no transfer to it` : ''
-    return this.#short(
-      `the address has or had code after block ${at}, so that its state does not show what came in${searched}`,
-    )
-  }
-
-  #short(why: string): Fault {
-    return new Fault('explorer.probe_bounds', {
-      says: `The first funding of this address cannot be found by a search: ${why}. An index of the chain can tell.`,
-    })
+    if (this.#callsLeft < 0) throw tooManyCalls(this.#limits.callsMax, this.#at)
   }
 }
-
-const noTraces = (block: number): Fault =>
-  new Fault('explorer.no_traces', {
-    detail: `block ${block} changed the account in a way its plain transfers do not explain`,
-  })

@@ -1,21 +1,25 @@
 // 4.3 with nothing but a node, over HTTP: what a probe answers, stores, refuses, and how much it asks.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { Fault } from '#core/fault.ts'
+import { Fault } from '#core/fault.ts'
 import { systemClock } from '#io/clock.ts'
 import type { Outcome } from '#serve/answer.ts'
-import { SimChain } from '#sim/evm/chain.ts'
+import { chance } from '#sim/chance.ts'
+import { SimChain, type SimChainOptions } from '#sim/evm/chain.ts'
+import { inertCode, spendingCode } from '#sim/evm/execute.ts'
 import { type SimAbilities, SimNode } from '#sim/evm/node.ts'
 import { openDesk, testVisit } from '#test/desk.ts'
 import { fundedBy } from './funded-by.ts'
 import { findFunding, putFundings } from './fundings.ts'
+import { findMark } from './probe-marks.ts'
 
 async function stage(
   abilities: SimAbilities = { traces: ['trace_block'] },
   settings: object = {},
   chainSettings: object = {},
+  kind: Partial<SimChainOptions> = {},
 ) {
-  const chain = new SimChain({ seed: 'probe', finalLag: 10 })
+  const chain = new SimChain({ seed: 'probe', finalLag: 10, ...kind })
   chain.mine(200)
   const sim = new SimNode(chain, abilities, 2000)
   const url = await sim.listen()
@@ -25,7 +29,7 @@ async function stage(
   const real = { ...desk, clock: systemClock }
   const steady = chain.addresses().filter((address) => !chain.destroyed.has(address))
   return {
-    ...{ chain, sim, desk },
+    ...{ chain, sim, desk, steady },
     /** An address whose first funding is such a one; fails loudly when the seed holds none. */
     someone(fits: (funding: NonNullable<ReturnType<SimChain['firstFunding']>>) => boolean): string {
       const found = steady.find((address) => {
@@ -36,7 +40,7 @@ async function stage(
       return found
     },
     contract(fits: (address: string) => boolean): string {
-      const found = steady.find((one) => chain.accountAt(one, chain.head.number).code === '0x6001' && fits(one))
+      const found = steady.find((one) => chain.accountAt(one, chain.head.number).code === spendingCode && fits(one))
       assert.ok(found, 'the history holds no such contract')
       return found
     },
@@ -50,6 +54,20 @@ async function stage(
 
 const blockOf = (outcome: Outcome<{ result: { block: number } }>) =>
   outcome.is === 'body' ? outcome.body.result.block : undefined
+
+/** Asks again while the search says that it could not finish. */
+async function untilTold<T>(ask: () => Promise<T>, said: string[] = []): Promise<T> {
+  for (let asked = 0; asked < 100; asked++) {
+    try {
+      return await ask()
+    } catch (error) {
+      assert.ok(error instanceof Fault && error.code === 'explorer.probe_bounds', String(error))
+      said.push(error.says)
+    }
+  }
+  throw new Error('asked a hundred times')
+}
+
 const nobody = `0x${'99'.repeat(20)}`
 
 describe('200', () => {
@@ -121,6 +139,46 @@ describe('200', () => {
     assert.equal(blockOf(await at.ask(address)), at.chain.firstFunding(address)?.block)
   })
 
+  test('200: without trace_filter a contract funded long after its creation is found by asking again, decision 0066', async () => {
+    await using at = await stage(undefined, { probe: { blocksMax: 4 } })
+    const address = at.contract((one) => {
+      const { block = 0 } = at.chain.firstFunding(one) ?? {}
+      return block > 20 && block <= at.chain.final && at.chain.accountAt(one, block - 20).code !== '0x'
+    })
+    const said: string[] = []
+    const outcome = await untilTold(() => at.ask(address), said)
+    assert.equal(blockOf(outcome), at.chain.firstFunding(address)?.block)
+    assert.ok(said.length >= 4, 'each search reads four blocks')
+    assert.equal(new Set(said).size, said.length, 'and none reads them again')
+    assert.equal(await findMark(at.desk.state, '1', address), undefined)
+  })
+
+  test('200: a contract that never got anything is nothing once all that is final has been read, as of there', async () => {
+    await using at = await stage(undefined, { probe: { blocksMax: 16 } })
+    const address = at.contract((one) => at.chain.firstFunding(one) === undefined)
+    const outcome = await untilTold(() => at.ask(address))
+    assert.equal(outcome.is, 'nothing')
+    const { asOf, coverage } = (outcome.is === 'nothing' && outcome.confidence) || {}
+    assert.ok(Number(asOf) >= at.chain.final, `as of ${asOf}`)
+    assert.equal(coverage, 'probed')
+    const before = at.sim.calls
+    await at.ask(address)
+    assert.ok(at.sim.calls - before < 60, 'only what is not final is read again')
+  })
+
+  test('200: a contract whose code keeps what it gets is told by its state, at any distance and without reading on', async () => {
+    await using at = await stage(undefined, { probe: { blocksMax: 0 } }, {}, { inertPercent: 50 })
+    const inert = at.steady.filter((one) => at.chain.accountAt(one, at.chain.head.number).code === inertCode)
+    let [late, never] = [0, 0]
+    for (const address of inert) {
+      const funding = at.chain.firstFunding(address)
+      assert.equal(blockOf(await at.ask(address)), funding?.block)
+      if (!funding) never += 1
+      else if (at.chain.accountAt(address, funding.block - 1).code === inertCode) late += 1
+    }
+    assert.ok(late > 0 && never > 0, `${late} funded after their creation, ${never} never`)
+  })
+
   test('200: without traces a plain transfer is proven by the balance it explains', async () => {
     await using at = await stage({ traces: [] })
     let [right, refused] = [0, 0]
@@ -140,6 +198,17 @@ describe('200', () => {
   })
 })
 
+test('without traces, eth_getBlockReceipts gives the same answers for fewer calls', async () => {
+  const answers = async (abilities: SimAbilities) => {
+    await using at = await stage(abilities, {}, {}, { busy: 12 })
+    const asked = at.steady.slice(0, 8).map((one) => at.ask(one).then(blockOf, (error: Fault) => error.code))
+    return { told: await Promise.all(asked), calls: at.sim.calls }
+  }
+  const [single, whole] = [await answers({ traces: [] }), await answers({ traces: [], receipts: true })]
+  assert.deepEqual(whole.told, single.told)
+  assert.ok(whole.calls < single.calls, `${whole.calls} calls, ${single.calls} one by one`)
+})
+
 describe('200 with a failure envelope', () => {
   const refuses = async (work: Promise<unknown>, code: Fault['code'], words: RegExp) =>
     assert.rejects(work, (fault: Fault) => {
@@ -156,29 +225,27 @@ describe('200 with a failure envelope', () => {
     await refuses(told.ask(address), 'explorer.not_archive', /archive: false/)
   })
 
-  test('a contract that was funded long after its creation: said so, not guessed, decision 0017', async () => {
+  test('a contract that can pass value on, funded long after its creation: said so, not guessed, decision 0017', async () => {
     await using at = await stage(undefined, { probe: { blocksMax: 0 } })
     const address = at.contract((one) => {
       const funding = at.chain.firstFunding(one)
       return funding === undefined || at.chain.accountAt(one, funding.block - 1).code !== '0x'
     })
-    await refuses(at.ask(address), 'explorer.probe_bounds', /code after block -?\d+.*index/)
+    await refuses(at.ask(address), 'explorer.probe_bounds', /up to block \d+ none holds a transfer to it.*index/)
   })
 
   test('too few calls: said so', async () => {
     await using at = await stage(undefined, { probe: { callsMax: 50, fanOut: 30 } })
-    await refuses(at.ask(at.someone(() => true)), 'explorer.probe_bounds', /more than 50 calls/)
+    await refuses(at.ask(at.someone(() => true)), 'explorer.probe_bounds', /More than 50 calls/)
   })
 
   test('too little time: said so, and soon', async () => {
     await using at = await stage(undefined, { probe: { timeoutMs: 100 } })
-    const { chance } = await import('#sim/chance.ts')
     at.sim.faults = { chance: chance('slow'), rate: 1, kinds: ['slow'] }
     await refuses(at.ask(nobody), 'explorer.node_unavailable', /did not answer within|no time left/)
   })
 
   test('a node that answers null or errors throughout: unavailable', async () => {
-    const { chance } = await import('#sim/chance.ts')
     for (const kind of ['null', 'error', 'status 500'] as const) {
       await using at = await stage(undefined, { probe: { timeoutMs: 600 } })
       at.sim.faults = { chance: chance('ill'), rate: 1, kinds: [kind] }
@@ -207,8 +274,10 @@ describe('200 with a failure envelope', () => {
   test('more searches than allowed: refused, not queued', async () => {
     await using at = await stage(undefined, { probe: { parallelMax: 2 } })
     const [one, two, three] = at.chain.addresses()
+    at.sim.faults = { chance: chance('slow'), rate: 1, kinds: ['slow'] }
     const running = Promise.allSettled([at.ask(one as string), at.ask(two as string)])
-    while (at.sim.rounds === 0) await new Promise((resolve) => setImmediate(resolve))
+    while (at.sim.rounds < 2) await new Promise((resolve) => setImmediate(resolve))
+    at.sim.faults = undefined
     await refuses(at.ask(three as string), 'explorer.node_unavailable', /Too many searches/)
     await running
   })

@@ -3,11 +3,14 @@
 //
 // 1. Callers who ask for the same address at the same time wait for the same search.
 // 2. At most `parallelMax` searches are under way; further ones are refused, not queued.
+// 3. What a search has shown is kept also when it could not finish: the next one goes on from there (decision 0066).
 import { Fault } from '#core/fault.ts'
 import type { Confidence, Desk } from '#serve/answer.ts'
+import type { StateWriter } from '#store/state.ts'
 import { type Funding, putProven } from './fundings.ts'
 import { type ChainNode, nodeOf } from './node.ts'
-import { walk } from './probe-walk.ts'
+import { dropMark, findMark, type Mark, putMark } from './probe-marks.ts'
+import { type Walked, walk } from './probe-walk.ts'
 
 export interface Probed {
   readonly funding: Funding | undefined
@@ -40,12 +43,28 @@ export function probe(desk: Desk, chain: string, address: string): Promise<Probe
 
 async function look(desk: Desk, node: ChainNode, address: string): Promise<Probed> {
   const { fanOut, callsMax, blocksMax, timeoutMs } = desk.settings.explorer.probe
-  const startMs = desk.clock.monotonicMs()
-  const limits = { fanOut, callsMax, blocksMax, untilMs: startMs + timeoutMs }
-  const { funding, final, asOf } = await walk(node, address, limits)
-  if (funding && final && !(await desk.state.write((tx) => putProven(tx, funding)))) throw refuted(funding)
-  const finality = final ? 'finalized' : 'head'
-  return { funding, confidence: { asOf, finality, coverage: 'probed' } }
+  const untilMs = desk.clock.monotonicMs() + timeoutMs
+  const chain = node.chain.id
+  const since = await findMark(desk.state, chain, address)
+  const reached: { mark?: Mark } = {}
+  const keep = (mark: Mark) => {
+    reached.mark = mark
+  }
+  let walked: Walked | undefined
+  try {
+    walked = await walk(node, address, { fanOut, callsMax, blocksMax, untilMs, since, keep })
+  } finally {
+    const { mark } = reached
+    if (mark && !walked?.funding) await desk.state.write((tx) => putMark(tx, chain, address, mark))
+  }
+  const { funding, final, asOf } = walked
+  if (funding && final && !(await desk.state.write((tx) => settle(tx, funding)))) throw refuted(funding)
+  return { funding, confidence: { asOf, finality: final ? 'finalized' : 'head', coverage: 'probed' } }
+}
+
+async function settle(tx: StateWriter, funding: Funding): Promise<boolean> {
+  await dropMark(tx, funding.chain, funding.address)
+  return putProven(tx, funding)
 }
 
 const tooMany = (count: number): Fault =>

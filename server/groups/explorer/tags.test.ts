@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { openDesk, type TestDesk } from '#test/desk.ts'
 import { putLabels } from './labels.ts'
 import { Book, historyOf } from './labels-history.ts'
-import { eachTag, findTags, putTags, removeTags, searchTags, type TagPatch, tagOf, tagsOfEntity } from './tags.ts'
+import { eachTag, findTags, putTags, removeTags, type TagPatch, tagOf, tagsOfEntity } from './tags.ts'
 
 const address = (digit: string) => `0x${digit.repeat(40)}`
 
@@ -83,14 +83,6 @@ test('what is removed is gone, and stands in the history as it was', async () =>
   )
   const [last] = await historyOf(desk.state, { subject: address('a'), limit: 1 })
   assert.deepEqual([last?.action, last?.was], ['removed', gone[0]])
-})
-
-test('tags are found by part of a name', async () => {
-  await using desk = await openDesk()
-  await put(desk, tag('a', { name: 'Harbour: hot wallet 1' }), tag('b'))
-  const names = async (text: string) => (await searchTags(desk.state, text, { limit: 9 })).map(({ name }) => name)
-  assert.deepEqual(await names('HOT WALLET'), ['Harbour: hot wallet 1'])
-  assert.deepEqual(await names('_'), [])
 })
 
 test('thousands of tags in one transaction, some of them changed', async () => {

@@ -3,9 +3,9 @@
 //
 // 1. Writing the same again changes nothing; every change is in the history.
 // 2. An address that is said to be an entity's names an entity that its chain has.
-import type { State, StateReader, StateWriter } from '#store/state.ts'
+import type { State, StateReader } from '#store/state.ts'
 import { bytesOf, hexOf } from './fundings.ts'
-import { holding, knownSlugs } from './labels.ts'
+import { knownSlugs, type Label } from './labels.ts'
 import { type Book, rowsOf } from './labels-history.ts'
 import { type Counts, putRows, type Shelf } from './labels-put.ts'
 
@@ -46,12 +46,12 @@ const toTag = ({ address, ...row }: StoredTag): Tag => ({ ...row, address: hexOf
 
 const keyOf = ({ address, source }: Pick<Tag, 'address' | 'source'>): string => `${address}/${source}`
 
-const shelf: Shelf<Tag, TagPatch> = {
+export const tagShelf: Shelf<Tag, TagPatch> = {
   kind: 'address',
   keyOf,
   subjectOf: ({ address, source }) => ({ subject: address, source }),
-  read: async (tx, chain, patches) => {
-    const rows = await tx.all<StoredTag>(
+  read: async (state, chain, patches) => {
+    const rows = await state.all<StoredTag>(
       `select ${columns} from tagged_addresses where chain = ? and address in ${rowsOf(1, patches.length)}`,
       chain,
       ...patches.map(({ address }) => bytesOf(address, 20)),
@@ -89,26 +89,31 @@ export async function putTags(
 ): Promise<{ readonly counts: Counts; readonly refused: readonly RefusedTag[] }> {
   const refused = await strangers(book.tx, patches)
   const bad = new Set(refused.map(({ patch }) => patch))
-  const { added, changed, unchanged } = await putRows(
+  const { counts } = await putRows(
     book,
-    shelf,
+    tagShelf,
     patches.filter((patch) => !bad.has(patch)),
   )
-  return { counts: { added, changed, unchanged }, refused }
+  return { counts, refused }
 }
 
 const slugsPerStatement = 500
 
-async function strangers(tx: StateWriter, patches: readonly TagPatch[]): Promise<RefusedTag[]> {
+/** Those that name an entity which is neither there nor about to be. */
+export async function strangers(
+  state: StateReader,
+  patches: readonly TagPatch[],
+  coming: readonly Pick<Label, 'chain' | 'slug'>[] = [],
+): Promise<RefusedTag[]> {
   const named = new Map<string, Set<string>>()
   for (const { chain, entity = '' } of patches) {
     if (entity !== '') named.set(chain, (named.get(chain) ?? new Set()).add(entity))
   }
-  const known = new Set<string>()
+  const known = new Set(coming.map(({ chain, slug }) => `${chain}/${slug}`))
   for (const [chain, slugs] of named) {
     const all = [...slugs]
     for (let at = 0; at < all.length; at += slugsPerStatement) {
-      for (const slug of await knownSlugs(tx, chain, all.slice(at, at + slugsPerStatement)))
+      for (const slug of await knownSlugs(state, chain, all.slice(at, at + slugsPerStatement)))
         known.add(`${chain}/${slug}`)
     }
   }
@@ -171,23 +176,4 @@ export async function* eachTag(state: State, chain?: string): AsyncIterable<Tag>
       ? state.each<StoredTag>(`select ${columns} from tagged_addresses order by chain, address, source`)
       : state.each<StoredTag>(`select ${columns} from tagged_addresses where chain = ? order by address, source`, chain)
   for await (const row of rows) yield toTag(row)
-}
-
-/** Tags whose name or entity holds the text, in any letter case. */
-export async function searchTags(
-  state: StateReader,
-  text: string,
-  about: { readonly chain?: string | undefined; readonly limit: number },
-): Promise<Tag[]> {
-  const rows = await state.all<StoredTag>(
-    `select ${columns} from tagged_addresses
-     where (lower(name) like ? escape '!' or entity like ? escape '!') and (? = '' or chain = ?)
-     order by chain, address, source limit ?`,
-    holding(text),
-    holding(text),
-    about.chain ?? '',
-    about.chain ?? '',
-    about.limit,
-  )
-  return rows.map(toTag)
 }

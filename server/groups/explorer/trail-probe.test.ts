@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemClock } from '#io/clock.ts'
 import { SimChain } from '#sim/evm/chain.ts'
+import { spendingCode } from '#sim/evm/execute.ts'
 import { SimNode } from '#sim/evm/node.ts'
 import { openDesk, testVisit } from '#test/desk.ts'
 import { followTrail } from './trail.ts'
@@ -48,4 +49,25 @@ test('from a node alone, hop by hop as the chain has it; a node that fails is wh
   const { result } = await follow(cold || `0x${'99'.repeat(20)}`)
   assert.deepEqual([result.hops, result.end.reason], [[], 'unknown'])
   assert.match(result.end.says, /node/)
+})
+
+test('a search that takes many calls ends the trail of a caller, and is gone on with where there is time', async () => {
+  const chain = new SimChain({ seed: 'probe', finalLag: 10 })
+  chain.mine(200)
+  await using sim = new SimNode(chain, { traces: ['trace_block'] })
+  const explorer = { chains: [{ id: '1', name: 'Sim', rpc: [{ url: await sim.listen() }] }], probe: { blocksMax: 4 } }
+  await using desk = await openDesk({ explorer })
+  const real = { ...desk, clock: systemClock }
+  const late = chain.addresses().find((one) => {
+    const { block = 0 } = chain.firstFunding(one) ?? {}
+    const had = chain.accountAt(one, block - 20).code === spendingCode
+    return had && block > 20 && block <= chain.final && !chain.destroyed.has(one)
+  })
+  assert.ok(late)
+  const bounds = { depth: 1, timeoutMs: 60_000 }
+  const once = await followTrail(real, testVisit(), '1', late, bounds)
+  assert.deepEqual([once.result.hops.length, once.result.end.reason], [0, 'unknown'])
+  assert.match(once.result.end.says, /Ask again to read on/)
+  const { result } = await followTrail(real, testVisit(), '1', late, { ...bounds, patient: true })
+  assert.equal(result.hops[0]?.block, chain.firstFunding(late)?.block)
 })

@@ -230,7 +230,9 @@ describe('failures', () => {
     const broken = async () => {
       throw new Fault('store.unavailable')
     }
-    const state = Object.create(desk.state, { get: { value: broken }, all: { value: desk.state.all.bind(desk.state) } })
+    const state = new Proxy(desk.state, {
+      get: (target, name) => (name === 'get' ? broken : Reflect.get(target, name).bind(target)),
+    })
     const asked = trail.reply({ chainid: '1', address: addressOf('a'), depth: 20 }, { ...desk, state }, testVisit())
     await assert.rejects(asked, { code: 'store.unavailable' })
   })

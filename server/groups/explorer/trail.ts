@@ -21,6 +21,8 @@ const shareOfRequest = 0.8
 export interface TrailBounds {
   readonly depth: number
   readonly timeoutMs: number
+  /** Searches that one call does not finish are gone on with for as long as there is time: not for callers of a server. */
+  readonly patient?: true
 }
 
 export const trail = answer(
@@ -59,7 +61,7 @@ export async function followTrail(
   let at = address
   let end: End | undefined
   while (!end) {
-    const step = await stepFrom(desk, visit, chainid, at, untilMs)
+    const step = await stepFrom(desk, visit, { chainid, address: at }, untilMs, bounds.patient === true)
     if (step.is === 'funding' || step.is === 'none') sureness.push(step.confidence)
     end = endBefore(step, at, hops)
     if (end || step.is !== 'funding') break
@@ -110,11 +112,12 @@ function endAfter(
 const ending = (reason: TrailEnd, address: string, says: string): End => ({ reason, address, says })
 
 /** Only what group A itself cannot tell ends a trail; a store that fails is a failure of the call. */
-async function stepFrom(desk: Desk, visit: Visit, chainid: string, address: string, untilMs: number): Promise<Step> {
+async function stepFrom(desk: Desk, visit: Visit, query: Query, untilMs: number, patient: boolean): Promise<Step> {
   const { clock } = desk
   const leftMs = untilMs - clock.monotonicMs()
   if (leftMs <= 0) return { is: 'late' }
-  const found = askedOf(desk, visit, chainid, address)
+  const isTime = () => patient && clock.monotonicMs() < untilMs
+  const found = askedOf(desk, visit, query, isTime)
   const done = new AbortController()
   const late = clock.sleep(leftMs, done.signal).then((): Step => ({ is: 'late' }))
   try {
@@ -126,15 +129,25 @@ async function stepFrom(desk: Desk, visit: Visit, chainid: string, address: stri
   }
 }
 
-async function askedOf(desk: Desk, visit: Visit, chainid: string, address: string): Promise<Step> {
-  try {
-    const outcome = await fundedBy.reply({ chainid, address }, desk, visit)
-    const confidence = 'confidence' in outcome ? (outcome.confidence ?? {}) : {}
-    if (outcome.is === 'body') return { is: 'funding', record: outcome.body.result, confidence }
-    return { is: 'none', confidence }
-  } catch (error) {
-    if (!(error instanceof Fault) || !error.code.startsWith('explorer.')) throw error
-    return { is: 'unknown', says: error.says }
+interface Query {
+  readonly chainid: string
+  readonly address: string
+}
+
+async function askedOf(desk: Desk, visit: Visit, query: Query, again: () => boolean): Promise<Step> {
+  for (let said: string | undefined; ; ) {
+    try {
+      const outcome = await fundedBy.reply(query, desk, visit)
+      const confidence = 'confidence' in outcome ? (outcome.confidence ?? {}) : {}
+      if (outcome.is === 'body') return { is: 'funding', record: outcome.body.result, confidence }
+      return { is: 'none', confidence }
+    } catch (error) {
+      if (!(error instanceof Fault) || !error.code.startsWith('explorer.')) throw error
+      // A search that came to its bounds says how far it came, and goes on from there (decision 0066).
+      const goesOn = error.code === 'explorer.probe_bounds' && error.says !== said
+      if (!goesOn || !again()) return { is: 'unknown', says: error.says }
+      said = error.says
+    }
   }
 }
 

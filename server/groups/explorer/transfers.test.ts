@@ -1,7 +1,8 @@
 // Worked by hand, each history in both trace forms. Letters stand for addresses; what must come out is written beside.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Block, CallFrame, FlatTrace, Insight } from '#io/evm/blocks.ts'
+import { type Read, readAs } from '#io/evm/readings.ts'
+import type { Block, CallFrame, FlatTrace, Insight } from '#io/evm/shapes.ts'
 import { fundingsOf, transfersOf } from './transfers.ts'
 
 const at = (letter: string): string => `0x${letter.repeat(40)}`
@@ -32,6 +33,15 @@ type Row = readonly [number, number, string, string, number]
 
 const rowsOf = (block: Block, insight: Insight): Row[] =>
   transfersOf({ block, insight }).map((one) => [one.txIndex, one.position, one.from, one.to, Number(one.valueWei)])
+
+const asNested = (block: Block, frames: readonly CallFrame[]): Insight => {
+  const raw = frames.map((result) => ({ result }))
+  return { form: 'traced', moves: readAs({ as: 'nested', block }, raw) as Read['nested'] }
+}
+const asFlat = (block: Block, traces: readonly FlatTrace[]): Insight => ({
+  form: 'traced',
+  moves: readAs({ as: 'flat', block }, traces) as Read['flat'],
+})
 
 const call = (from: string, to: string, value: number, more: Partial<CallFrame> = {}): CallFrame => ({
   type: 'CALL',
@@ -209,14 +219,14 @@ const cases: readonly Case[] = [
 ]
 
 for (const { name, block, nested, flat, rows } of cases) {
-  test(`callTracer: ${name}`, () => assert.deepEqual(rowsOf(block, { form: 'nested', frames: nested }), rows))
-  test(`trace_block: ${name}`, () => assert.deepEqual(rowsOf(block, { form: 'flat', traces: flat }), rows))
+  test(`callTracer: ${name}`, () => assert.deepEqual(rowsOf(block, asNested(block, nested)), rows))
+  test(`trace_block: ${name}`, () => assert.deepEqual(rowsOf(block, asFlat(block, flat)), rows))
 }
 
 test('addresses come out in lower case, whatever the node writes', () => {
   const block = blockOf([{ from: a, to: b, value: 5 }])
   const frames = [call(a.toUpperCase().replace('0X', '0x'), b.toUpperCase().replace('0X', '0x'), 5)]
-  assert.deepEqual(rowsOf(block, { form: 'nested', frames }), [[0, 0, a, b, 5]])
+  assert.deepEqual(rowsOf(block, asNested(block, frames)), [[0, 0, a, b, 5]])
 })
 
 test('without traces only the transactions themselves are seen, and a failed one not', () => {

@@ -36,6 +36,7 @@ test('a node that can do everything costs nothing, and the cheapest traces are c
 test('each missing ability is noticed, and its cost is said in words', async () => {
   const cases: [SimAbilities, string | undefined, RegExp][] = [
     [{ ...all, traces: [] }, undefined, /internal transfers not seen/],
+    [{ ...all, traces: [], receipts: false }, undefined, /no eth_getBlockReceipts/],
     [{ ...all, traces: ['debug_traceTransaction'] }, 'debug_traceTransaction', /one call for every transaction/],
     [{ ...all, stateBlocks: 10 }, 'trace_block', /no old state/],
     [{ ...all, filterBlocks: 0 }, 'trace_block', /no trace_filter/],

@@ -1,7 +1,10 @@
 // What the nodes of a chain can do, found out by asking, and what it costs when they cannot. Every node is asked on its
 // own: one that can trace is enough, since a call that one refuses goes to the next.
-import { accountCalls, filterCall, headerCall, hexOf, type TraceForm, toHeader } from './blocks.ts'
-import { isUnknownMethod, type Rpc, type RpcCall, type RpcOutcome } from './rpc.ts'
+import { accountCalls, filterCall, headerCall, hexOf } from './blocks.ts'
+import type { RpcOutcome } from './outcomes.ts'
+import { toHeader } from './readings.ts'
+import { isUnknownMethod, type Rpc, type RpcCall } from './rpc.ts'
+import type { ReadForm, TraceForm } from './shapes.ts'
 
 export const abilityNames = [
   'trace_block',
@@ -18,6 +21,8 @@ export interface Capabilities {
   readonly has: Readonly<Record<Ability, boolean>>
   /** The cheapest way to internal transfers, if there is any. */
   readonly traces: TraceForm | undefined
+  /** The cheapest way to read a block: with its traces if that can be, with its receipts otherwise. */
+  readonly reads: ReadForm
   /** The newest block when they were asked. */
   readonly head: number
 }
@@ -58,7 +63,9 @@ export async function askCapabilities(rpc: Rpc, firstBlock: number, untilMs?: nu
     'historical balance': answered(state),
     'finalized block': answered(finalized),
   }
-  return { has, traces: traceForms.find((form) => has[form]), head }
+  const traces = traceForms.find((form) => has[form])
+  const receiptForm = has.eth_getBlockReceipts ? 'eth_getBlockReceipts' : 'eth_getTransactionReceipt'
+  return { has, traces, reads: traces ?? receiptForm, head }
 }
 
 const traceForms: readonly TraceForm[] = ['trace_block', 'debug_traceBlockByNumber', 'debug_traceTransaction']
@@ -75,6 +82,9 @@ export function costs(
     words.push(
       'internal transfers not seen: only plain transfers can be answered, and the chain cannot be indexed; use a node with trace_block or callTracer',
     )
+    if (!has.eth_getBlockReceipts) {
+      words.push('no eth_getBlockReceipts: a block without traces takes one call for every transaction')
+    }
   } else if (traces === 'debug_traceTransaction') {
     words.push(
       'one call for every transaction: indexing is slow; a node with trace_block or debug_traceBlockByNumber is quicker',
@@ -85,7 +95,7 @@ export function costs(
   }
   if (!has.trace_filter && chain.mode !== 'index') {
     words.push(
-      'no trace_filter: the first funding of a contract or a delegated account is probed only near its creation or delegation',
+      'no trace_filter: accounts whose code can pass value on are read block by block, over several calls if need be',
     )
   }
   if (!has['finalized block'] && chain.finalityBlocks === 0) {

@@ -3,28 +3,21 @@
 // 1. No rolling second carries more calls than `perSecond`; every member of a batch counts.
 // 2. A line is used only after the node behind it has named the right chain; after a failure it is asked again.
 // 3. A line that failed rests, longer each time, and is then tried again: it is never given up for good.
-// 4. An answer is believed only for the id it carries. What is missing, doubled or of another id is no answer.
 import type { RpcSettings } from '#core/settings/explorer.ts'
 import type { Clock } from '../clock.ts'
-import { cleanUrl, FetchError, type FetchOptions, fetchText } from '../fetch.ts'
+import { cleanUrl, FetchError, type FetchOptions, fetchBytes } from '../fetch.ts'
+import { decode } from './decoder.ts'
+import type { Asked, RpcOutcome } from './outcomes.ts'
+import { isWhole } from './readings.ts'
 
-export interface RpcCall {
-  readonly method: string
+export interface RpcCall extends Asked {
   readonly params: readonly unknown[]
-  /** What is wrong with the result, in words; undefined when it can be used. A result that is null never can. */
-  readonly wrong?: (result: unknown) => string | undefined
   /** An error is as good an answer as any: not asked again. */
   readonly errorIsAnswer?: true
 }
 
-export type RpcOutcome =
-  | { readonly is: 'result'; readonly result: unknown }
-  /** The node refused this call. */
-  | { readonly is: 'error'; readonly code: number; readonly words: string }
-  /** Nothing, null, or something that cannot be right: worth asking again. */
-  | { readonly is: 'unusable'; readonly words: string }
-
-export type Post = (address: string, options: FetchOptions) => Promise<string>
+/** Bytes as they come, so that a large answer need not be taken apart on this thread. */
+export type Post = (address: string, options: FetchOptions) => Promise<Uint8Array | string>
 
 export interface Counts {
   calls: number
@@ -34,6 +27,8 @@ export interface Counts {
 
 /** Traces of a full block are large; more than this is a broken node. */
 const bytesMax = 256 * 1024 * 1024
+/** Whole blocks asked for at once: already taking in more than this holds the thread up (decision 0067). */
+const wholeMax = 4
 const restMaxMs = 15_000
 const wrongChainRestMs = 60_000
 
@@ -59,7 +54,7 @@ export class Line {
     chain: string,
     clock: Clock,
     counts: Counts,
-    post: Post = fetchText,
+    post: Post = async (address, options) => (await fetchBytes(address, options)).bytes,
     restMs = 250,
   ) {
     this.name = cleanUrl(settings.url)
@@ -88,7 +83,7 @@ export class Line {
     try {
       if (!this.#verified) await this.#verify(untilMs, signal)
       while (outcomes.length < calls.length) {
-        const part = calls.slice(outcomes.length, outcomes.length + this.#partMax())
+        const part = calls.slice(outcomes.length, outcomes.length + this.#partMax(calls[outcomes.length]))
         const answered = await this.#send(part, untilMs, signal)
         if (answered) outcomes.push(...answered)
         // A refused batch: half as many next time.
@@ -114,9 +109,10 @@ export class Line {
     this.trouble = why
   }
 
-  #partMax(): number {
+  #partMax(next: RpcCall | undefined): number {
     const { perSecond } = this.#settings
-    return perSecond > 0 ? Math.min(this.#batchMax, perSecond) : this.#batchMax
+    const rateMax = perSecond > 0 ? perSecond : this.#batchMax
+    return Math.min(this.#batchMax, rateMax, next?.reading && isWhole(next.reading) ? wholeMax : this.#batchMax)
   }
 
   async #verify(untilMs: number, signal?: AbortSignal): Promise<void> {
@@ -126,7 +122,7 @@ export class Line {
     }
     const found = quantityText(outcome.result)
     if (found !== this.#chain) {
-      const words = `${this.name} is on chain ${found}, not ${this.#chain}: refused; correct explorer.chains`
+      const words = `${this.name} is on chain ${found}, not ${this.#chain}: refused; correct this URL or the chain it is configured for`
       this.#wrongChain = true
       this.rest(words, wrongChainRestMs)
       throw new FetchError('address', words)
@@ -136,7 +132,11 @@ export class Line {
   }
 
   /** undefined: the node does not take a batch of this size. */
-  async #send(calls: readonly RpcCall[], untilMs: number, signal?: AbortSignal): Promise<RpcOutcome[] | undefined> {
+  async #send(
+    calls: readonly RpcCall[],
+    untilMs: number,
+    signal?: AbortSignal,
+  ): Promise<readonly RpcOutcome[] | undefined> {
     await this.#turn(calls.length, untilMs, signal)
     const firstId = this.#nextId
     this.#nextId += calls.length
@@ -147,14 +147,12 @@ export class Line {
       untilMs,
       signal,
     )
-    const replies = this.#parsed(text)
-    if (calls.length > 1 && !Array.isArray(replies)) return undefined
-    const byId = new Map<unknown, Reply>()
-    for (const reply of [replies].flat() as Reply[]) byId.set(reply?.id, byId.has(reply?.id) ? doubled : reply)
-    return calls.map((call, at) => outcomeOf(call, byId.get(firstId + at)))
+    const answered = await decode(text, firstId, calls)
+    if (answered === 'not JSON') throw new FetchError('text', `${this.name} answered something that is not JSON`)
+    return answered === 'batch refused' ? undefined : answered
   }
 
-  async #posted(body: string, calls: number, untilMs: number, signal?: AbortSignal): Promise<string> {
+  async #posted(body: string, calls: number, untilMs: number, signal?: AbortSignal): Promise<Uint8Array | string> {
     const leftMs = untilMs - this.#clock.monotonicMs()
     if (leftMs <= 0) throw new FetchError('timeout', `no time left to ask ${this.name}`)
     this.#counts.calls += calls
@@ -167,15 +165,6 @@ export class Line {
       bytesMax,
       ...(signal && { signal }),
     })
-  }
-
-  #parsed(text: string): unknown {
-    try {
-      // Plain: amounts travel as hexadecimal text, and the lossless reader costs twice the time on megabytes of traces.
-      return JSON.parse(text)
-    } catch (cause) {
-      throw new FetchError('text', `${this.name} answered something that is not JSON`, { cause })
-    }
   }
 
   /** Waits until `calls` more fit into the rolling second. */
@@ -195,28 +184,6 @@ export class Line {
     }
     this.#sent.push({ atMs: this.#clock.monotonicMs(), calls })
   }
-}
-
-interface Reply {
-  readonly id?: unknown
-  readonly result?: unknown
-  readonly error?: { readonly code?: unknown; readonly message?: unknown }
-}
-
-const doubled: Reply = { error: { code: 0, message: 'two answers carry the same id' } }
-const wordsMax = 300
-
-function outcomeOf(call: RpcCall, reply: Reply | undefined): RpcOutcome {
-  const unusable = (words: string): RpcOutcome => ({ is: 'unusable', words: `${call.method}: ${words}` })
-  if (!reply || typeof reply !== 'object') return unusable('no answer')
-  if (reply === doubled) return unusable('two answers carry the same id')
-  if (reply.error) {
-    const words = String(reply.error.message ?? 'an error without words').slice(0, wordsMax)
-    return { is: 'error', code: Number(reply.error.code ?? 0), words: `${call.method}: ${words}` }
-  }
-  if (reply.result === undefined || reply.result === null) return unusable('the answer is null')
-  const wrong = call.wrong?.(reply.result)
-  return wrong === undefined ? { is: 'result', result: reply.result } : unusable(wrong)
 }
 
 const quantityText = (value: unknown): string =>

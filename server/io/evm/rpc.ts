@@ -8,9 +8,10 @@ import { Fault } from '#core/fault.ts'
 import type { RpcSettings } from '#core/settings/explorer.ts'
 import type { Clock } from '../clock.ts'
 import { FetchError } from '../fetch.ts'
-import { type Counts, Line, type Post, type RpcCall, type RpcOutcome } from './line.ts'
+import { type Counts, Line, type Post, type RpcCall } from './line.ts'
+import type { RpcOutcome } from './outcomes.ts'
 
-export type { RpcCall, RpcOutcome } from './line.ts'
+export type { RpcCall } from './line.ts'
 
 export interface AskOptions {
   /** On the monotonic clock. */

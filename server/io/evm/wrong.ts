@@ -1,6 +1,12 @@
 // What can be wrong with what a node tells: each check says it in words, or undefined when the answer can be used. A block
 // and its traces must belong together and be whole; that they are true is the node's affair.
-import type { Block, CallFrame, FlatTrace, PlacedTrace } from './blocks.ts'
+import type { CallFrame, FlatTrace, PlacedTrace } from './shapes.ts'
+
+/** What a block's traces and receipts are held against. */
+export interface TracedBlock {
+  readonly hash: string
+  readonly transactions: readonly { readonly hash: string; readonly index: number }[]
+}
 
 export const lower = (text: string | null | undefined): string => (text ?? '').toLowerCase()
 
@@ -37,7 +43,7 @@ export function wrongBody(raw: unknown): string | undefined {
 }
 
 /** Every transaction has a step of its own at the top, and every step names this very block. */
-export function wrongFlat(raw: unknown, block: Block): string | undefined {
+export function wrongFlat(raw: unknown, block: TracedBlock): string | undefined {
   if (!Array.isArray(raw)) return 'no list of traces'
   const traces = raw as FlatTrace[]
   if (traces.some(({ blockHash }) => blockHash !== undefined && lower(blockHash) !== block.hash))
@@ -64,7 +70,7 @@ function wrongTree(traces: readonly FlatTrace[]): string | undefined {
   return short && 'steps are missing from the traces'
 }
 
-export function wrongNested(raw: unknown, block: Block): string | undefined {
+export function wrongNested(raw: unknown, block: TracedBlock): string | undefined {
   if (!Array.isArray(raw) || raw.length !== block.transactions.length) return 'not one trace for every transaction'
   const wrong = (raw as { txHash?: string; result?: unknown }[]).findIndex(
     ({ txHash, result }, at) =>
@@ -78,9 +84,15 @@ export function wrongFrame(raw: unknown): string | undefined {
   return typeof type === 'string' && address.test(String(from)) ? undefined : 'a trace is not complete'
 }
 
-export function wrongReceipt(raw: unknown, block: Block, hash: string): string | undefined {
+export function wrongReceipt(raw: unknown, block: TracedBlock, hash: string): string | undefined {
   const { transactionHash, blockHash } = raw as Record<string, string | undefined>
   return lower(transactionHash) === hash && lower(blockHash) === block.hash ? undefined : 'a receipt of another block'
+}
+
+export function wrongReceipts(raw: unknown, block: TracedBlock): string | undefined {
+  if (!Array.isArray(raw) || raw.length !== block.transactions.length) return 'not one receipt for every transaction'
+  const wrong = block.transactions.find(({ hash }, at) => wrongReceipt(raw[at] ?? {}, block, hash) !== undefined)
+  return wrong && `transaction ${wrong.index} has no receipt of its own`
 }
 
 export const isPlaced = (raw: Partial<PlacedTrace> | null): boolean =>

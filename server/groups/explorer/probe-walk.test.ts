@@ -1,0 +1,183 @@
+// Lives written by hand, block by block, where a random history is unlikely to come. The rest is in history.test.ts.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { systemClock } from '#io/clock.ts'
+import { settingsWith } from '#test/desk.ts'
+import { openNode } from './node.ts'
+import type { Mark } from './probe-marks.ts'
+import { walk } from './probe-walk.ts'
+
+const [me, payer, inert] = ['11', '22', '33'].map((pair) => `0x${pair.repeat(20)}`) as [string, string, string]
+const spends = '0x5f5f5f5f34335af1'
+const keeps = '0x00'
+const word = (number: number) => `0x${number.toString(16).padStart(64, '0')}`
+const hex = (number: number) => `0x${number.toString(16)}`
+
+/** What is true of the account from this block on. `paid`: one wei came in it, whatever the state says at its end. */
+interface Moment {
+  readonly block: number
+  readonly nonce?: number
+  readonly balance?: number
+  readonly code?: string
+  readonly paid?: true
+}
+
+const headNumber = 100
+const finalNumber = 90
+
+/** A node whose chain is the life of one account, and what it was asked for. */
+function nodeOf(life: readonly Moment[]) {
+  const read: number[] = []
+  const at = (block: number) => {
+    const past = life.filter((one) => one.block <= block)
+    return Object.assign({ nonce: 0, balance: 0, code: '0x' }, ...past) as Required<Moment>
+  }
+  const blockOf = (number: number, full: boolean) => {
+    const tx = { hash: word(1000 + number), transactionIndex: '0x0', from: payer, to: me, value: '0x1' }
+    const paid = life.some((one) => one.block === number && one.paid)
+    if (full) read.push(number)
+    const named = { number: hex(number), hash: word(number + 1), parentHash: word(number), timestamp: hex(number) }
+    return { ...named, transactions: paid ? [tx] : [] }
+  }
+  const result = (method: string, [first, second]: string[]): unknown => {
+    const number = first === 'latest' ? headNumber : first === 'finalized' ? finalNumber : Number(first)
+    switch (method) {
+      case 'eth_chainId':
+        return '0x1'
+      case 'eth_getBlockByNumber':
+        return blockOf(number, (second as unknown) === true)
+      case 'eth_getTransactionCount':
+        return hex(at(Number(second)).nonce)
+      case 'eth_getBalance':
+        return hex(at(Number(second)).balance)
+      case 'eth_getCode':
+        return first === me ? at(Number(second)).code : first === inert ? keeps : '0x'
+      case 'trace_block': {
+        const action = { callType: 'call', from: payer, to: me, value: '0x1' }
+        return [{ type: 'call', action, traceAddress: [], subtraces: 0, transactionHash: word(1000 + number) }]
+      }
+      default:
+        return undefined
+    }
+  }
+  const [chain] = settingsWith({
+    explorer: { chains: [{ id: '1', name: 'Life', rpc: [{ url: 'http://life/' }] }] },
+  }).explorer.chains
+  assert.ok(chain)
+  const post = async (_: string, { body = '' }: { body?: string }) => {
+    const reply = ({ id, method, params }: { id: number; method: string; params: string[] }) => {
+      const answer = result(method, params)
+      return answer === undefined
+        ? { jsonrpc: '2.0', id, error: { code: -32601, message: 'no such method' } }
+        : { jsonrpc: '2.0', id, result: answer }
+    }
+    const asked = JSON.parse(body)
+    return JSON.stringify(Array.isArray(asked) ? asked.map(reply) : reply(asked))
+  }
+  return { node: openNode(chain, { clock: systemClock }, { post, restMs: 0 }), read }
+}
+
+const bounds = { fanOut: 3, callsMax: 5000, blocksMax: 1000, untilMs: Number.POSITIVE_INFINITY }
+
+test('a contract that was met and is gone may come back between two looks: every block is read from then on', async () => {
+  const life: Moment[] = [
+    { block: 40, nonce: 1, code: spends },
+    { block: 70, nonce: 0, code: '0x' },
+    // Back, paid, and gone again, all in one block.
+    { block: 83, paid: true },
+  ]
+  // From genesis the state contradicts itself or shows nothing: the search that meets the contract is one that goes on.
+  const { node } = nodeOf(life)
+  const since = { block: 40, stateTells: true }
+  const { funding } = await walk(node, me, { ...bounds, since })
+  assert.equal(funding?.block, 83)
+})
+
+test('a mark says whether the state is still believed, and the next search keeps to it', async () => {
+  const life: Moment[] = [
+    { block: 40, nonce: 1, code: spends },
+    { block: 70, nonce: 0, code: '0x' },
+    { block: 83, paid: true },
+  ]
+  const { node } = nodeOf(life)
+  let mark: Mark | undefined = { block: 40, stateTells: true }
+  for (let searches = 0; searches < 4; searches++) {
+    const keep = (reached: Mark) => {
+      mark = reached
+    }
+    await assert.rejects(walk(node, me, { ...bounds, blocksMax: 10, since: mark, keep }), /up to block \d+ none/)
+    assert.deepEqual(mark, { block: 50 + 10 * searches, stateTells: false })
+  }
+  const { funding } = await walk(node, me, { ...bounds, blocksMax: 10, since: mark })
+  assert.equal(funding?.block, 83)
+})
+
+test('a delegation that was taken back: only the blocks it was there for are read', async () => {
+  const life: Moment[] = [
+    { block: 20, nonce: 1, code: `0xef0100${'44'.repeat(20)}` },
+    { block: 30, nonce: 2, code: '0x' },
+    { block: 77, balance: 1, paid: true },
+  ]
+  const { node, read } = nodeOf(life)
+  assert.equal((await walk(node, me, bounds)).funding?.block, 77)
+  assert.ok(read.includes(29) && !read.includes(50) && read.length < 20, `read ${read}`)
+})
+
+test('what comes to a delegated account and goes in the same block is found', async () => {
+  const life: Moment[] = [
+    { block: 20, nonce: 1, code: `0xef0100${'44'.repeat(20)}` },
+    { block: 33, paid: true },
+    { block: 77, balance: 1, paid: true },
+  ]
+  assert.equal((await walk(nodeOf(life).node, me, bounds)).funding?.block, 33)
+})
+
+test('an account that delegates to code which keeps what comes is told by its state', async () => {
+  const life: Moment[] = [
+    { block: 20, nonce: 1, code: `0xef0100${inert.slice(2)}` },
+    { block: 77, balance: 1, paid: true },
+  ]
+  const { node, read } = nodeOf(life)
+  assert.equal((await walk(node, me, { ...bounds, blocksMax: 0 })).funding?.block, 77)
+  assert.deepEqual(read, [20, 77])
+})
+
+test('a contract of old, without a nonce: the block it was put there is searched for, and what follows is read', async () => {
+  const life: Moment[] = [
+    { block: 55, code: spends },
+    { block: 61, paid: true },
+  ]
+  const { node, read } = nodeOf(life)
+  assert.equal((await walk(node, me, { ...bounds, blocksMax: 8 })).funding?.block, 61)
+  assert.deepEqual(read.slice(0, 2), [55, 56])
+})
+
+test('a node that lacks a block which was final before is behind, and is not asked further', async () => {
+  const { node } = nodeOf([])
+  const since = { block: headNumber + 1, stateTells: true }
+  await assert.rejects(walk(node, me, { ...bounds, since }), /the node is behind/)
+})
+
+test('many withdrawals before the first transfer: a few calls each, and what was shown is kept', async () => {
+  const days = Array.from({ length: 12 }, (_, at): Moment => ({ block: 10 + at * 5, balance: at + 1 }))
+  const { node } = nodeOf([...days, { block: 88, balance: 99, paid: true }])
+  let mark: Mark | undefined
+  const search = (callsMax: number) =>
+    walk(node, me, {
+      ...{ ...bounds, callsMax, since: mark },
+      keep: (reached) => {
+        mark = reached
+      },
+    })
+  await assert.rejects(search(60), /More than 60 calls/)
+  assert.ok(mark && mark.block >= 10 && mark.stateTells)
+  for (;;) {
+    const before = mark
+    const walked = await search(60).catch(() => undefined)
+    if (walked) {
+      assert.equal(walked.funding?.block, 88)
+      return
+    }
+    assert.notDeepEqual(mark, before, 'each search comes further')
+  }
+})

@@ -1,0 +1,90 @@
+// What is read of a chain, checked and typed: the words that asking (blocks.ts) and checking (wrong.ts) share.
+
+/** How internal transfers can be had, best first. */
+export type TraceForm = 'trace_block' | 'debug_traceBlockByNumber' | 'debug_traceTransaction'
+
+/** How the outcomes of a block's transactions can be had where nothing can be traced, best first. */
+export type ReceiptForm = 'eth_getBlockReceipts' | 'eth_getTransactionReceipt'
+
+/** How a block is read, beside its transactions. */
+export type ReadForm = TraceForm | ReceiptForm
+
+export interface Header {
+  readonly number: number
+  readonly hash: string
+  readonly parentHash: string
+  readonly timeUnix: number
+}
+
+export interface Transaction {
+  readonly hash: string
+  readonly index: number
+  readonly from: string
+  /** null: it creates a contract. */
+  readonly to: string | null
+  readonly valueWei: bigint
+}
+
+export interface Block extends Header {
+  /** Who was paid for the block. */
+  readonly miner: string
+  readonly transactions: readonly Transaction[]
+  readonly withdrawals: readonly { readonly address: string; readonly valueWei: bigint }[]
+}
+
+/** One step of a transaction as `trace_block` lists it: all steps of all transactions in one list, parents first. */
+export interface FlatTrace {
+  readonly type: string
+  readonly action: Readonly<Record<string, unknown>>
+  readonly result?: Readonly<Record<string, unknown>> | null
+  readonly error?: string
+  readonly traceAddress: readonly number[]
+  /** How many steps it called directly. */
+  readonly subtraces?: number
+  readonly transactionHash?: string | null
+  readonly blockHash?: string
+}
+
+/** One step of a transaction as `callTracer` nests it. */
+export interface CallFrame {
+  readonly type: string
+  readonly from: string
+  readonly to?: string
+  readonly value?: string
+  readonly error?: string
+  readonly calls?: readonly CallFrame[]
+}
+
+export interface Receipt {
+  readonly transactionHash: string
+  /** undefined before the chain recorded it. */
+  readonly succeeded: boolean | undefined
+  readonly contractAddress: string | null
+}
+
+/** What one step moved, which is never nothing; `top` for the transaction's own. */
+export interface Move {
+  readonly top: boolean
+  readonly from: string
+  readonly to: string
+  readonly valueWei: bigint
+}
+
+export type Insight =
+  /** For each transaction what its steps moved. */
+  | { readonly form: 'traced'; readonly moves: readonly (readonly Move[])[] }
+  /** Internal transfers are not seen. */
+  | { readonly form: 'receipts'; readonly receipts: readonly Receipt[] }
+
+export interface SeenBlock {
+  readonly block: Block
+  readonly insight: Insight
+}
+
+export interface Account {
+  readonly nonce: bigint
+  readonly balanceWei: bigint
+}
+
+/** A step that the node's own index of traces found, with its block. */
+export type PlacedTrace = FlatTrace & { readonly blockNumber: number }
