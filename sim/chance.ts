@@ -8,6 +8,8 @@ export interface Chance {
   /** True with this probability. */
   happens(probability: number): boolean
   pick<T>(from: readonly T[]): T
+  /** All of them in another order. */
+  shuffled<T>(items: readonly T[]): T[]
   /** Lower-case hexadecimal digits. */
   hex(digits: number): string
   /** An independent stream with a name, so that one part's draws never shift another's. */
@@ -35,6 +37,11 @@ export function chance(seed: string): Chance {
       if (chosen === undefined) throw new Error('nothing to pick from')
       return chosen
     },
+    shuffled: (items) =>
+      items
+        .map((item) => ({ item, at: next() }))
+        .sort((a, b) => a.at - b.at)
+        .map(({ item }) => item),
     hex: (digits) => {
       let text = ''
       while (text.length < digits) text += Math.floor(next() * 16).toString(16)

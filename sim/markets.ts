@@ -9,6 +9,7 @@ import type { MarketRecord } from '#groups/markets/refine.ts'
 import { type Clock, systemClock } from '#io/clock.ts'
 import type { Desk } from '#serve/answer.ts'
 import { type Chance, chance } from './chance.ts'
+import { demoPeople } from './explorer.ts'
 import { eventFields, seriesFields } from './markets/event.ts'
 import { startMarketFeed } from './markets/feed.ts'
 import { marketFields } from './markets/market.ts'
@@ -32,6 +33,10 @@ import {
   templateFields,
 } from './markets/related.ts'
 import { TradingBook } from './markets/trading.ts'
+import { stoppedAt } from './stopped.ts'
+
+/** A fresh demo has a past already: the feed is read as it was at these times, and then as it is. */
+const hoursAgo = [168, 72, 24, 6, 1, 0] as const
 
 const collectionTitles = ['Around the harbour', 'This winter'] as const
 const creatorNames = ['Ida Marlow', 'Tomas Reef', 'The Gazette'] as const
@@ -46,7 +51,8 @@ export interface DemoMarkets {
 
 /** The world behind a feed over HTTP, for as long as it is open. */
 export async function openDemoMarkets(seed: string, clock: Pick<Clock, 'now'> = systemClock): Promise<DemoMarkets> {
-  const book = new TradingBook(marketWorld(seed), seed, () => clock.now())
+  let shownMs: number | undefined
+  const book = new TradingBook(marketWorld(seed), seed, () => shownMs ?? clock.now())
   const feed = await startMarketFeed({ seed, book })
   const { value: source, problems } = complete(MarketFeed, {
     id: 'demo',
@@ -61,9 +67,14 @@ export async function openDemoMarkets(seed: string, clock: Pick<Clock, 'now'> = 
   return {
     settings: { markets: { feeds: [source] } },
     async load(desk) {
-      const options = { holder: 'demo', takeOver: true, full: true, signal: new AbortController().signal }
-      const { rejected } = await readFeed(desk, source, options)
-      if (rejected > 0) throw new Error(`${rejected} records of the demo world do not fit the contract`)
+      const options = { holder: 'demo', takeOver: true, signal: new AbortController().signal }
+      for (const hours of hoursAgo) {
+        shownMs = desk.clock.now() - hours * 3_600_000
+        const then = { ...desk, clock: stoppedAt(desk.clock, shownMs) }
+        const { rejected } = await readFeed(then, source, { ...options, full: hours === hoursAgo[0] })
+        if (rejected > 0) throw new Error(`${rejected} records of the demo world do not fit the contract`)
+      }
+      shownMs = undefined
       return { slug: slugOf(sampleQuestion), pastSlug: samplePastSlug }
     },
     close: feed.close,
@@ -82,6 +93,7 @@ export async function loadMarkets(desk: Desk, seed: string): Promise<{ slug: str
 
 export function marketWorld(seed: string): MarketRecord[] {
   const world = new World(chance(seed).fork('markets'))
+  const people = demoPeople(seed)
   for (const [at, label] of categories.entries()) world.add('category', 1 + at, (draws) => categoryFields(label, draws))
   for (const [at, label] of tagLabels.entries()) world.add('tag', 1 + at, (draws) => tagFields(label, draws))
   for (const [at, name] of creatorNames.entries()) world.add('creator', 1 + at, () => creatorFields(name))
@@ -91,7 +103,8 @@ export function marketWorld(seed: string): MarketRecord[] {
   for (const [event, plan] of eventPlans.entries()) {
     const eventId = 101 + event
     addEvent(world, plan, eventId)
-    for (const [at, question] of plan.questions.entries()) addMarket(world, plan, { id: id++, eventId, at, question })
+    for (const [at, question] of plan.questions.entries())
+      addMarket(world, plan, { id: id++, eventId, at, question }, people)
   }
   return world.records
 }
@@ -156,9 +169,10 @@ function addMarket(
   world: World,
   plan: EventPlan,
   place: { id: number; eventId: number; at: number; question: string },
+  people: readonly string[],
 ): void {
   const { id, eventId } = place
-  world.add('market', id, (draws) => marketFields(plan, place, draws), {
+  world.add('market', id, (draws) => ({ ...marketFields(plan, place, draws), ...parties(id, people) }), {
     imageOptimized: world.image(id * 100, 'markets', id, 'image'),
     iconOptimized: world.image(id * 100 + 1, 'markets', id, 'icon'),
     events: [String(eventId)],
@@ -166,6 +180,12 @@ function addMarket(
     tags: plan.tags.map((label) => numberOf(tagLabels, label)),
   })
 }
+
+/** Who stands behind a market are people of the explorer's chain, so that their funding can be traced. */
+const parties = (id: number, people: readonly string[]) => ({
+  creator: people[(id * 3) % people.length],
+  marketMakerAddress: people[(id * 3 + 1) % people.length],
+})
 
 /** Categories, tags and series are numbered from 1 in the order of the plan. */
 function numberOf(list: readonly string[], label: string): string {

@@ -1,25 +1,56 @@
+// The demo world's validators: what the simulated nodes tell over HTTP, the ingest reads without a wrong figure; the story can be
+// seen through the endpoints; and it goes on.
 import { strict as assert } from 'node:assert'
-import { test } from 'node:test'
-import { type AggregateRecord, aggregateFields, networks } from '#api/wire/validators.ts'
-import { chainDays } from '#core/chain-time.ts'
+import { after, before, describe, test } from 'node:test'
+import { type AggregateRecord, aggregateFields, type Network } from '#api/wire/validators.ts'
+import { trail } from '#groups/explorer/trail.ts'
 import { aggregateEffectiveness } from '#groups/validators/aggregate-effectiveness.ts'
 import { coveredEpochs } from '#groups/validators/duties.ts'
 import { effectiveness } from '#groups/validators/effectiveness.ts'
+import { withChainTimes } from '#groups/validators/ingest/chain.ts'
+import { followerOf } from '#groups/validators/ingest/start.ts'
+import { type Measure, measures } from '#groups/validators/measures.ts'
 import { metadata } from '#groups/validators/metadata.ts'
-import { openDesk, type TestDesk, testNowMs } from '#test/desk.ts'
+import { OwnedClock } from '#io/clock.ts'
+import { openDesk, settingsWith, type TestDesk, testNowMs, testVisit } from '#test/desk.ts'
 import { ask } from '#test/validators-world.ts'
-import { loadValidators } from './validators.ts'
+import type { Script } from './beacon/stage.ts'
+import { actScript } from './beacon/world.ts'
+import { demoSeed } from './demo.ts'
+import { demoPeople, loadExplorer } from './explorer.ts'
+import { daysBefore, epochsPerDay, hoodiScript, mainnetScript, parts } from './validators/story.ts'
+import { type DemoValidators, openDemoValidators, validatorSamples } from './validators.ts'
 
-async function everyRecord(desk: TestDesk): Promise<AggregateRecord[]> {
-  const pages = networks.map(async (network) => {
-    const known = await desk.state.all<{ at: number }>(
-      'select validator_index as at from validators where network = ?',
-      network,
-    )
-    const indices = known.map(({ at }) => at)
-    return (await ask(aggregateEffectiveness, desk, { network, indices, granularity: 'week', size: 1000 })).body.data
-  })
-  return (await Promise.all(pages)).flat()
+// The tests' present is at noon, when a chain day ends; three epochs more are needed to make the last one final.
+const finalEpochs = { mainnet: daysBefore * epochsPerDay - 3, hoodi: 27 } as const
+const epochMs = { mainnet: 6 * 3_600_000, hoodi: 240_000 } as const
+
+async function openScene(clock: OwnedClock): Promise<{ demo: DemoValidators; desk: TestDesk }> {
+  const demo = await openDemoValidators(demoSeed, clock)
+  const plain = { ...(await openDesk(demo.settings)), clock }
+  await demo.load(plain)
+  return { demo, desk: { ...plain, settings: await withChainTimes(plain) } }
+}
+
+const daysOf = (desk: TestDesk, network: Network) =>
+  desk.facts.query<Record<'day' | 'validator' | Measure, number>>(
+    `select day, validator, ${measures.join()} from duty_days where network = ?`,
+    [network],
+  )
+
+/** Every measure of every validator and chain day, as it was acted out. */
+function truthOf(script: Script, until: number, perDay: number): Map<string, Partial<Record<Measure, number>>> {
+  const { ledger } = actScript(script, until + 3)
+  const sums = new Map<string, Partial<Record<Measure, number>>>()
+  for (let epoch = 0; epoch < until; epoch++) {
+    for (const [validator, row] of ledger.rows(epoch)) {
+      const key = `${Math.floor(epoch / perDay)} ${validator}`
+      const own = sums.get(key) ?? {}
+      for (const name of measures) if (row[name]) own[name] = (own[name] ?? 0) + row[name]
+      sums.set(key, own)
+    }
+  }
+  return sums
 }
 
 /** Field → it has a value somewhere, it is null somewhere. */
@@ -33,78 +64,173 @@ function seen(records: readonly object[]): Map<string, { value: boolean; none: b
   return fields
 }
 
-test('sixty complete chain days of each network, up to the last one that is over', async () => {
-  await using desk = await openDesk()
-  const { indices, pubkeys } = await loadValidators(desk, 'a seed')
-  for (const network of networks) {
-    const line = chainDays(desk.settings.validators.networks[network])
-    const today = line.dayAt(testNowMs)
-    const expected = { from: line.epochsOf((today - 60) as never).from, until: line.epochsOf(today).from }
-    assert.deepEqual(await coveredEpochs(desk.facts, network), [expected])
+describe("the demo world's validators", () => {
+  const clock = new OwnedClock(testNowMs)
+  let demo: DemoValidators
+  let desk: TestDesk
+  before(async () => {
+    ;({ demo, desk } = await openScene(clock))
+  })
+  after(async () => {
+    await demo.close()
+    await desk[Symbol.asyncDispose]()
+  })
+
+  const dayOf = async (index: number, day: number) => {
+    const input = { validator_index_or_pubkey: String(index), fromDay: day, toDay: day }
+    return (await ask(effectiveness, desk, input)).body.results[0]
+  }
+  const sumsOf = async (index: number, fromDay: number, toDay = fromDay) => {
+    const bounds = { from: String(fromDay), to: String(toDay), size: 100 } as const
+    const { data } = (await ask(aggregateEffectiveness, desk, { indices: [index], ...bounds })).body
+    return (name: keyof AggregateRecord) => data.reduce((sum, record) => sum + Number(record[name] ?? 0), 0)
   }
 
-  // Records add up as method 1 says, and each field has a value somewhere.
-  const records = await everyRecord(desk)
-  for (const record of records) {
-    const sum = (...names: (keyof AggregateRecord)[]) => names.reduce((total, name) => total + Number(record[name]), 0)
-    assert(Number(record.totalUniqueAttestations) <= Number(record.totalAttestationAssignments))
-    assert(Number(record.totalUniqueAttestations) <= Number(record.totalAttestations))
-    const penalties = sum(
-      'sumLateSourcePenalties',
-      'sumLateTargetPenalties',
-      'sumMissedAttestationPenalties',
-      'sumSyncCommitteePenalties',
-      'sumWrongHeadPenalties',
-      'sumWrongTargetPenalties',
-    )
-    assert.equal(record.estimatedPenalties, penalties)
-    assert.equal(record.earnings, sum('estimatedRewards', 'estimatedPenalties') - 7_812_500 * sum('slashesReceived'))
-    for (const [name, value] of Object.entries(record)) {
-      assert(
-        name.endsWith('Penalties') ? Number(value) <= 0 : value === null || Number(value) >= 0 || name === 'earnings',
+  test('of both networks everything that is final has been read, and every figure is the one that was acted out', async () => {
+    for (const [network, script, perDay] of [
+      ['mainnet', mainnetScript(demoSeed, demoPeople(demoSeed)), epochsPerDay],
+      ['hoodi', hoodiScript(demoSeed), 15],
+    ] as const) {
+      const until = finalEpochs[network]
+      assert.deepEqual(await coveredEpochs(desk.facts, network), [{ from: 0, until }])
+      const truth = truthOf(script, until, perDay)
+      for (const row of await daysOf(desk, network)) {
+        const key = `${row.day} ${row.validator}`
+        const own = truth.get(key)
+        for (const name of measures) assert.equal(row[name], own?.[name] ?? 0, `${network}, ${key}: ${name}`)
+        truth.delete(key)
+      }
+      assert.deepEqual(
+        [...truth.values()].filter((row) => Object.keys(row).length > 0),
+        [],
+        'missing rows',
       )
     }
-  }
-  const fields = seen(records)
-  // A week has no day of its own; a wrong head costs nothing under the present rules.
-  assert.deepEqual(
-    aggregateFields.filter((name) => !fields.get(name)?.value),
-    ['day'],
-  )
-  const never = [...fields.keys()].filter((name) => records.every((record) => !record[name as 'earnings']))
-  assert.deepEqual(never, ['sumWrongHeadPenalties'])
-  assert(
-    records.some((record) => !('sumPriorityFees' in record)),
-    'a network without an execution source',
-  )
+  })
 
-  // So has each field of the entities, and each list is empty and each text null somewhere.
-  const cards = []
-  for (const row of await desk.state.all<{ network: 'mainnet'; at: number }>(
-    'select network, validator_index as at from validators',
-  )) {
-    cards.push((await ask(metadata, desk, { network: row.network, validator_index_or_pubkey: String(row.at) })).body)
-  }
-  for (const [name, { value, none }] of seen(cards)) {
-    assert(value, `${name} has no value anywhere`)
-    assert(none || ['validatorIndex', 'validatorPubkey'].includes(name), `${name} is never unknown`)
-  }
+  test('each field of the records has a value somewhere, and fees are unknown where no execution node is', async () => {
+    const everyone = Array.from({ length: 98 }, (_, index) => index)
+    const asked = { indices: everyone, granularity: 'week', size: 1000 } as const
+    const records = (await ask(aggregateEffectiveness, desk, asked)).body.data
+    const fields = seen(records)
+    // A week has no day of its own.
+    assert.deepEqual(
+      aggregateFields.filter((name) => !fields.get(name)?.value),
+      ['day'],
+    )
+    // A wrong head costs nothing under the present rules, and since Deneb no vote that counts is too late for its target.
+    const never = [...fields.keys()].filter((name) => records.every((record) => !record[name as 'earnings']))
+    assert.deepEqual(never.sort(), ['sumLateTargetPenalties', 'sumLateTargetVotes', 'sumWrongHeadPenalties'])
+    const hoodi = (await ask(aggregateEffectiveness, desk, { network: 'hoodi', indices: [0, 1] })).body.data
+    assert(hoodi.length > 0 && hoodi.every((record) => !('sumPriorityFees' in record)))
+  })
 
-  // The samples are there to be asked about.
-  assert.deepEqual([indices.length, pubkeys.length], [5, 5])
-  for (const who of [...indices.map(String), ...pubkeys]) {
-    const { body } = await ask(effectiveness, desk, { validator_index_or_pubkey: who })
-    assert.deepEqual([body.pages, body.results.length], [6, 10])
-  }
-})
+  test('each field of the entities has a value somewhere, and is unknown somewhere', async () => {
+    const cards = []
+    for (const [network, count] of [
+      ['mainnet', 98],
+      ['hoodi', 16],
+    ] as const) {
+      for (let index = 0; index < count; index++) {
+        cards.push((await ask(metadata, desk, { network, validator_index_or_pubkey: String(index) })).body)
+      }
+    }
+    for (const [name, { value, none }] of seen(cards)) {
+      assert(value, `${name} has no value anywhere`)
+      assert(none || ['validatorIndex', 'validatorPubkey'].includes(name), `${name} is never unknown`)
+    }
+    const [lantern, harbour] = validatorSamples.pools
+    const pools = Map.groupBy(cards, ({ pool }) => pool)
+    assert.deepEqual([pools.get(lantern)?.length, pools.get(harbour)?.length], [36, 24])
+    assert.equal(cards[parts.compounding.validator]?.depositAddresses?.length, 2)
+  })
 
-test('the same seed at the same time gives the same world, and loading it again changes nothing', async () => {
-  await using one = await openDesk()
-  await using two = await openDesk()
-  await loadValidators(one, 'harbour')
-  const before = await everyRecord(one)
-  await loadValidators(two, 'harbour')
-  assert.deepEqual(await everyRecord(two), before)
-  await loadValidators(one, 'harbour')
-  assert.deepEqual(await everyRecord(one), before)
+  test('a bad day: nothing done for a day, a block missed, and a vote late only because of that', async () => {
+    const { index, day } = validatorSamples.badDay
+    const [before, bad, next] = [await dayOf(index, day - 1), await dayOf(index, day), await dayOf(index, day + 1)]
+    assert.equal(bad?.uptime, 0)
+    assert.equal(bad?.attesterEffectiveness, 0)
+    assert((before?.uptime ?? 0) > 0.7 && (next?.uptime ?? 0) > 0.7)
+    const sums = await sumsOf(index, day)
+    assert(sums('proposerDutiesCount') > 0 && sums('proposedCount') === 0)
+    assert(sums('sumMissedConsensusBlockRewards') > 0 && sums('sumMissedExecutionRewards') > 0)
+
+    // Whoever voted in the slot before could not come into the next block: there was none.
+    const slot = parts.away.slot - 1
+    const epoch = Math.floor(slot / 4)
+    const { epochs, ledger } = actScript(mainnetScript(demoSeed, demoPeople(demoSeed)), epoch + 2)
+    const members = epochs[epoch]?.committees.slice((slot % 4) * 2, (slot % 4) * 2 + 2).flat() ?? []
+    const voters = members.filter((member) => ledger.row(epoch, member).included)
+    assert(voters.length > 10)
+    for (const voter of voters) assert((ledger.row(epoch, voter).inclusion_delay ?? 0) >= 2, `${voter}`)
+    const [one = 0] = voters
+    assert((await dayOf(one, day))?.avgInclusionDelay !== 1)
+  })
+
+  test('an orphan, a slashing, an exit, a newcomer, one that never paid enough', async () => {
+    const { orphan, slashed, accuser, leaver, newcomer, halfPaid } = parts
+    const card = async (index: number) => (await ask(metadata, desk, { validator_index_or_pubkey: String(index) })).body
+    const orphanDay = await sumsOf(orphan.validator, Math.floor(orphan.slot / 4 / epochsPerDay))
+    assert.equal(orphanDay('proposerDutiesCount') - orphanDay('proposedCount'), 1)
+    assert.equal((await sumsOf(slashed.validator, slashed.day))('slashesReceived'), 1)
+    assert.equal((await sumsOf(accuser, slashed.day))('slashesCollected'), 1)
+    assert.equal((await card(leaver.validator)).exitEpoch, leaver.day * epochsPerDay + 2)
+    const activation = (await card(newcomer.validator)).activationEpoch ?? 0
+    assert(activation > newcomer.day * epochsPerDay && activation < (newcomer.day + 2) * epochsPerDay, `${activation}`)
+    assert.equal((await card(halfPaid.validator)).activationEpoch, null)
+  })
+
+  test('chain days begin at noon: those of the calendar hold other epochs', async () => {
+    const input = { validator_index_or_pubkey: '12', limit: 100 }
+    const chain = (await ask(effectiveness, desk, input)).body.results
+    const utc = (await ask(effectiveness, desk, { ...input, utc: true })).body.results
+    assert.deepEqual([chain.length, utc.length], [daysBefore, daysBefore])
+    assert.deepEqual([chain[0]?.endEpoch, utc[0]?.endEpoch], [3, 1])
+    assert.deepEqual([chain[1]?.startEpoch, utc[1]?.startEpoch], [4, 2])
+    assert.match(String(chain[1]?.startTimestamp), /T12:00:00/)
+    assert.match(String(utc[1]?.startTimestamp), /T00:00:00/)
+  })
+
+  test('whoever paid for a deposit was funded on the demo chain, and a label is at the end of that trail', async () => {
+    await loadExplorer(desk, demoSeed)
+    const rows = await desk.state.all<{ address: string }>(
+      "select distinct '0x' || lower(hex(address)) as address from validator_deposits",
+    )
+    assert(rows.length > 30)
+    let labelled = 0
+    for (const { address } of rows) {
+      const told = await trail.reply({ chainid: '1', address, depth: 20 }, desk, testVisit())
+      assert(told.is === 'body')
+      assert(told.body.result.hops.length > 0, address)
+      if (told.body.result.hops.some(({ label }) => label)) labelled += 1
+    }
+    assert(labelled > rows.length / 2, `${labelled} of ${rows.length}`)
+  })
+
+  test('a later start takes the chains up where the folder has them, and loading again changes nothing', async () => {
+    const rows = async () => (await daysOf(desk, 'mainnet')).sort((a, b) => a.day - b.day || a.validator - b.validator)
+    const before = await rows()
+    const later = await openDemoValidators(demoSeed, clock)
+    try {
+      await later.resume(desk)
+      const settings = settingsWith(later.settings)
+      const now = { ...desk, settings: await withChainTimes({ ...desk, settings }), clock }
+      const { written } = await (await followerOf(now, 'mainnet')).catchUp(new AbortController().signal)
+      assert.equal(written, 0)
+      await later.load(now)
+      assert.deepEqual(await rows(), before)
+    } finally {
+      await later.close()
+    }
+  })
+
+  test('it goes on: with time there are new epochs, and the follower reads them', async () => {
+    const now = { ...desk, clock }
+    clock.move(2 * epochMs.hoodi)
+    const hoodi = await (await followerOf(now, 'hoodi')).catchUp(new AbortController().signal)
+    assert.deepEqual([hoodi.written, hoodi.until], [2, finalEpochs.hoodi + 2])
+    clock.move(epochMs.mainnet)
+    const mainnet = await (await followerOf(now, 'mainnet')).catchUp(new AbortController().signal)
+    assert.deepEqual([mainnet.written, mainnet.until], [1, finalEpochs.mainnet + 1])
+  })
 })

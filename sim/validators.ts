@@ -1,123 +1,108 @@
-// The demo world's validators: three networks with sixty complete chain days of duties, acted out epoch by epoch from a
-// seed and written through the functions that an ingester uses.
-import { type Network, networks } from '#api/wire/validators.ts'
-import { type ChainTime, chainDays, type Epoch, type Epochs } from '#core/chain-time.ts'
-import { writeDuties } from '#groups/validators/duties.ts'
-import {
-  type DepositEntry,
-  type EntityEntry,
-  putDeposits,
-  putEntities,
-  putValidators,
-} from '#groups/validators/registry.ts'
+// The demo world's validators: two networks behind simulated beacon nodes over HTTP, one with an execution node beside it. They
+// are read by the same ingest as real ones, their past at the first start and their present for as long as the server
+// runs. Who is behind them is told by a file through the importer (decision 0118).
+import type { Network } from '#api/wire/validators.ts'
+import type { Settings } from '#core/settings.ts'
+import { entityRecords, importEntities } from '#groups/validators/entities.ts'
+import { storedChain, withChainTimes } from '#groups/validators/ingest/chain.ts'
+import { Follower } from '#groups/validators/ingest/follow.ts'
+import { openMills } from '#groups/validators/ingest/mills.ts'
+import { depositsOf, millStart } from '#groups/validators/ingest/start.ts'
+import { type Clock, systemClock } from '#io/clock.ts'
 import type { Desk } from '#serve/answer.ts'
-import { type Chance, chance } from './chance.ts'
-import { actOut } from './validators/acting.ts'
-import { type Actor, castOf } from './validators/cast.ts'
+import { openExecution } from './beacon/execution.ts'
+import { openNode } from './beacon/node.ts'
+import { LivingWorld } from './beacon/world.ts'
+import { demoPeople } from './explorer.ts'
+import { entityFile, poolNames } from './validators/entities.ts'
+import { daysBefore, epochsPerDay, hoodiScript, mainnetScript, parts } from './validators/story.ts'
 
-const daysActed = 60
-/** Epochs of this many days are in memory at a time. */
-const daysPerBatch = 30
+export interface DemoValidators {
+  /** What a configuration file would say to read these nodes. */
+  readonly settings: object
+  /** At every start: the chains go on where the data folder has them. */
+  resume(desk: Pick<Desk, 'facts'>): Promise<void>
+  /** Reads everything that is final, as the running server will go on to do. The settings name the nodes. */
+  load(desk: Desk): Promise<void>
+  close(): Promise<void>
+}
 
-export const validatorCounts: Readonly<Record<Network, number>> = { mainnet: 64, hoodi: 12, holesky: 12 }
-/** The one without an execution source, so that unknown amounts are there to see. */
-const withoutExecution: Network = 'holesky'
+/** Things that are there to ask about, on mainnet. */
+export const validatorSamples = {
+  indices: [12, 34, parts.away.validator, parts.slashed.validator, 50],
+  badDay: { index: parts.away.validator, day: parts.away.day },
+  pools: poolNames,
+} as const
 
-const pools = [
-  { pool: 'Lantern Pool', subpool: 'Lantern North', operators: ['Fjord Nodes', 'Basalt Systems'] },
-  { pool: 'Lantern Pool', subpool: 'Lantern South', operators: ['Cedar Validation'] },
-  { pool: 'Harbour Staking', subpool: null, operators: ['Harbour Operations'] },
-  { pool: 'Meadow Collective', subpool: 'Meadow Home', operators: ['Heron House', 'Willow Rack', 'Otter Lab'] },
-] as const
-const dvtNetworks = ['Braid', 'Weft'] as const
+const daySeconds = 86_400
+const hourSeconds = 3600
+/** Hoodi's past before the first start; an hour is a chain day there. */
+const hoodiHours = 2
 
-/** Fills registry and duties. The samples are validators of the default network that have records. */
-export async function loadValidators(
-  { state, facts, settings, clock }: Pick<Desk, 'state' | 'facts' | 'settings' | 'clock'>,
+export async function openDemoValidators(
   seed: string,
-): Promise<{ indices: number[]; pubkeys: string[] }> {
-  const draws = chance(seed).fork('validators')
-  let samples: Actor[] = []
-  for (const network of networks) {
-    const time = settings.validators.networks[network]
-    const epochs = actedEpochs(time, clock.now())
-    const cast = castOf(draws.fork(`${network}/cast`), validatorCounts[network], epochs)
-    await putRegistry({ state, clock }, network, cast, draws.fork(`${network}/entities`))
-    for (const batch of batchesOf(time, epochs, cast, draws.fork(network), network !== withoutExecution)) {
-      await writeDuties(facts, { network, time, ...batch })
-    }
-    if (network === networks[0]) samples = cast.slice(0, 5)
+  clock: Pick<Clock, 'now'> = systemClock,
+): Promise<DemoValidators> {
+  const nowUnix = Math.floor(clock.now() / 1000)
+  const people = demoPeople(seed)
+  // Chain days from noon, as on the real one, so that they are not those of the calendar.
+  const noonUnix = nowUnix - ((nowUnix + daySeconds / 2) % daySeconds)
+  const hourUnix = nowUnix - (nowUnix % hourSeconds)
+  const mainnet = new LivingWorld(mainnetScript(seed, people), noonUnix - daysBefore * daySeconds, clock)
+  const hoodi = new LivingWorld(hoodiScript(seed), hourUnix - hoodiHours * hourSeconds, clock)
+  const worlds = { mainnet, hoodi } as const
+  await using opened = new AsyncDisposableStack()
+  const habits = { ssz: true, states: true, rewards: true }
+  const nodes = {
+    mainnet: opened.use(await openNode(mainnet, { ...habits, chainId: '1' })),
+    hoodi: opened.use(await openNode(hoodi, { ...habits, chainId: '560048' })),
   }
-  return { indices: samples.map(({ index }) => index), pubkeys: samples.map(({ pubkey }) => pubkey) }
-}
-
-/** The last sixty chain days that are over. */
-function actedEpochs(time: ChainTime, nowMs: number): Epochs {
-  const line = chainDays(time)
-  const until = Math.max(0, line.dayAt(nowMs))
-  const from = Math.max(0, until - daysActed)
-  return { from: line.epochsOf(from as never).from, until: line.epochsOf(until as never).from }
-}
-
-function* batchesOf(time: ChainTime, epochs: Epochs, cast: readonly Actor[], draws: Chance, hasExecution: boolean) {
-  const streams = cast.map(({ index }) => draws.fork(String(index)))
-  const step = daysPerBatch * time.epochsPerDay
-  for (let from = epochs.from; from < epochs.until; from = (from + step) as Epoch) {
-    const batch = { from, until: Math.min(from + step, epochs.until) as Epoch }
-    yield { epochs: batch, rows: actOut({ hasExecution, slotsPerEpoch: time.slotsPerEpoch }, cast, streams, batch) }
-  }
-}
-
-async function putRegistry(
-  { state, clock }: Pick<Desk, 'state' | 'clock'>,
-  network: Network,
-  cast: readonly Actor[],
-  draws: Chance,
-): Promise<void> {
-  const entries = cast.map((actor, place) => ({
-    index: actor.index,
-    pubkey: actor.pubkey,
-    activationEligibilityEpoch: actor.eligibleEpoch,
-    activationEpoch: actor.activationEpoch,
-    exitEpoch: actor.exitEpoch,
-    withdrawableEpoch: actor.withdrawableEpoch,
-    // Every seventh still has the credentials of the first days, which name no address.
-    withdrawalAddress: place % 7 === 6 ? null : `0x${draws.hex(40)}`,
-  }))
-  await putValidators(state, network, entries)
-  await putDeposits(
-    state,
-    network,
-    cast.flatMap((actor, place) => depositsOf(actor, place, draws)),
-  )
-  await putEntities(
-    state,
-    network,
-    cast.flatMap((actor, place) => entityOf(actor, place, draws)),
-    clock.now(),
-  )
-}
-
-/** Every fifth has none that is known, every ninth was paid for by two. */
-function depositsOf({ index }: Actor, place: number, draws: Chance): DepositEntry[] {
-  const count = place % 5 === 4 ? 0 : place % 9 === 8 ? 2 : 1
-  return Array.from({ length: count }, () => ({ index, address: `0x${draws.hex(40)}` }))
-}
-
-/** Every fourth belongs to nobody that is known. */
-function entityOf({ index }: Actor, place: number, draws: Chance): EntityEntry[] {
-  if (place % 4 === 3) return []
-  const { pool, subpool, operators } = draws.pick(pools)
-  const isShared = place % 6 === 1
-  return [
-    {
-      index,
-      pool,
-      subpool,
-      dvtNetwork: isShared ? draws.pick(dvtNetworks) : null,
-      nodeOperators: isShared ? operators : [draws.pick(operators)],
-      dvtOperators: isShared ? operators.map((name) => `${name} cluster`) : [],
-      source: 'demo',
+  const execution = opened.use(await openExecution(mainnet, '1'))
+  const standing = opened.move()
+  return {
+    settings: settingsFor(nodes.mainnet.url, nodes.hoodi.url, execution.url),
+    async resume({ facts }) {
+      for (const network of ['mainnet', 'hoodi'] as const) {
+        const chain = await storedChain(facts, network)
+        if (chain) worlds[network].genesisUnix = chain.genesisUnix
+      }
     },
-  ]
+    load: (desk) => load(desk, people),
+    close: () => standing.disposeAsync(),
+  }
+}
+
+const settingsFor = (mainnetUrl: string, hoodiUrl: string, executionUrl: string) => ({
+  validators: {
+    networks: {
+      mainnet: {
+        epochsPerHour: epochsPerDay / 2,
+        epochsPerDay,
+        beacon: { urls: [mainnetUrl], fromEpoch: 0, auditValidators: 0 },
+        execution: { rpc: [{ url: executionUrl }] },
+      },
+      hoodi: {
+        epochsPerHour: 5,
+        epochsPerDay: 15,
+        // A few real days; the chain's are short.
+        hoursKeptDays: 72,
+        beacon: { urls: [hoodiUrl], fromEpoch: 0, everyMs: 5000 },
+      },
+    },
+  },
+})
+
+async function load(given: Desk, people: readonly string[]): Promise<void> {
+  const settings: Settings = await withChainTimes(given)
+  const desk = { ...given, settings }
+  const names: readonly Network[] = ['mainnet', 'hoodi']
+  const { signal } = new AbortController()
+  await using mills = openMills(await Promise.all(names.map((network) => millStart(desk, network))))
+  const following = names.map((network) => new Follower(desk, network, mills.of(network)).catchUp(signal))
+  // None is left at work when one fails.
+  for (const one of await Promise.allSettled(following)) if (one.status === 'rejected') throw one.reason
+  await depositsOf(desk, 'mainnet', await mills.of('mainnet').chain(signal)).catchUp(signal)
+  const records = entityRecords(entityFile(people))
+  const { rejects } = await importEntities(desk.state, 'mainnet', records, 'entities.csv', desk.clock.now())
+  if (rejects.length > 0) throw new Error(`the demo world's own file: ${JSON.stringify(rejects)}`)
 }

@@ -1,9 +1,8 @@
 // Simulated blocks and states in the two forms of the Beacon API. The SSZ is laid out as the consensus specifications lay
 // out their containers; parts nobody reads are zeros.
 import { type Fork, forks } from '#core/consensus.ts'
-import type { SimValidator } from './chain.ts'
 import type { Plan } from './plan.ts'
-import type { SimAttestation, SimBlock, Snapshot } from './records.ts'
+import type { SimAttestation, SimBlock, SimDeposit, SimValidator, Snapshot } from './records.ts'
 
 /** A field of a container: bytes of fixed length, or a part that only its offset stands for. */
 type Part = { readonly fixed: Buffer } | { readonly variable: Buffer }
@@ -75,30 +74,44 @@ const indexed = (indices: readonly number[]): Buffer =>
 
 const headerOf = (proposer: number): Buffer => Buffer.concat([u64(1), u64(proposer), Buffer.alloc(96 + 96)])
 
-const hashOf = (block: SimBlock): string => `0x${block.root.slice(2).split('').reverse().join('')}`
+/** What a transaction says is the execution side's to tell; here it is some bytes. */
+const transactionBytes = (at: number): Buffer => Buffer.alloc(10 + at, 7)
+
+const depositData = ({ pubkey, credentials, gwei }: SimDeposit): Buffer =>
+  Buffer.concat([hex(pubkey), hex(credentials), u64(gwei), Buffer.alloc(96)])
+
+/** Since Electra deposits are requests of the execution side. */
+const depositsIn = ({ fork, deposits }: SimBlock): { own: readonly SimDeposit[]; requests: readonly SimDeposit[] } =>
+  isFrom(fork, 'electra') ? { own: [], requests: deposits } : { own: deposits, requests: [] }
 
 function payloadBytes(block: SimBlock): Buffer {
-  const transactions = Array.from({ length: block.transactions }, (_, at) => Buffer.alloc(10 + at, 7))
+  const { payload } = block
   const withdrawals = block.withdrawals.map(({ validator, amount }) =>
     Buffer.concat([u64(0), u64(validator), Buffer.alloc(20), u64(amount)]),
   )
   return container([
     zeros(32),
-    fixed(Buffer.alloc(20, 5)),
+    fixed(hex(payload.feeRecipient)),
     zeros(32 + 32 + 256 + 32),
-    fixed(u64(block.slot)),
+    fixed(u64(payload.number)),
     zeros(24),
     variable(Buffer.alloc(0)),
     zeros(32),
-    fixed(hex(hashOf(block))),
-    variable(listOf(transactions)),
+    fixed(hex(payload.hash)),
+    variable(listOf(payload.transactions.map((_, at) => transactionBytes(at)))),
     ...(isFrom(block.fork, 'capella') ? [variable(Buffer.concat(withdrawals))] : []),
     ...(isFrom(block.fork, 'deneb') ? [zeros(16)] : []),
   ])
 }
 
+const requestBytes = (requests: readonly SimDeposit[]): Buffer =>
+  Buffer.concat(requests.map((deposit, at) => Buffer.concat([depositData(deposit), u64(at)])))
+/** Withdrawals and consolidations that were asked for. */
+const noRequests = [Buffer.alloc(0), Buffer.alloc(0)]
+
 export function blockBytes(block: SimBlock): Buffer {
   const { fork } = block
+  const { own, requests } = depositsIn(block)
   const body = container([
     zeros(96 + 72 + 32),
     variable(Buffer.concat(block.proposerSlashings.map((index) => Buffer.concat([headerOf(index), headerOf(index)])))),
@@ -110,20 +123,14 @@ export function blockBytes(block: SimBlock): Buffer {
       ),
     ),
     variable(listOf(block.attestations.map((attestation) => attestationBytes(attestation, fork)))),
-    variable(
-      Buffer.concat(
-        block.deposits.map(({ pubkey, amount }) =>
-          Buffer.concat([Buffer.alloc(1056), hex(pubkey), Buffer.alloc(32), u64(amount), Buffer.alloc(96)]),
-        ),
-      ),
-    ),
+    variable(Buffer.concat(own.map((deposit) => Buffer.concat([Buffer.alloc(1056), depositData(deposit)])))),
     variable(Buffer.alloc(0)),
     fixed(bitsOf(block.syncBits)),
     zeros(96),
     ...(isFrom(fork, 'bellatrix') ? [variable(payloadBytes(block))] : []),
     ...(isFrom(fork, 'capella') ? [variable(Buffer.alloc(0))] : []),
     ...(isFrom(fork, 'deneb') ? [variable(Buffer.alloc(0))] : []),
-    ...(isFrom(fork, 'electra') ? [variable(listOf([Buffer.alloc(0), Buffer.alloc(0), Buffer.alloc(0)]))] : []),
+    ...(isFrom(fork, 'electra') ? [variable(listOf([requestBytes(requests), ...noRequests]))] : []),
   ])
   const message = container([
     fixed(Buffer.concat([u64(block.slot), u64(block.proposer), hex(block.parentRoot), Buffer.alloc(32)])),
@@ -135,14 +142,22 @@ export function blockBytes(block: SimBlock): Buffer {
 const text = (bytes: Buffer): string => `0x${bytes.toString('hex')}`
 const root0 = text(Buffer.alloc(32))
 
+const depositJson = ({ pubkey, credentials, gwei }: SimDeposit) => ({
+  pubkey,
+  withdrawal_credentials: credentials,
+  amount: String(gwei),
+  signature: text(Buffer.alloc(96)),
+})
+
 export function blockJson(block: SimBlock): unknown {
   const { fork } = block
+  const { own, requests } = depositsIn(block)
   const header = (index: number) => ({ message: { slot: '1', proposer_index: String(index) }, signature: '0x' })
   const payload = {
-    fee_recipient: text(Buffer.alloc(20, 5)),
-    block_number: String(block.slot),
-    block_hash: hashOf(block),
-    transactions: Array.from({ length: block.transactions }, (_, at) => text(Buffer.alloc(10 + at, 7))),
+    fee_recipient: block.payload.feeRecipient,
+    block_number: String(block.payload.number),
+    block_hash: block.payload.hash,
+    transactions: block.payload.transactions.map((_, at) => text(transactionBytes(at))),
     ...(isFrom(fork, 'capella') && {
       withdrawals: block.withdrawals.map(({ validator, amount }) => ({
         index: '0',
@@ -178,10 +193,11 @@ export function blockJson(block: SimBlock): unknown {
           },
           ...(isFrom(fork, 'electra') && { committee_bits: text(committeeBits(attestation.committees)) }),
         })),
-        deposits: block.deposits.map(({ pubkey, amount }) => ({ data: { pubkey, amount: String(amount) } })),
+        deposits: own.map((deposit) => ({ data: depositJson(deposit) })),
         voluntary_exits: [],
         sync_aggregate: { sync_committee_bits: text(bitsOf(block.syncBits)) },
         ...(isFrom(fork, 'bellatrix') && { execution_payload: payload }),
+        ...(isFrom(fork, 'electra') && { execution_requests: { deposits: requests.map(depositJson) } }),
       },
     },
     signature: text(Buffer.alloc(96)),

@@ -5,21 +5,26 @@ import type { AddressInfo } from 'node:net'
 import { chance } from '../chance.ts'
 import { blockBytes, blockJson, stateBytes, validatorJson } from './encode.ts'
 import { specOf } from './plan.ts'
-import type { Snapshot, World } from './records.ts'
+import { type EpochRecord, genesisRoot, type SimBlock, type Snapshot, type World } from './records.ts'
+import { blockReward, syncRewards, voteRewards } from './rewards.ts'
 
 export interface NodeHabits {
   /** Blocks as SSZ where asked for. */
   readonly ssz?: boolean
   /** Whole states as SSZ. */
   readonly states?: boolean
+  /** Tells what it paid. */
+  readonly rewards?: boolean
   /** Says 404 for the states of empty slots. */
   readonly forgetsEmpty?: boolean
   /** Part of the answers that fail: statuses of 500, cut connections, bodies that end too early. */
   readonly faults?: number
   /** Blocks that it does not have. */
   readonly lacks?: (slot: number) => boolean
-  /** How far it claims finality; the world's own end otherwise. */
+  /** How far it claims finality; the world's own otherwise. */
   readonly finalized?: () => number
+  /** Of the execution side. */
+  readonly chainId?: string
 }
 
 export interface SimNode extends AsyncDisposable {
@@ -34,13 +39,17 @@ type Answer =
 
 export async function openNode(world: World, habits: NodeHabits = {}): Promise<SimNode> {
   const draws = chance(`${world.seed}/faults`)
+  const node = new Node(world, habits)
   let asked = 0
   const server = createServer((request, response) => {
     asked += 1
-    void read(request).then((body) => {
-      if (draws.happens(habits.faults ?? 0)) return fail(request, response, draws.whole(0, 3))
-      send(response, answerOf(world, habits, request, body))
-    })
+    void read(request)
+      .then(async (body) => {
+        if (draws.happens(habits.faults ?? 0)) return fail(request, response, draws.whole(0, 3))
+        send(response, await node.answer(request, body))
+      })
+      // A question that makes no sense, or whoever asked has gone.
+      .catch(() => response.writeHead(400).end('{"code":400,"message":"the question makes no sense"}'))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
@@ -53,9 +62,14 @@ export async function openNode(world: World, habits: NodeHabits = {}): Promise<S
   }
 }
 
+const bodyMax = 2 ** 20
+
 async function read(request: IncomingMessage): Promise<string> {
   let text = ''
-  for await (const chunk of request) text += chunk
+  for await (const chunk of request) {
+    text += chunk
+    if (text.length > bodyMax) throw new Error('the body is too long')
+  }
   return text
 }
 
@@ -80,111 +94,168 @@ function send(response: ServerResponse, answer: Answer): void {
   }
 }
 
-function answerOf(world: World, habits: NodeHabits, request: IncomingMessage, body: string): Answer {
-  const url = new URL(request.url ?? '/', 'http://node')
-  const isSszWanted = request.headers.accept?.includes('application/octet-stream') === true
-  const [, , , area = '', kind = '', id = '', what = ''] = url.pathname.split('/')
-  const epoch = Number(url.searchParams.get('epoch') ?? id)
-  switch (`${area}/${kind}`) {
-    case 'beacon/genesis':
-      return {
-        json: {
-          genesis_time: String(world.plan.genesisUnix),
-          genesis_validators_root: `0x${'22'.repeat(32)}`,
-          genesis_fork_version: '0x00000000',
-        },
-      }
-    case 'config/spec':
-      return { json: specOf(world.plan) }
-    case 'beacon/headers':
-      return headerOf(world, habits, Number(id))
-    case 'beacon/blocks':
-      return blockOf(world, habits, Number(id), isSszWanted)
-    case 'beacon/states':
-      return stateOf(world, habits, id, what, epoch)
-    case 'debug/beacon':
-      return wholeState(world, habits, Number(what))
-    case 'validator/duties':
-      return dutiesOf(world, id, Number(what), body)
-    default:
-      return undefined
+class Node {
+  readonly #world: World
+  readonly #habits: NodeHabits
+
+  constructor(world: World, habits: NodeHabits) {
+    this.#world = world
+    this.#habits = habits
+  }
+
+  async answer(request: IncomingMessage, body: string): Promise<Answer> {
+    const url = new URL(request.url ?? '/', 'http://node')
+    const isSszWanted = request.headers.accept?.includes('application/octet-stream') === true
+    const [, , , area = '', kind = '', id = '', what = '', one = ''] = url.pathname.split('/')
+    switch (`${area}/${kind}`) {
+      case 'beacon/genesis':
+        return { json: genesisOf(this.#world) }
+      case 'config/spec':
+        return { json: specOf(this.#world.plan, this.#habits.chainId ?? '1') }
+      case 'beacon/headers':
+        return this.#header(Number(id))
+      case 'beacon/blocks':
+        return this.#block(Number(id), isSszWanted)
+      case 'beacon/states':
+        return this.#state(id, what, one, url.searchParams.get('epoch'))
+      case 'debug/beacon':
+        return this.#wholeState(Number(what))
+      case 'beacon/rewards':
+        return this.#habits.rewards ? this.#reward(id, Number(what), body) : undefined
+      case 'validator/duties':
+        return dutiesOf(await this.#epoch(Number(what)), this.#world, id, body)
+      default:
+        return undefined
+    }
+  }
+
+  async #epoch(epoch: number): Promise<EpochRecord | undefined> {
+    return this.#world.epoch(epoch)
+  }
+
+  async #epochOfSlot(slot: number): Promise<EpochRecord | undefined> {
+    const isThere = slot >= 0 && slot <= this.#world.headSlot
+    return isThere ? this.#world.epoch(Math.floor(slot / this.#world.plan.slotsPerEpoch)) : undefined
+  }
+
+  async #blockAt(slot: number): Promise<SimBlock | undefined> {
+    return this.#habits.lacks?.(slot) ? undefined : (await this.#epochOfSlot(slot))?.blocks.get(slot)
+  }
+
+  async #header(slot: number): Promise<Answer> {
+    const block = await this.#blockAt(slot)
+    if (!block && slot !== 0) return undefined
+    const message = {
+      slot: String(slot),
+      proposer_index: String(block?.proposer ?? 0),
+      parent_root: block?.parentRoot ?? `0x${'00'.repeat(32)}`,
+    }
+    return { json: { root: block?.root ?? genesisRoot, canonical: true, header: { message, signature: '0x' } } }
+  }
+
+  async #block(slot: number, isSszWanted: boolean): Promise<Answer> {
+    const block = await this.#blockAt(slot)
+    if (!block) return undefined
+    return this.#habits.ssz && isSszWanted
+      ? { bytes: blockBytes(block), version: block.fork }
+      : { json: blockJson(block), version: block.fork }
+  }
+
+  async #finalized(): Promise<number> {
+    const head = await this.#epochOfSlot(this.#world.headSlot)
+    return this.#habits.finalized?.() ?? head?.states[0]?.finalized ?? 0
+  }
+
+  async #snapshot(slot: number): Promise<Snapshot | undefined> {
+    const record = await this.#epochOfSlot(slot)
+    if (this.#habits.forgetsEmpty && slot !== 0 && !record?.blocks.has(slot)) return undefined
+    return record?.states[slot % this.#world.plan.slotsPerEpoch]
+  }
+
+  async #state(id: string, what: string, one: string, epochAsked: string | null): Promise<Answer> {
+    const { slotsPerEpoch } = this.#world.plan
+    const isHead = id === 'head'
+    if (isHead && what === 'finality_checkpoints') return checkpoints(await this.#finalized())
+    const slot = isHead
+      ? this.#world.headSlot
+      : id === 'finalized'
+        ? (await this.#finalized()) * slotsPerEpoch
+        : Number(id)
+    const state = await this.#snapshot(slot)
+    if (!state) return undefined
+    const record = await this.#epoch(epochAsked === null ? Math.floor(slot / slotsPerEpoch) : Number(epochAsked))
+    switch (what) {
+      case 'finality_checkpoints':
+        return checkpoints(state.finalized)
+      case 'validators':
+        return validatorsOf(state, one)
+      case 'validator_balances':
+        return {
+          json: state.validators.map(({ balance }, index) => ({ index: String(index), balance: String(balance) })),
+        }
+      case 'committees':
+        return record && { json: committeesOf(record, this.#world) }
+      case 'sync_committees':
+        return record && { json: { validators: record.sync.map(String), validator_aggregates: [] } }
+      default:
+        return undefined
+    }
+  }
+
+  async #wholeState(slot: number): Promise<Answer> {
+    const state = this.#habits.states ? await this.#snapshot(slot) : undefined
+    return state && { bytes: stateBytes(slot, state, this.#world.plan), version: 'state' }
+  }
+
+  async #reward(kind: string, at: number, body: string): Promise<Answer> {
+    if (kind === 'attestations') {
+      // Paid when the next epoch but one begins.
+      const asked = new Set((JSON.parse(body) as string[]).map(Number))
+      const record = await this.#epoch(at + 2)
+      return record && { json: voteRewards(record, asked) }
+    }
+    const block = await this.#blockAt(at)
+    const seats = (await this.#epochOfSlot(at))?.sync ?? []
+    if (!block) return undefined
+    return { json: kind === 'blocks' ? blockReward(block) : syncRewards(block, seats) }
   }
 }
 
-const genesisRoot = `0x${'11'.repeat(32)}`
-
-function headerOf(world: World, habits: NodeHabits, slot: number): Answer {
-  const block = habits.lacks?.(slot) ? undefined : world.blocks.get(slot)
-  if (!block && slot !== 0) return undefined
-  const message = {
-    slot: String(slot),
-    proposer_index: String(block?.proposer ?? 0),
-    parent_root: block?.parentRoot ?? `0x${'00'.repeat(32)}`,
-  }
-  return { json: { root: block?.root ?? genesisRoot, canonical: true, header: { message, signature: '0x' } } }
-}
-
-function blockOf(world: World, habits: NodeHabits, slot: number, isSszWanted: boolean): Answer {
-  const block = habits.lacks?.(slot) ? undefined : world.blocks.get(slot)
-  if (!block) return undefined
-  return habits.ssz && isSszWanted
-    ? { bytes: blockBytes(block), version: block.fork }
-    : { json: blockJson(block), version: block.fork }
-}
-
-function snapshotOf(world: World, habits: NodeHabits, slot: number): Snapshot | undefined {
-  return habits.forgetsEmpty && slot !== 0 && !world.blocks.has(slot) ? undefined : world.snapshots[slot]
-}
-
-function stateOf(world: World, habits: NodeHabits, id: string, what: string, epoch: number): Answer {
-  const { slotsPerEpoch, committeesPerSlot, syncPeriod } = world.plan
-  if (id === 'head' && what === 'finality_checkpoints') return checkpoints(habits.finalized?.() ?? world.finalized)
-  const state = snapshotOf(world, habits, Number(id))
-  if (!state) return undefined
-  switch (what) {
-    case 'finality_checkpoints':
-      return checkpoints(state.finalized)
-    case 'validators':
-      return { json: state.validators.map(validatorJson) }
-    case 'validator_balances':
-      return {
-        json: state.validators.map(({ balance }, index) => ({ index: String(index), balance: String(balance) })),
-      }
-    case 'committees':
-      return {
-        json: world.committees[epoch]?.map((members, at) => ({
-          index: String(at % committeesPerSlot),
-          slot: String(epoch * slotsPerEpoch + Math.floor(at / committeesPerSlot)),
-          validators: members.map(String),
-        })),
-      }
-    case 'sync_committees':
-      return { json: { validators: world.sync[Math.floor(epoch / syncPeriod)]?.map(String), validator_aggregates: [] } }
-    default:
-      return undefined
-  }
-}
+const genesisOf = ({ genesisUnix }: World) => ({
+  genesis_time: String(genesisUnix),
+  genesis_validators_root: `0x${'22'.repeat(32)}`,
+  genesis_fork_version: '0x00000000',
+})
 
 const checkpoints = (finalized: number): Answer => ({
   json: { finalized: { epoch: String(finalized), root: genesisRoot } },
 })
 
-function wholeState(world: World, habits: NodeHabits, slot: number): Answer {
-  const state = habits.states ? snapshotOf(world, habits, slot) : undefined
-  return state && { bytes: stateBytes(slot, state, world.plan), version: 'state' }
+function validatorsOf({ validators }: Snapshot, one: string): Answer {
+  if (one === '') return { json: validators.map(validatorJson) }
+  const index = one.startsWith('0x') ? validators.findIndex(({ pubkey }) => pubkey === one) : Number(one)
+  const validator = validators[index]
+  return validator && { json: validatorJson(validator, index) }
 }
 
-function dutiesOf(world: World, kind: string, epoch: number, body: string): Answer {
-  const { slotsPerEpoch, committeesPerSlot, syncPeriod } = world.plan
-  const first = epoch * slotsPerEpoch
+const committeesOf = ({ epoch, committees }: EpochRecord, { plan }: World) =>
+  committees.map((members, at) => ({
+    index: String(at % plan.committeesPerSlot),
+    slot: String(epoch * plan.slotsPerEpoch + Math.floor(at / plan.committeesPerSlot)),
+    validators: members.map(String),
+  }))
+
+function dutiesOf(record: EpochRecord | undefined, { plan }: World, kind: string, body: string): Answer {
+  if (!record) return undefined
+  const first = record.epoch * plan.slotsPerEpoch
   if (kind === 'proposer') {
     return {
-      json: world.proposers[epoch]?.map((index, at) => ({ slot: String(first + at), validator_index: String(index) })),
+      json: record.proposers.map((index, at) => ({ slot: String(first + at), validator_index: String(index) })),
     }
   }
   const asked = new Set((JSON.parse(body) as string[]).map(Number))
   if (kind === 'sync') {
-    const seats = Map.groupBy([...(world.sync[Math.floor(epoch / syncPeriod)] ?? []).entries()], ([, index]) => index)
+    const seats = Map.groupBy([...record.sync.entries()], ([, index]) => index)
     const duties = [...seats].filter(([index]) => asked.has(index))
     return {
       json: duties.map(([index, own]) => ({
@@ -194,15 +265,15 @@ function dutiesOf(world: World, kind: string, epoch: number, body: string): Answ
     }
   }
   return {
-    json: world.committees[epoch]?.flatMap((members, at) =>
+    json: record.committees.flatMap((members, at) =>
       members
         .map((index, place) => ({
           validator_index: String(index),
-          committee_index: String(at % committeesPerSlot),
+          committee_index: String(at % plan.committeesPerSlot),
           committee_length: String(members.length),
-          committees_at_slot: String(committeesPerSlot),
+          committees_at_slot: String(plan.committeesPerSlot),
           validator_committee_index: String(place),
-          slot: String(first + Math.floor(at / committeesPerSlot)),
+          slot: String(first + Math.floor(at / plan.committeesPerSlot)),
         }))
         .filter(({ validator_index }) => asked.has(Number(validator_index))),
     ),

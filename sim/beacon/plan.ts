@@ -1,25 +1,18 @@
-// What kind of network a seed makes: its preset and forks, how well its validators do, and how badly its node behaves.
+// What kind of network it is: its preset, its forks, its size. How its validators behave is the conduct's business.
 import type { Fork } from '#core/consensus.ts'
 import type { Chance } from '../chance.ts'
 
 export interface Plan {
   readonly slotsPerEpoch: number
+  /** At genesis. */
   readonly validators: number
-  /** Acted out; the last ones are calm, so that what came before becomes final. */
-  readonly epochs: number
-  readonly calmEpochs: number
   readonly committeesPerSlot: number
   readonly syncSeats: number
   readonly syncPeriod: number
-  readonly genesisUnix: number
   readonly slotSeconds: number
   readonly forkEpochs: Readonly<Partial<Record<Fork, number>>>
-  /** Epochs in which most are away and finality fails. */
-  readonly outage: { readonly from: number; readonly until: number }
-  readonly missed: number
-  readonly orphaned: number
-  readonly slashing: number
-  readonly moving: number
+  /** What blocks bring on the execution side is part of the truth. */
+  readonly hasExecution: boolean
 }
 
 const forkPlans: readonly Readonly<Partial<Record<Fork, number>>>[] = [
@@ -30,33 +23,27 @@ const forkPlans: readonly Readonly<Partial<Record<Fork, number>>>[] = [
   { altair: 0, bellatrix: 0, capella: 0, deneb: 0, electra: 4, fulu: 7 },
 ]
 
-export function planOf(draws: Chance, changes: Partial<Plan> = {}): Plan {
-  const hasOutage = draws.happens(0.35)
-  const from = draws.whole(1, 4)
-  const epochs = draws.whole(5, 9) + (hasOutage ? 5 : 0)
-  return {
-    slotsPerEpoch: draws.pick([4, 6, 8]),
-    validators: draws.whole(24, 49),
-    epochs,
-    calmEpochs: 4,
-    committeesPerSlot: draws.whole(1, 4),
-    syncSeats: draws.pick([8, 16]),
-    syncPeriod: draws.whole(2, 5),
-    genesisUnix: 1_700_000_000 + draws.whole(0, 86_400),
-    slotSeconds: draws.pick([2, 5, 12]),
-    forkEpochs: draws.pick(forkPlans),
-    outage: hasOutage ? { from, until: from + 5 } : { from: 0, until: 0 },
-    missed: draws.pick([0, 0.08, 0.25]),
-    orphaned: draws.pick([0, 0.05]),
-    slashing: draws.pick([0, 0.03, 0.1]),
-    moving: draws.pick([0, 0.15, 0.4]),
-    ...changes,
-  }
-}
+/** The newest one from the start. */
+export const presentForks: Plan['forkEpochs'] = { ...forkPlans[1] }
+
+export const planOf = (draws: Chance): Plan => ({
+  slotsPerEpoch: draws.pick([4, 6, 8]),
+  validators: draws.whole(24, 49),
+  committeesPerSlot: draws.whole(1, 4),
+  syncSeats: draws.pick([8, 16]),
+  syncPeriod: draws.whole(2, 5),
+  slotSeconds: draws.pick([2, 5, 12]),
+  forkEpochs: draws.pick(forkPlans),
+  hasExecution: draws.happens(0.5),
+})
+
+/** The contract that deposits are paid into. */
+export const depositContract = `0x${'de'.repeat(20)}`
 
 /** As `/eth/v1/config/spec` says it. Small figures, so that rare things happen within a few epochs. */
-export function specOf(plan: Plan): Record<string, string> {
+export function specOf(plan: Plan, chainId: string): Record<string, string> {
   const spec: Record<string, string | number> = {
+    PRESET_BASE: 'minimal',
     SECONDS_PER_SLOT: plan.slotSeconds,
     SLOTS_PER_EPOCH: plan.slotsPerEpoch,
     SYNC_COMMITTEE_SIZE: plan.syncSeats,
@@ -77,6 +64,9 @@ export function specOf(plan: Plan): Record<string, string> {
     MIN_SLASHING_PENALTY_QUOTIENT_ELECTRA: 4096,
     WHISTLEBLOWER_REWARD_QUOTIENT: 512,
     WHISTLEBLOWER_REWARD_QUOTIENT_ELECTRA: 4096,
+    DEPOSIT_CHAIN_ID: chainId,
+    DEPOSIT_NETWORK_ID: chainId,
+    DEPOSIT_CONTRACT_ADDRESS: depositContract,
   }
   for (const [fork, epoch] of Object.entries(plan.forkEpochs)) spec[`${fork.toUpperCase()}_FORK_EPOCH`] = epoch
   return Object.fromEntries(Object.entries(spec).map(([name, value]) => [name, String(value)]))

@@ -1,8 +1,24 @@
-// What a world leaves behind: its blocks, its states, its duties, and the truth about all of it.
+// What acting leaves behind: one record for each epoch, of everything that can be asked of a node about it.
 import type { Fork } from '#core/consensus.ts'
-import type { SimValidator } from './chain.ts'
-import type { Ledger } from './ledger.ts'
 import type { Plan } from './plan.ts'
+
+export interface SimValidator {
+  readonly pubkey: string
+  /** Who paid for its first deposit. */
+  readonly depositor: string
+  credentials: string
+  balance: bigint
+  effective: bigint
+  slashed: boolean
+  eligible: number
+  activation: number
+  exit: number
+  withdrawable: number
+  score: bigint
+  /** Bits: source, target, head. */
+  previous: number
+  current: number
+}
 
 export interface SimAttestation {
   readonly slot: number
@@ -11,6 +27,34 @@ export interface SimAttestation {
   readonly head: string
   readonly targetEpoch: number
   readonly target: string
+}
+
+export interface SimTransaction {
+  readonly hash: string
+  readonly from: string
+  readonly to: string
+  readonly valueWei: bigint
+  readonly gasUsed: bigint
+  /** What is paid beyond the base fee, by gas. */
+  readonly tipWei: bigint
+}
+
+export interface SimPayload {
+  readonly hash: string
+  readonly number: number
+  readonly feeRecipient: string
+  readonly baseFeeWei: bigint
+  readonly transactions: readonly SimTransaction[]
+}
+
+/** One payment into the deposit contract. */
+export interface SimDeposit {
+  readonly pubkey: string
+  readonly credentials: string
+  readonly gwei: bigint
+  readonly from: string
+  /** Of the execution side. */
+  readonly block: number
 }
 
 export interface SimBlock {
@@ -23,9 +67,11 @@ export interface SimBlock {
   readonly syncBits: readonly boolean[]
   readonly proposerSlashings: readonly number[]
   readonly attesterSlashings: readonly { readonly first: readonly number[]; readonly second: readonly number[] }[]
-  readonly deposits: readonly { readonly pubkey: string; readonly amount: bigint }[]
+  readonly deposits: readonly SimDeposit[]
   readonly withdrawals: readonly { readonly validator: number; readonly amount: bigint }[]
-  readonly transactions: number
+  readonly payload: SimPayload
+  /** Gwei that its proposer got, by what for, and what each seat of the sync committee gained or lost. */
+  readonly rewards: { readonly votes: bigint; readonly sync: bigint; readonly slashings: bigint; readonly seat: bigint }
 }
 
 export interface Snapshot {
@@ -34,16 +80,35 @@ export interface Snapshot {
   readonly validators: readonly Readonly<SimValidator>[]
 }
 
+/** What was paid for the votes of an epoch, in gwei. */
+export type VotePay = Readonly<Record<'source' | 'target' | 'head' | 'inactivity', bigint>>
+
+export interface EpochRecord {
+  readonly epoch: number
+  /** Members by (slot of the epoch) · committees + committee. */
+  readonly committees: readonly (readonly number[])[]
+  readonly proposers: readonly number[]
+  /** By seat. */
+  readonly sync: readonly number[]
+  /** By slot. */
+  readonly blocks: ReadonlyMap<number, SimBlock>
+  /** By slot of the epoch, behind its block. */
+  readonly states: readonly Snapshot[]
+  /** For the votes of the epoch two before this one, which are paid when this one begins; by validator. */
+  readonly paid: ReadonlyMap<number, VotePay>
+  /** All up to the end of this epoch, in the order in which they were made. */
+  readonly deposits: readonly SimDeposit[]
+}
+
+/** Something that a node can be about. */
 export interface World {
   readonly seed: string
   readonly plan: Plan
-  readonly ledger: Ledger
-  readonly blocks: ReadonlyMap<number, SimBlock>
-  readonly snapshots: readonly Snapshot[]
-  /** By epoch: members by (slot of the epoch) · committees + committee. */
-  readonly committees: readonly (readonly (readonly number[])[])[]
-  readonly proposers: readonly (readonly number[])[]
-  /** By period. */
-  readonly sync: readonly (readonly number[])[]
-  readonly finalized: number
+  readonly genesisUnix: number
+  /** The newest slot that anything is known of. */
+  readonly headSlot: number
+  /** Undefined: not acted out (yet). */
+  epoch(epoch: number): EpochRecord | undefined | Promise<EpochRecord | undefined>
 }
+
+export const genesisRoot = `0x${'11'.repeat(32)}`

@@ -3,46 +3,51 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { coveredEpochs } from '#groups/validators/duties.ts'
 import { withChainTimes } from '#groups/validators/ingest/chain.ts'
+import { executionFrom } from '#groups/validators/ingest/execution.ts'
 import { Follower } from '#groups/validators/ingest/follow.ts'
+import { depositsOf } from '#groups/validators/ingest/start.ts'
 import { type Measure, measures } from '#groups/validators/measures.ts'
 import { BeaconError, openBeacon } from '#io/beacon/client.ts'
 import { systemClock } from '#io/clock.ts'
+import { openRpc } from '#io/evm/rpc.ts'
 import { openDesk, settingsWith, type TestDesk } from '#test/desk.ts'
 import { chance } from '../chance.ts'
+import { openExecution } from './execution.ts'
 import { type NodeHabits, openNode } from './node.ts'
-import type { World } from './records.ts'
-import { actWorld } from './world.ts'
+import { type ActedWorld, actWorld } from './world.ts'
 
 const worlds = 110
 /** A few seeds slash so many that nothing becomes final. */
 const seedsMax = 150
 const network = 'hoodi'
-const tables = ['duty_hours', 'duty_days', 'duty_utc_days', 'coverage', 'beacon_chains', 'beacon_scores']
 
 /** Ingests the world as a server would that is stopped and started on the way. */
-async function ingest(desk: TestDesk, world: World, habits: NodeHabits, epochsPerHour: number): Promise<void> {
+async function ingest(desk: TestDesk, world: ActedWorld, habits: NodeHabits, epochsPerHour: number): Promise<void> {
   let finalized = Math.max(2, world.finalized - 2)
-  await using node = await openNode(world, { ...habits, finalized: () => finalized })
-  const overrides = {
-    validators: {
-      networks: {
-        [network]: { epochsPerHour, epochsPerDay: epochsPerHour * 2, beacon: { urls: [node.url], fromEpoch: 0 } },
-      },
-    },
-  }
-  const settings = await withChainTimes({ ...desk, settings: settingsWith(overrides), clock: systemClock })
+  await using node = await openNode(world, { ...habits, finalized: () => finalized, chainId: '560048' })
+  await using execution = await openExecution(world, '560048')
+  const clock = systemClock
+  const time = { epochsPerHour, epochsPerDay: epochsPerHour * 2 }
+  const own = { ...time, beacon: { urls: [node.url], fromEpoch: 0 }, execution: { rpc: [{ url: execution.url }] } }
+  const overrides = { validators: { networks: { [network]: own } } }
+  const settings = await withChainTimes({ ...desk, settings: settingsWith(overrides), clock })
+  const { chainId, rpc } = settings.validators.networks[network].execution
+  const payments = world.plan.hasExecution ? executionFrom(openRpc({ chain: chainId, rpc, clock })) : undefined
   for (const end of [finalized, world.finalized]) {
     finalized = end
-    const beacon = openBeacon({ network, urls: [node.url], timeoutMs: 5000, clock: systemClock, restMs: 1 })
-    await untilDone(new Follower({ ...desk, settings }, network, beacon))
+    const beacon = openBeacon({ network, urls: [node.url], timeoutMs: 5000, clock, restMs: 1 })
+    await untilDone(new Follower({ ...desk, settings }, network, beacon, payments))
+    if (payments) await depositsOf({ ...desk, settings, clock }, network, await beacon.chain()).catchUp(never)
   }
 }
+
+const never = new AbortController().signal
 
 /** An attempt that fails is repeated, as the server's loop does. */
 async function untilDone(follower: Follower): Promise<void> {
   for (let attempt = 0; ; attempt++) {
     try {
-      await follower.catchUp(new AbortController().signal)
+      await follower.catchUp(never)
       return
     } catch (error) {
       if (attempt === 9 || !(error instanceof BeaconError)) throw error
@@ -51,7 +56,7 @@ async function untilDone(follower: Follower): Promise<void> {
 }
 
 /** The sums of these epochs, by validator; rows without anything in them are left out. */
-function truthOf(world: World, from: number, until: number): Map<number, Partial<Record<Measure, number>>> {
+function truthOf(world: ActedWorld, from: number, until: number): Map<number, Partial<Record<Measure, number>>> {
   const sums = new Map<number, Partial<Record<Measure, number>>>()
   for (let epoch = from; epoch < until; epoch++) {
     for (const [validator, row] of world.ledger.rows(epoch)) {
@@ -63,7 +68,12 @@ function truthOf(world: World, from: number, until: number): Map<number, Partial
   return sums
 }
 
-async function assertTruth(desk: TestDesk, world: World, habits: NodeHabits, epochsPerHour: number): Promise<void> {
+async function assertTruth(
+  desk: TestDesk,
+  world: ActedWorld,
+  habits: NodeHabits,
+  epochsPerHour: number,
+): Promise<void> {
   const until = world.finalized - 1
   assert.deepEqual(await coveredEpochs(desk.facts, network), [{ from: 0, until }])
   const rows = await desk.facts.query<Record<string, number>>(
@@ -84,6 +94,18 @@ async function assertTruth(desk: TestDesk, world: World, habits: NodeHabits, epo
     }
   }
   assert.deepEqual([...found.keys()], [], 'rows of nobody')
+  if (world.plan.hasExecution) await assertDeposits(desk, world)
+}
+
+/** Whoever is registered has the addresses of those who paid for it. */
+async function assertDeposits(desk: TestDesk, world: ActedWorld): Promise<void> {
+  const rows = await desk.state.all<{ pubkey: string; address: string | null }>(
+    `select '0x' || lower(hex(v.pubkey)) as pubkey, '0x' || lower(hex(d.address)) as address
+     from validators v left join validator_deposits d on d.network = v.network and d.validator_index = v.validator_index`,
+  )
+  const truth = new Map(world.epochs[world.finalized - 1]?.deposits.map(({ pubkey, from }) => [pubkey, from]))
+  assert(rows.length >= world.plan.validators)
+  for (const { pubkey, address } of rows) assert.equal(address, truth.get(pubkey) ?? null, pubkey)
 }
 
 test(`${worlds} simulated networks are ingested without a single wrong figure, under faults`, async () => {
@@ -96,6 +118,7 @@ test(`${worlds} simulated networks are ingested without a single wrong figure, u
     const habits: NodeHabits = {
       ssz: draws.happens(0.5),
       states: draws.happens(0.5),
+      rewards: draws.happens(0.3),
       forgetsEmpty: draws.happens(0.3),
       faults: draws.pick([0, 0.03, 0.08]),
     }
@@ -111,56 +134,67 @@ test(`${worlds} simulated networks are ingested without a single wrong figure, u
         cause: error,
       })
     }
-    await desk.facts.write(async (tx) => {
-      for (const table of tables) await tx.run(`delete from ${table}`)
-    })
-    await desk.state.write(async (tx) => {
-      await tx.run('delete from validators')
-    })
+    await empty(desk)
   }
 })
 
-test('the worlds act out everything they are there for', () => {
+/** Everything that ingest wrote. */
+async function empty(desk: TestDesk): Promise<void> {
+  const listed = await desk.facts.query<{ name: string }>(
+    "select table_name as name from information_schema.tables where table_name <> 'migrations'",
+  )
+  await desk.facts.write(async (tx) => {
+    for (const { name } of listed) await tx.run(`delete from ${name}`)
+  })
+  await desk.state.write(async (tx) => {
+    for (const name of ['validator_deposits', 'deposit_senders', 'cursors', 'validators']) {
+      await tx.run(`delete from ${name}`)
+    }
+  })
+}
+
+test('the worlds act out everything they are there for, and it becomes final', () => {
   const seen = new Map<string, number>()
   const count = (what: string, times: number) => seen.set(what, (seen.get(what) ?? 0) + times)
-  for (let number = 0; number < 40; number++) {
+  const marks = ['slashes_received', 'wrong_target_penalty', 'late_source', 'sync_penalty', 'proposed_empty'] as const
+  for (let number = 0; number < 60; number++) {
     const world = actWorld(`beacon/${number}`)
-    for (const { fork, deposits, withdrawals } of world.blocks.values()) {
+    const finalSlots = (world.finalized - 1) * world.plan.slotsPerEpoch
+    const final = [...world.blocks.values()].filter(({ slot }) => slot < finalSlots)
+    for (const { fork, deposits, withdrawals } of final) {
       count(fork, 1)
       count('deposits', deposits.length)
       count('withdrawals', withdrawals.length)
     }
-    const slots = world.plan.epochs * world.plan.slotsPerEpoch
-    count('missed', slots - 1 - world.blocks.size)
-    count(
-      'leak',
-      world.snapshots.filter(({ finalized }, slot) => slot / world.plan.slotsPerEpoch - finalized > 5).length,
-    )
-    for (let epoch = 0; epoch < world.plan.epochs; epoch++) {
+    count('missed', Math.max(0, finalSlots - 1 - final.length))
+    for (const [kind, times] of world.ledger.kinds()) count(kind, world.finalized > 3 ? times : 0)
+    for (let epoch = 0; epoch < world.finalized - 1; epoch++) {
       for (const row of world.ledger.rows(epoch).values()) {
-        for (const name of [
-          'slashes_received',
-          'wrong_target_penalty',
-          'late_source',
-          'sync_penalty',
-          'proposed_empty',
-        ] as const) {
-          count(name, row[name] ? 1 : 0)
-        }
+        for (const name of marks) count(name, row[name] ? 1 : 0)
         count('repeated', (row.inclusions ?? 0) > 1 ? 1 : 0)
       }
     }
     count('newcomers', (world.snapshots.at(-1)?.validators.length ?? 0) - world.plan.validators)
   }
-  assert.deepEqual(
-    [...seen].filter(([, times]) => times === 0),
-    [],
-  )
-  for (const fork of ['altair', 'bellatrix', 'capella', 'deneb', 'electra', 'fulu']) assert(seen.has(fork), fork)
+  const kinds = [
+    'altair',
+    'bellatrix',
+    'capella',
+    'deneb',
+    'electra',
+    'fulu',
+    'deposits',
+    'withdrawals',
+    'missed',
+    ...marks,
+  ]
+  const told = ['leak', 'orphan', 'vote for an orphan', 'vote behind its epoch', 'vote later than an epoch']
+  for (const kind of [...kinds, ...told, 'payment of a builder', 'repeated', 'newcomers']) {
+    assert((seen.get(kind) ?? 0) > 3, `${kind}: ${seen.get(kind) ?? 0} times`)
+  }
 })
 
 test('the same seed acts out the same world', () => {
   const [one, other] = [actWorld('same'), actWorld('same')]
-  assert.deepEqual([...one.blocks], [...other.blocks])
-  assert.deepEqual(one.snapshots, other.snapshots)
+  assert.deepEqual(one.epochs, other.epochs)
 })

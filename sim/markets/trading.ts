@@ -43,7 +43,6 @@ export class TradingBook implements FeedBook {
     const tick = Math.floor(this.#nowMs() / tickMs)
     const lastTick = tick - ((tick + draws.whole(0, between)) % between)
     const updatedAt = new Date(lastTick * tickMs).toISOString()
-    if (Date.parse(updatedAt) <= Date.parse(String(value.updatedAt))) return {}
     const drift = swing * Math.sin(lastTick / 40 + phase)
     const yes = Math.min(98, Math.max(2, Math.round(100 * (Number(value.lastTradePrice) + drift))))
     return {

@@ -1,0 +1,236 @@
+// Acts a network out, epoch by epoch, from a seed and a conduct. Every epoch draws from a stream of its own name and everything
+// that changes is plain data, so that acting can be put aside at any epoch and taken up again later, with the same outcome.
+import { forks } from '#core/consensus.ts'
+import { type Chance, chance } from '../chance.ts'
+import { type ChainData, ChainState, eth, freshChain } from './chain.ts'
+import type { Conduct, Identity, Moment } from './conduct.ts'
+import type { Ledger } from './ledger.ts'
+import { accuse, enter, move, withdraw } from './moves.ts'
+import { makePayload, paidBy, writePayload } from './payload.ts'
+import type { Plan } from './plan.ts'
+import { type Committees, freshPolls, Polls, type PollsData } from './polls.ts'
+import type { EpochRecord, SimBlock, SimDeposit, Snapshot, VotePay } from './records.ts'
+
+export interface Script {
+  readonly seed: string
+  readonly plan: Plan
+  readonly conduct: Conduct
+}
+
+/** All that an epoch's acting rests on. */
+export interface StageData {
+  /** The next one to act out. */
+  epoch: number
+  readonly chain: ChainData
+  readonly polls: PollsData
+  readonly committees: Map<number, Committees>
+  /** Sync committees by period: the last one and the present one. */
+  readonly seats: Map<number, readonly number[]>
+  /** Execution blocks, those before genesis included. */
+  height: number
+  deposits: readonly SimDeposit[]
+}
+
+/** Deposits of those who are there from the start: so many in a block, and all before genesis. */
+const depositsPerBlock = 8
+
+const freshStage = (): StageData => ({
+  epoch: 0,
+  chain: freshChain(),
+  polls: freshPolls(),
+  committees: new Map(),
+  seats: new Map(),
+  height: 0,
+  deposits: [],
+})
+
+interface Duties {
+  readonly proposers: readonly number[]
+  readonly sync: readonly number[]
+}
+
+export class Stage {
+  readonly #script: Script
+  readonly #ledger: Ledger
+  readonly #data: StageData
+  readonly #chain: ChainState
+  readonly #polls: Polls
+
+  /** `data`: where to take it up again; it belongs to the stage from here on. */
+  constructor(script: Script, ledger: Ledger, data: StageData = freshStage()) {
+    this.#script = script
+    this.#ledger = ledger
+    this.#data = data
+    this.#chain = new ChainState(script.plan, ledger, data.chain)
+    this.#polls = new Polls(this.#chain, ledger, data.committees, data.polls)
+    if (data.height === 0) this.#begin()
+  }
+
+  #begin(): void {
+    const { validators } = this.#script.plan
+    for (let index = 0; index < validators; index++) enter(this.#chain, this.#newcomer(), 32n * eth, 0)
+    this.#data.deposits = this.#chain.validators.map(({ pubkey, credentials, depositor: from }, index) => {
+      const block = 1 + Math.floor(index / depositsPerBlock)
+      return { pubkey, credentials, gwei: 32n * eth, from, block }
+    })
+    this.#data.height = 1 + Math.ceil(validators / depositsPerBlock)
+  }
+
+  get epoch(): number {
+    return this.#data.epoch
+  }
+
+  get finalized(): number {
+    return this.#data.chain.finalized
+  }
+
+  put(): StageData {
+    return structuredClone(this.#data)
+  }
+
+  actEpoch(): EpochRecord {
+    const { plan, seed } = this.#script
+    const { epoch } = this.#data
+    const draws = chance(`${seed}/epoch ${epoch}`)
+    const paid = epoch > 0 ? this.#chain.endEpoch(epoch - 1) : new Map<number, VotePay>()
+    const duties = this.#assign(epoch, draws)
+    const blocks = new Map<number, SimBlock>()
+    const states: Snapshot[] = []
+    for (let at = 0; at < plan.slotsPerEpoch; at++) {
+      const slot = epoch * plan.slotsPerEpoch + at
+      if (slot > 0) this.#propose(slot, epoch, duties, blocks, draws)
+      if (at === 0) this.#polls.setTarget(epoch)
+      this.#polls.cast(slot, epoch, (validator) => this.#script.conduct.habits(validator, epoch), draws)
+      states.push(this.#snapshot())
+    }
+    this.#closeProposals(epoch, duties.proposers, blocks)
+    this.#data.epoch = epoch + 1
+    const { committees, deposits } = this.#data
+    return { epoch, committees: committees.get(epoch) ?? [], ...duties, blocks, states, paid, deposits }
+  }
+
+  #newcomer(): Identity {
+    const index = this.#chain.validators.length
+    return this.#script.conduct.newcomer(index, chance(`${this.#script.seed}/validator ${index}`))
+  }
+
+  #snapshot(): Snapshot {
+    const { finalized, justified, validators } = this.#data.chain
+    return { finalized, justified, validators: validators.map((validator) => ({ ...validator })) }
+  }
+
+  #assign(epoch: number, draws: Chance): Duties {
+    const { slotsPerEpoch, committeesPerSlot, syncPeriod, syncSeats, hasExecution } = this.#script.plan
+    const { committees, seats } = this.#data
+    const active = this.#chain.active(epoch)
+    if (!hasExecution) for (const index of active) this.#ledger.add(epoch, index, 'execution_unknown', 1)
+    const shuffled = draws.shuffled(active)
+    const groups = slotsPerEpoch * committeesPerSlot
+    const cut = (at: number) => Math.floor((shuffled.length * at) / groups)
+    committees.set(
+      epoch,
+      Array.from({ length: groups }, (_, at) => shuffled.slice(cut(at), cut(at + 1))),
+    )
+    committees.delete(epoch - 2)
+    const period = Math.floor(epoch / syncPeriod)
+    const sync = seats.get(period) ?? Array.from({ length: syncSeats }, () => draws.pick(active))
+    seats.set(period, sync)
+    seats.delete(period - 2)
+    const proposers = Array.from({ length: slotsPerEpoch }, (_, at) => {
+      const drawn = draws.pick(active)
+      return this.#script.conduct.proposer(epoch * slotsPerEpoch + at) ?? drawn
+    })
+    return { proposers, sync }
+  }
+
+  #propose(slot: number, epoch: number, duties: Duties, blocks: Map<number, SimBlock>, draws: Chance): void {
+    const { plan, conduct } = this.#script
+    const proposer = duties.proposers[slot % plan.slotsPerEpoch] as number
+    this.#ledger.add(epoch, proposer, 'proposer_duties', 1)
+    const habits = conduct.habits(proposer, epoch)
+    if (this.#chain.at(proposer).slashed || draws.happens(habits.missed)) return
+    const root = `0x${draws.hex(64)}`
+    if (draws.happens(habits.orphaned)) {
+      this.#polls.orphaned(slot, root)
+      return
+    }
+    const seated = new Set([...this.#data.seats.values()].flat())
+    const moment = { slot, epoch, proposer, isFirst: blocks.size === 0, seated }
+    const block = this.#build(moment, root, duties.sync, draws)
+    blocks.set(slot, block)
+    this.#polls.built(slot, root)
+    this.#ledger.add(epoch, proposer, 'proposed', 1)
+    if (!this.#chain.isFrom('bellatrix', epoch)) return
+    if (block.payload.transactions.length === 0) this.#ledger.add(epoch, proposer, 'proposed_empty', 1)
+    if (plan.hasExecution) writePayload(this.#ledger, epoch, proposer, block.payload)
+  }
+
+  #build(moment: Moment, root: string, sync: readonly number[], draws: Chance): SimBlock {
+    const { slot, epoch, proposer } = moment
+    const parentRoot = this.#polls.head
+    const happenings = this.#script.conduct.happenings(moment, this.#chain, draws)
+    const withdrawals = happenings.sweeps ? withdraw(this.#chain, epoch, draws) : []
+    const { gwei: slashings, ...accused } = accuse(this.#chain, moment, happenings, draws)
+    const { attestations, gwei: votes } = this.#polls.include(slot, epoch, draws)
+    this.#data.height += 1
+    const block = this.#data.height
+    const deposits = move(this.#chain, epoch, happenings, () => this.#newcomer()).map((one) => ({ ...one, block }))
+    if (deposits.length > 0) this.#data.deposits = [...this.#data.deposits, ...deposits]
+    this.#chain.earn(proposer, votes, slot)
+    this.#ledger.add(epoch, proposer, 'block_reward', votes)
+    const signing = this.#signSync(moment, sync, draws)
+    return {
+      ...{
+        fork: forks.findLast((one) => this.#chain.isFrom(one, epoch)) ?? 'altair',
+        slot,
+        proposer,
+        root,
+        parentRoot,
+      },
+      ...{ withdrawals, ...accused, attestations, deposits, syncBits: signing.bits },
+      payload: makePayload({ slot, number: block, owner: this.#chain.at(proposer).depositor }, draws),
+      rewards: { votes, slashings, sync: signing.gwei, seat: signing.seat },
+    }
+  }
+
+  #signSync({ slot, epoch, proposer }: Moment, seats: readonly number[], draws: Chance) {
+    const { slotsPerEpoch, syncSeats } = this.#script.plan
+    const all = this.#chain.perIncrement(epoch) * (this.#chain.totalActive(epoch) / eth)
+    const seat = (all * 2n) / 64n / BigInt(slotsPerEpoch) / BigInt(syncSeats)
+    const share = (seat * 8n) / 56n
+    let gwei = 0n
+    const bits = seats.map((validator) => {
+      const signed = !draws.happens(this.#script.conduct.habits(validator, epoch).unsigned)
+      this.#chain.earn(validator, signed ? seat : -seat, slot)
+      if (signed) {
+        gwei += share
+        this.#ledger.add(epoch, validator, 'sync_signatures', 1)
+        this.#ledger.add(epoch, validator, 'sync_reward', seat)
+      } else {
+        this.#ledger.add(epoch, validator, 'sync_penalty', -seat)
+        this.#ledger.add(epoch, validator, 'missed_sync_reward', seat)
+      }
+      return signed
+    })
+    this.#chain.earn(proposer, gwei, slot)
+    this.#ledger.add(epoch, proposer, 'block_reward', gwei)
+    return { bits, gwei, seat }
+  }
+
+  /** A proposal that is missed would have brought the mean of the epoch's blocks. */
+  #closeProposals(epoch: number, proposers: readonly number[], blocks: ReadonlyMap<number, SimBlock>): void {
+    const made = [...blocks.values()]
+    if (made.length === 0) return
+    const mean = (of: (block: SimBlock) => bigint) =>
+      made.reduce((sum, block) => sum + of(block), 0n) / BigInt(made.length)
+    const consensus = mean(({ rewards }) => rewards.votes + rewards.sync + rewards.slashings)
+    const execution = mean(({ payload }) => paidBy(payload).fees + paidBy(payload).mev)
+    const isPaid = this.#script.plan.hasExecution && this.#chain.isFrom('bellatrix', epoch)
+    proposers.forEach((proposer, at) => {
+      const slot = epoch * proposers.length + at
+      if (slot === 0 || blocks.has(slot)) return
+      this.#ledger.add(epoch, proposer, 'missed_block_reward', consensus)
+      if (isPaid) this.#ledger.add(epoch, proposer, 'missed_execution_reward', execution)
+    })
+  }
+}

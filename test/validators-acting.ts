@@ -1,0 +1,73 @@
+// Duties drawn at random, for tests that hold answers against a plain computation: nothing has to make sense as a chain, only
+// every measure has to vary, and validators have to come and go.
+import type { Epochs } from '#core/chain-time.ts'
+import type { EpochDuties } from '#groups/validators/duties.ts'
+import { amounts, type Measure, measures } from '#groups/validators/measures.ts'
+import type { Chance } from '#sim/chance.ts'
+
+export interface Actor {
+  readonly index: number
+  /** Epochs in which it has duties. */
+  readonly fromEpoch: number
+  readonly untilEpoch: number
+  /** How often a vote is missing. */
+  readonly missing: number
+}
+
+/** Some are there all along, some come midway, some leave, some never begin. */
+export function castOf(draws: Chance, count: number, { from, until }: Epochs): Actor[] {
+  const midway = () => draws.whole(from + 1, until)
+  let index = 0
+  return Array.from({ length: count }, (_, place) => {
+    index += draws.whole(1, 4000)
+    const fromEpoch = place % 5 === 1 ? midway() : place % 5 === 4 ? until : from
+    const untilEpoch = place % 5 === 2 ? midway() : until
+    return { index, fromEpoch, untilEpoch, missing: place === 0 ? 0 : draws.next() / 4 }
+  })
+}
+
+export function actOut(draws: Chance, cast: readonly Actor[], epochs: Epochs, hasExecution: boolean): EpochDuties {
+  const rows = cast.flatMap(({ index, fromEpoch, untilEpoch, missing }) =>
+    Array.from({ length: epochs.until - epochs.from }, (_, at) => epochs.from + at)
+      .filter((epoch) => epoch >= fromEpoch && epoch < untilEpoch)
+      .map((epoch) => ({ epoch, index, values: dutiesOf(draws, missing, hasExecution) })),
+  )
+  const column = (name: Measure) => rows.map(({ values }) => values[name] ?? 0)
+  return {
+    epoch: rows.map(({ epoch }) => epoch),
+    validator: rows.map(({ index }) => index),
+    measures: Object.fromEntries(measures.map((name) => [name, column(name)])),
+  }
+}
+
+const ofExecution: readonly Measure[] = ['missed_execution_reward', 'priority_fee', 'baseline_mev', 'external_reward']
+
+function dutiesOf(draws: Chance, missing: number, hasExecution: boolean): Partial<Record<Measure, number>> {
+  const chanceOf = (share: number) => (draws.happens(share) ? 1 : 0)
+  const included = chanceOf(1 - missing)
+  const proposes = chanceOf(1 / 40)
+  const proposed = proposes * chanceOf(0.8)
+  const paid = amounts.map((name) => {
+    const gwei = draws.happens(0.7) ? draws.whole(0, 50_000_000) : 0
+    return [name, name.endsWith('penalty') || (name === 'earnings' && draws.happens(0.3)) ? 0 - gwei : gwei] as const
+  })
+  return {
+    ...Object.fromEntries(paid.filter(([name]) => hasExecution || !ofExecution.includes(name))),
+    execution_unknown: hasExecution ? 0 : 1,
+    assigned: 1,
+    included,
+    inclusions: included * draws.whole(1, 4),
+    inclusion_delay: included * (draws.happens(0.2) ? draws.whole(2, 40) : 1),
+    correct_source: included,
+    correct_target: included * chanceOf(0.95),
+    correct_head: included * chanceOf(0.9),
+    late_source: included * chanceOf(0.05),
+    late_target: included * chanceOf(0.02),
+    proposer_duties: proposes,
+    proposed,
+    proposed_empty: proposed * chanceOf(0.3),
+    sync_signatures: draws.happens(0.1) ? draws.whole(1, 9) : 0,
+    slashes_collected: chanceOf(0.01),
+    slashes_received: chanceOf(0.01),
+  }
+}
