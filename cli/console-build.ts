@@ -1,0 +1,51 @@
+// Builds the console's pages where they are missing and can be built: at the first start from a checkout. An installation
+// without the build tool brings its pages along, or does without.
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { note } from './print.ts'
+
+const root = join(import.meta.dirname, '..')
+const buildMs = 120_000
+const wordsMax = 2000
+
+/** Resolves when the pages are there or cannot be: the server serves meanwhile, and does so without them. */
+export async function buildConsole(
+  dir: string,
+  signal: AbortSignal,
+): Promise<'there' | 'no tool' | 'built' | 'failed'> {
+  if (existsSync(join(dir, 'index.html'))) return 'there'
+  const tool = toolPath()
+  if (!tool) return 'no tool'
+  note('Building the console; this takes a few seconds the first time.')
+  const failure = await run(tool, signal)
+  if (failure === undefined) return 'built'
+  if (!signal.aborted) note(`The console could not be built, everything else works; try: npm run console\n${failure}`)
+  return 'failed'
+}
+
+function toolPath(): string | undefined {
+  try {
+    return join(dirname(fileURLToPath(import.meta.resolve('vite/package.json'))), 'bin/vite.js')
+  } catch {
+    return undefined
+  }
+}
+
+/** What went wrong, in the tool's own words; undefined: nothing. */
+function run(tool: string, stop: AbortSignal): Promise<string | undefined> {
+  const signal = AbortSignal.any([stop, AbortSignal.timeout(buildMs)])
+  return new Promise((resolve) => {
+    const child = spawn(process.execPath, [tool, 'build', 'console', '--logLevel', 'warn'], {
+      ...{ cwd: root, signal },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
+    let words = ''
+    child.stderr.on('data', (bytes) => {
+      words = `${words}${bytes}`.slice(-wordsMax)
+    })
+    child.on('error', (error) => resolve(error.message))
+    child.on('exit', (code) => resolve(code === 0 ? undefined : words.trim()))
+  })
+}

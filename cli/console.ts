@@ -1,0 +1,54 @@
+// `tetrad console …`: a fresh one-time link into the operator's side of the console, and the end of all sessions. Works
+// beside a running server, which knows of it at once (decision 0126).
+import type { Command } from 'commander'
+import type { SessionDesk } from '#server/console/sessions.ts'
+import { withState } from './data.ts'
+import { minuteText, note, print, printJson } from './print.ts'
+import { addressOf, type CommonOptions, configOf } from './settings.ts'
+
+export function addConsole(program: Command): void {
+  const group = program.command('console').description('Sign in to the console as the operator.')
+  group
+    .command('link')
+    .description('Print a link that signs in whoever opens it: once, within 15 minutes.')
+    .option(
+      '--url <url>',
+      'address of the server (default: its public URL, or where the configuration says it listens)',
+    )
+    .action((_: unknown, command: Command) => link(command.optsWithGlobals()))
+  group
+    .command('sign-out')
+    .description('End every session at once and void every link.')
+    .action((_: unknown, command: Command) => signOut(command.optsWithGlobals()))
+}
+
+async function link(options: CommonOptions & { url?: string }): Promise<void> {
+  const [{ createLink }, { systemClock: clock }, { systemRandom: random }] = await Promise.all([
+    import('#server/console/sessions.ts'),
+    import('#io/clock.ts'),
+    import('#io/random.ts'),
+  ])
+  const { settings } = await configOf(options)
+  const base = options.url ?? (settings.server.publicUrl || (await addressOf(options)))
+  const { token, expiresAtMs } = await withState(options, 'found', (state) => createLink({ state, clock, random }))
+  if (options.json) return printJson({ url: signInUrl(base, token), expiresAt: new Date(expiresAtMs).toISOString() })
+  print(signInUrl(base, token))
+  note(`It works once, until ${minuteText(expiresAtMs)} UTC. Whoever opens it is the operator.`)
+  if (!settings.console.on) note('The console is switched off (console.on), so there is no page to open it with.')
+}
+
+async function signOut(options: CommonOptions): Promise<void> {
+  const { signOutAll } = await import('#server/console/sessions.ts')
+  const ended = await withState(options, 'found', (state) => signOutAll({ state }))
+  if (options.json) return printJson({ ended })
+  print(ended === 1 ? 'One session has ended.' : `${ended} sessions have ended.`)
+}
+
+/** After the `#`, a browser keeps it to itself: it is in no request, no log and no referrer. */
+const signInUrl = (base: string, token: string): string => `${base.replace(/\/$/, '')}/#/sign-in/${token}`
+
+/** A link to the server that has just been started here. */
+export async function linkFor(desk: SessionDesk, base: string): Promise<string> {
+  const { createLink } = await import('#server/console/sessions.ts')
+  return signInUrl(base, (await createLink(desk)).token)
+}

@@ -1,0 +1,41 @@
+// How a page asks the server: the typed client, behind a cache that follows the question and the key it is asked with.
+import { keepPreviousData, type UseQueryResult, useQuery } from '@tanstack/react-query'
+import type { InputOf, ReplyOf, ResponseMeta } from '#api/client.ts'
+import type { AnyId } from '#api/routes.ts'
+import { usePass } from './pass.tsx'
+
+export interface Asked<R> {
+  readonly reply: R
+  /** Headers that say what the answer rests on. */
+  readonly meta: ResponseMeta | undefined
+}
+
+export interface AskOptions {
+  /** False while there is nothing to ask yet. */
+  readonly when?: boolean
+  readonly everyMs?: number
+  /** Show the former answer while a new question is on its way. */
+  readonly keep?: boolean
+}
+
+export function useAsk<Id extends AnyId>(
+  id: Id,
+  input: InputOf<Id>,
+  { when = true, everyMs, keep = false }: AskOptions = {},
+): UseQueryResult<Asked<ReplyOf<Id>>> {
+  const { client, key, known } = usePass()
+  return useQuery({
+    queryKey: [id, input, key],
+    // Whoever signs in gets a key a moment later.
+    enabled: when && (known || key !== ''),
+    refetchInterval: everyMs ?? false,
+    ...(keep && { placeholderData: keepPreviousData }),
+    queryFn: async ({ signal }) => {
+      let meta: ResponseMeta | undefined
+      const onResponse = (seen: ResponseMeta) => {
+        meta = seen
+      }
+      return { reply: await client.call(id, input, { signal, onResponse }), meta }
+    },
+  })
+}

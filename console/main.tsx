@@ -1,0 +1,24 @@
+// Where the browser starts.
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
+import { StrictMode } from 'react'
+import { createRoot } from 'react-dom/client'
+import { App } from './app.tsx'
+import { PassProvider } from './pass.tsx'
+import './style.css'
+
+// The client repeats what is safe to repeat; a second layer would only multiply it.
+const queries = new QueryClient({
+  defaultOptions: { queries: { retry: false, staleTime: 10_000, refetchOnWindowFocus: false } },
+})
+
+const root = document.getElementById('root')
+if (!root) throw new Error('index.html has no #root')
+createRoot(root).render(
+  <StrictMode>
+    <QueryClientProvider client={queries}>
+      <PassProvider>
+        <App />
+      </PassProvider>
+    </QueryClientProvider>
+  </StrictMode>,
+)

@@ -1,0 +1,58 @@
+// What only the operator may ask: the calls under /console, which go by the session cookie and not by a key.
+import type {
+  ConsoleKey,
+  ConsoleSession,
+  KeyList,
+  KeyUsage,
+  NewKeyInput,
+  NewKeyReply,
+  Overview,
+  PlanList,
+} from '#api/console.ts'
+
+export class OperatorError extends Error {
+  readonly status: number
+  readonly code: string
+
+  constructor(status: number, code: string, message: string) {
+    super(message)
+    this.status = status
+    this.code = code
+  }
+}
+
+async function ask<T>(method: string, path: string, body?: object): Promise<T> {
+  const response = await fetch(`/console/${path}`, {
+    method,
+    ...(method !== 'GET' && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body ?? {}) }),
+  })
+  const text = await response.text()
+  if (response.ok) return (text === '' ? undefined : JSON.parse(text)) as T
+  const { error } = parsed(text)
+  throw new OperatorError(
+    response.status,
+    error?.code ?? 'unknown',
+    error?.message ?? `The server answered ${response.status}.`,
+  )
+}
+
+function parsed(text: string): { error?: { code: string; message: string } } {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return {}
+  }
+}
+
+export const operator = {
+  session: () => ask<ConsoleSession>('GET', 'session'),
+  signIn: (token: string) => ask<ConsoleSession>('POST', 'session', { token }),
+  signOut: () => ask<ConsoleSession>('DELETE', 'session'),
+  ownKey: () => ask<ConsoleKey>('POST', 'key'),
+  keys: () => ask<KeyList>('GET', 'keys'),
+  createKey: (wanted: NewKeyInput) => ask<NewKeyReply>('POST', 'keys', wanted),
+  revokeKey: (id: string) => ask<unknown>('DELETE', `keys/${encodeURIComponent(id)}`),
+  usage: (id: string, days: number) => ask<KeyUsage>('GET', `keys/${encodeURIComponent(id)}/usage?days=${days}`),
+  plans: () => ask<PlanList>('GET', 'plans'),
+  overview: () => ask<Overview>('GET', 'overview'),
+}

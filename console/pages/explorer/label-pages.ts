@@ -1,0 +1,23 @@
+// Looking through a list of labels: those that hold every word, a page at a time.
+import type { LabelRecord } from '#api/wire/explorer.ts'
+
+export const rowsMax = 20
+
+export function matching(labels: readonly LabelRecord[], text: string): readonly LabelRecord[] {
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean)
+  if (words.length === 0) return labels
+  return labels.filter(({ labelname, labelslug, shortdescription, notes }) => {
+    const held = `${labelname}\n${labelslug}\n${shortdescription}\n${notes}`.toLowerCase()
+    return words.every((word) => held.includes(word))
+  })
+}
+
+/** The page that is asked for, or the last one there is. */
+export function pageOf<T>(
+  all: readonly T[],
+  asked: number,
+): { readonly rows: readonly T[]; readonly page: number; readonly pages: number } {
+  const pages = Math.max(1, Math.ceil(all.length / rowsMax))
+  const page = Math.max(0, Math.min(asked, pages - 1))
+  return { rows: all.slice(page * rowsMax, (page + 1) * rowsMax), page, pages }
+}

@@ -1,0 +1,89 @@
+// How the price came about: sources, mid, terms and rounding, signed by the server.
+import type { SignedReceipt } from '#api/wire/fx-desk.ts'
+import { useAsk } from '../../calls.ts'
+import { Answer } from '../../parts/answer.tsx'
+import { Copyable } from '../../parts/copyable.tsx'
+import { Scroll } from '../../parts/scroll.tsx'
+import { time } from '../../parts/words.ts'
+
+export function ReceiptCard({ id }: { readonly id: string }) {
+  const receipt = useAsk('fx.receipt', { id })
+  return (
+    <section className="card" aria-labelledby="receipt">
+      <h2 id="receipt">How it was priced</h2>
+      <Answer of={receipt} nothing="No receipt was kept for this quote.">
+        {({ reply }) => <Figures signed={reply} />}
+      </Answer>
+    </section>
+  )
+}
+
+/** Parts per million as basis points, exactly. */
+const bps = (ppm: number): string => `${ppm / 100} bp`
+
+function Figures({ signed }: { readonly signed: SignedReceipt }) {
+  const { receipt, signature } = signed
+  const { mid, terms } = receipt
+  const rates = [
+    ...receipt.rates.map((rate) => ({ ...rate, used: true })),
+    ...receipt.leftOut.map((rate) => ({ ...rate, used: false })),
+  ]
+  return (
+    <>
+      <Scroll name="Rates the price was made of">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Source</th>
+              <th scope="col">Pair</th>
+              <th scope="col" className="num">
+                Rate
+              </th>
+              <th scope="col">Held at</th>
+              <th scope="col">Used</th>
+            </tr>
+          </thead>
+          <tbody>
+            {rates.map(({ source, base, quote, rate, at, used }) => (
+              <tr key={`${source} ${base} ${quote}`}>
+                <td>{source}</td>
+                <td>
+                  {base}/{quote}
+                </td>
+                <td className="num mono">{rate}</td>
+                <td>{time(at)}</td>
+                <td>{used ? 'yes' : <span className="warn">left out: too far from the others</span>}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </Scroll>
+      <dl className="facts gap-small">
+        <dt>Mid</dt>
+        <dd>
+          <code>
+            {mid.over} / {mid.under}
+          </code>
+          {receipt.via !== null && <span className="soft"> crossed through {receipt.via}</span>}
+        </dd>
+        <dt>Spread</dt>
+        <dd>{bps(terms.spreadPpm)} off the mid</dd>
+        <dt>Fee</dt>
+        <dd>{bps(terms.feePpm)}</dd>
+        <dt>Exact rate</dt>
+        <dd className="mono">{receipt.quote.rate}</dd>
+        <dt>Signed by</dt>
+        <dd>
+          key <code>{signature.keyId}</code> (Ed25519)
+        </dd>
+      </dl>
+      <details>
+        <summary>The receipt, to keep</summary>
+        <p className="soft small">
+          Check it without this server: <code>tetrad fx verify-receipt receipt.json</code>
+        </p>
+        <Copyable title="receipt.json" text={JSON.stringify(signed, null, 2)} />
+      </details>
+    </>
+  )
+}

@@ -1,0 +1,13 @@
+// Markets: find one, see how it stands and how it came to stand so.
+import type { Place } from '../place.ts'
+import { Find } from './markets/find.tsx'
+import { Market } from './markets/market.tsx'
+
+export function Markets({ place }: { readonly place: Place }) {
+  const [slug] = place.parts
+  return slug === undefined ? (
+    <Find words={place.query.get('q') ?? ''} all={place.query.has('all')} />
+  ) : (
+    <Market key={slug} slug={slug} query={place.query} />
+  )
+}

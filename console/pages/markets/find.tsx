@@ -1,0 +1,130 @@
+// Finding a market: the most traded open ones to begin with, and any by its words while they are typed.
+import { type FormEvent, useEffect, useState } from 'react'
+import type { FoundMarket } from '#api/wire/market-search.ts'
+import { useAsk } from '../../calls.ts'
+import { Answer } from '../../parts/answer.tsx'
+import { time } from '../../parts/words.ts'
+import { hrefOf } from '../../place.ts'
+import { grouped, outcomesOf, percentOf } from './reading.ts'
+
+const rows = { usual: 20, max: 50 } as const
+const typingMs = 250
+const everyMs = 10_000
+
+export function Find({ words, all }: { readonly words: string; readonly all: boolean }) {
+  const limit = all ? rows.max : rows.usual
+  const asked = useAsk('markets.search', { q: words, limit }, { everyMs, keep: true })
+  return (
+    <>
+      <h1>Markets</h1>
+      <p className="lead">
+        Prediction markets from your feeds: how each stands, how it came to stand so, and who is behind the addresses in
+        it.
+      </p>
+      <SearchBox words={words} />
+      <section className="card" aria-labelledby="found-title">
+        <h2 id="found-title">{words === '' ? 'Most traded open markets' : `Markets with “${words}”`}</h2>
+        <Answer of={asked} waiting="Looking for markets…">
+          {({ reply: { markets } }) => (markets.length === 0 ? <Nothing words={words} /> : <Found markets={markets} />)}
+        </Answer>
+        {asked.data?.reply.markets.length === rows.usual && !all && (
+          <p>
+            <a href={hrefOf('markets', [], { q: words, all: 1 })}>Show more</a>
+          </p>
+        )}
+      </section>
+    </>
+  )
+}
+
+/** Replaced and not added, so that the back button leads out of the search and not through its letters. */
+const show = (text: string) => window.location.replace(hrefOf('markets', [], { q: text.trim() }))
+
+function SearchBox({ words }: { readonly words: string }) {
+  const [text, setText] = useState(words)
+  useEffect(() => {
+    if (text.trim() === words) return
+    const timer = setTimeout(() => show(text), typingMs)
+    return () => clearTimeout(timer)
+  }, [text, words])
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    show(text)
+  }
+  return (
+    <search>
+      <form className="card row" onSubmit={submit}>
+        <label className="field wide">
+          Words of a question, a slug or a tag
+          <input
+            type="search"
+            autoComplete="off"
+            maxLength={200}
+            value={text}
+            onChange={({ target }) => setText(target.value)}
+          />
+        </label>
+        <button type="submit" className="main">
+          Search
+        </button>
+      </form>
+    </search>
+  )
+}
+
+function Nothing({ words }: { readonly words: string }) {
+  if (words === '')
+    return (
+      <p className="note">
+        No market is open here. The operator brings markets in with <code>tetrad import markets FILE</code>, or from a
+        feed under <code>markets.feeds</code> in <code>tetrad.yaml</code>.
+      </p>
+    )
+  return (
+    <p className="note">
+      None. Every word must begin a word of the market; try fewer of them, or{' '}
+      <a href={hrefOf('markets')}>see the most traded ones</a>.
+    </p>
+  )
+}
+
+function Found({ markets }: { readonly markets: readonly FoundMarket[] }) {
+  return (
+    <ul className="found">
+      {markets.map((market) => (
+        <li key={market.id}>
+          <span className="question">
+            <a href={hrefOf('markets', [market.slug])}>{market.question ?? market.slug}</a>
+            {!market.open && <span className="badge">not open</span>}
+          </span>
+          <First market={market} />
+          <span className="volume">
+            {market.volumeNum !== undefined && (
+              <>
+                {grouped(String(market.volumeNum))} <span className="soft small">traded</span>
+              </>
+            )}
+          </span>
+          <span className="ends soft small">
+            {market.endDate !== undefined && `ends ${time(market.endDate).slice(0, 10)}`}
+          </span>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+function First({ market }: { readonly market: FoundMarket }) {
+  const [first] = outcomesOf(market)
+  if (first?.price === undefined) return <span className="soft">no price</span>
+  return (
+    <span className="first">
+      <span>
+        {first.name} {percentOf(first.price)}
+      </span>
+      <span className="track" aria-hidden="true">
+        <span style={{ width: `${first.share * 100}%` }} />
+      </span>
+    </span>
+  )
+}

@@ -1,0 +1,24 @@
+// The outcomes of a market as bars, and what is bid and asked for the first of them.
+import type { Market } from '#api/wire/markets.ts'
+import { outcomesOf, percentOf } from './reading.ts'
+
+export function Outcomes({ market }: { readonly market: Market }) {
+  const outcomes = outcomesOf(market)
+  if (outcomes.length === 0) return <p className="note">The source names no outcomes for this market.</p>
+  return (
+    <ul className="outcomes">
+      {outcomes.map(({ name, price, share }, index) => (
+        <li key={name}>
+          <span className="outcome">
+            {name}
+            {market.closed === true && share === 1 && <span className="badge good">won</span>}
+          </span>
+          <span className="price">{price === undefined ? 'no price' : percentOf(price)}</span>
+          <span className="track" aria-hidden="true">
+            <span style={{ width: `${share * 100}%`, background: `var(--c${(index % 10) + 1})` }} />
+          </span>
+        </li>
+      ))}
+    </ul>
+  )
+}

@@ -1,0 +1,84 @@
+// The last minutes of the overview as lines: the server's figures only grow, so the difference of two readings over the
+// time between them is a rate. A restart makes them fall; that reading starts anew.
+import type { Overview } from '#api/console.ts'
+import { groups } from '#api/routes.ts'
+import type { Line } from '../../parts/plot.tsx'
+
+export interface Reading {
+  readonly atSeconds: number
+  readonly startedAt: string
+  readonly requests: ReadonlyMap<string, number>
+  readonly refused: ReadonlyMap<string, number>
+  readonly ingest: ReadonlyMap<string, number>
+  readonly answered: number
+  readonly seconds: number
+}
+
+export type History = readonly Reading[]
+export const emptyHistory: History = []
+
+/** Five minutes at one reading in two seconds. */
+const readingsMax = 150
+
+export function remember(history: History, report: Overview): History {
+  const reading = readingOf(report)
+  const last = history.at(-1)
+  if (last && last.startedAt !== reading.startedAt) return [reading]
+  if (last && last.atSeconds >= reading.atSeconds) return history
+  return [...history, reading].slice(-readingsMax)
+}
+
+function readingOf({ at, startedAt, requests, limited, ingest }: Overview): Reading {
+  const byGroup = new Map<string, number>()
+  let [answered, seconds] = [0, 0]
+  for (const one of requests) {
+    const group = groups.find((name) => one.endpoint.startsWith(`${name}.`))
+    if (!group) continue
+    const calls = Object.values(one.outcomes).reduce((sum, times) => sum + times, 0)
+    byGroup.set(group, (byGroup.get(group) ?? 0) + calls)
+    answered += one.answered
+    seconds += one.seconds
+  }
+  return {
+    atSeconds: Date.parse(at) / 1000,
+    startedAt,
+    requests: byGroup,
+    refused: new Map(Object.entries(limited)),
+    ingest: new Map(ingest.map(({ stream, unit, done }) => [`${stream}, ${unit}`, done])),
+    answered,
+    seconds,
+  }
+}
+
+export interface Lines {
+  readonly xs: readonly number[]
+  readonly requests: readonly Line[]
+  readonly refused: readonly Line[]
+  readonly latency: readonly Line[]
+  readonly ingest: readonly Line[]
+}
+
+export function linesOf(history: History): Lines {
+  const pairs = history.slice(1).map((now, index) => [history[index] as Reading, now] as const)
+  const rates = (pick: (reading: Reading) => ReadonlyMap<string, number>, always: readonly string[] = []): Line[] => {
+    const names = new Set([...always, ...history.flatMap((reading) => [...pick(reading).keys()])])
+    return [...names].map((label) => ({
+      label,
+      values: pairs.map(([before, now]) => {
+        const grown = (pick(now).get(label) ?? 0) - (pick(before).get(label) ?? 0)
+        return grown / (now.atSeconds - before.atSeconds)
+      }),
+    }))
+  }
+  const latency = pairs.map(([before, now]) => {
+    const answered = now.answered - before.answered
+    return answered === 0 ? null : ((now.seconds - before.seconds) / answered) * 1000
+  })
+  return {
+    xs: pairs.map(([, now]) => now.atSeconds),
+    requests: rates(({ requests }) => requests, groups),
+    refused: rates(({ refused }) => refused),
+    latency: [{ label: 'mean', values: latency }],
+    ingest: rates(({ ingest }) => ingest),
+  }
+}

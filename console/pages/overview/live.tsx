@@ -1,0 +1,117 @@
+// The operator's part of the overview: requests and refusals as they come, and the sources one by one.
+import { useEffect, useState } from 'react'
+import type { Overview, SourceView } from '#api/console.ts'
+import { Plot } from '../../parts/plot.tsx'
+import { Scroll } from '../../parts/scroll.tsx'
+import { count, span } from '../../parts/words.ts'
+import { emptyHistory, type History, linesOf, remember } from './history.ts'
+
+export function Live({ report }: { readonly report: Overview }) {
+  const [history, setHistory] = useState<History>(emptyHistory)
+  useEffect(() => setHistory((before) => remember(before, report)), [report])
+  const { xs, requests, refused, latency, ingest } = linesOf(history)
+  return (
+    <>
+      <div className="cards">
+        <section className="card" aria-labelledby="requests">
+          <h2 id="requests">Requests a second</h2>
+          <Plot title="Requests a second, by interface" xs={xs} lines={requests} height={180} fromZero />
+        </section>
+        <section className="card" aria-labelledby="latency">
+          <h2 id="latency">Time of an answer, ms</h2>
+          <Plot title="Mean time of an answer in milliseconds" xs={xs} lines={latency} height={180} fromZero />
+        </section>
+        <section className="card" aria-labelledby="refused">
+          <h2 id="refused">Limits hit a second</h2>
+          <Plot title="Refused calls a second, by limit" xs={xs} lines={refused} height={180} fromZero />
+        </section>
+        <section className="card" aria-labelledby="ingest">
+          <h2 id="ingest">Read from the sources a second</h2>
+          <Plot title="Blocks, epochs and records read a second" xs={xs} lines={ingest} height={180} fromZero />
+        </section>
+      </div>
+      <Sources sources={report.sources} />
+      <Requests report={report} />
+    </>
+  )
+}
+
+function Sources({ sources }: { readonly sources: readonly SourceView[] }) {
+  return (
+    <section className="card" aria-labelledby="sources">
+      <h2 id="sources">Sources</h2>
+      {sources.length === 0 && <p className="soft">None is configured.</p>}
+      <Scroll name="All sources">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Source</th>
+              <th scope="col">State</th>
+              <th scope="col">Last good</th>
+              <th scope="col" className="num">
+                Latency
+              </th>
+              <th scope="col">Says</th>
+            </tr>
+          </thead>
+          <tbody>
+            {sources.map(({ group, kind, name, ok, says, lastGoodAt, latencyMs, failures }) => (
+              <tr key={`${group} ${kind} ${name}`}>
+                <td>
+                  {name} <span className="soft small">{`${group} ${kind}`}</span>
+                </td>
+                <td>
+                  <span className={`badge ${ok === null ? '' : ok ? 'good' : 'bad'}`}>
+                    {ok === null ? 'not asked' : ok ? 'good' : `failing ×${failures}`}
+                  </span>
+                </td>
+                <td>{lastGoodAt === null ? '–' : `${span((Date.now() - Date.parse(lastGoodAt)) / 1000)} ago`}</td>
+                <td className="num">{latencyMs === null ? '–' : `${latencyMs.toFixed(0)} ms`}</td>
+                <td className="soft">{says}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </Scroll>
+    </section>
+  )
+}
+
+function Requests({ report }: { readonly report: Overview }) {
+  const rows = [...report.requests].sort((a, b) => b.answered - a.answered)
+  return (
+    <section className="card" aria-labelledby="all-requests">
+      <h2 id="all-requests">Requests since the start</h2>
+      <Scroll name="All requests">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Endpoint</th>
+              <th scope="col" className="num">
+                Answered
+              </th>
+              <th scope="col" className="num">
+                Mean
+              </th>
+              <th scope="col">Outcomes</th>
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map(({ endpoint, answered, seconds, outcomes }) => (
+              <tr key={endpoint}>
+                <td className="mono">{endpoint}</td>
+                <td className="num">{count(answered)}</td>
+                <td className="num">{answered === 0 ? '–' : `${((seconds / answered) * 1000).toFixed(1)} ms`}</td>
+                <td className="soft small">
+                  {Object.entries(outcomes)
+                    .map(([outcome, times]) => `${outcome} ${count(times)}`)
+                    .join(', ')}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </Scroll>
+    </section>
+  )
+}

@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { allRoutes } from '#api/routes.ts'
+import { noBrowser, openBrowser } from '#test/browser.ts'
+
+test('every endpoint has its page, can be called with the visitor’s key, and is shown as text to paste', {
+  skip: noBrowser,
+}, async () => {
+  await using browser = await openBrowser()
+  const page = await browser.page('/docs')
+  await page.getByRole('heading', { name: 'API reference' }).waitFor()
+  await browser.accessible(page)
+  for (const id of Object.keys(allRoutes)) await page.getByRole('link', { name: id, exact: true }).waitFor()
+
+  await page.getByRole('link', { name: 'fx.createQuote', exact: true }).click()
+  await page.getByRole('button', { name: 'Send' }).click()
+  await page.getByText('200', { exact: true }).first().waitFor()
+  const reply = await page.getByRole('region', { name: 'The reply', exact: true }).innerText()
+  assert.match(reply, /"PermitWitnessTransferFrom"/)
+  await browser.accessible(page)
+
+  await page.goto(`${browser.world.url}/docs#/explorer.fundedBy`)
+  await page.getByLabel('address').fill(browser.world.samples.address)
+  await page.getByRole('button', { name: 'Send' }).click()
+  await page.getByRole('region', { name: 'The reply', exact: true }).getByText('"fundingAddress"').waitFor()
+  await page
+    .getByText(`client.explorer.fundedBy({ chainid: '1', address: '${browser.world.samples.address}' })`)
+    .waitFor()
+  const shell = await page.getByText(/^curl /).innerText()
+  assert.match(shell, /apikey=tetrad%3A%3Cid%3E/)
+  assert.ok(!shell.includes(browser.world.key))
+
+  for (const id of Object.keys(allRoutes)) {
+    await page.goto(`${browser.world.url}/docs#/${id}`)
+    await page.getByRole('heading', { name: id, exact: true }).waitFor()
+    await page.getByRole('heading', { name: 'What can go wrong' }).waitFor()
+  }
+  browser.done()
+})

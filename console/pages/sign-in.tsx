@@ -1,0 +1,36 @@
+// Where the one-time link leads: the token goes from the address straight to the server, and out of the history.
+import { useEffect, useRef, useState } from 'react'
+import { Failure } from '../parts/answer.tsx'
+import { usePass } from '../pass.tsx'
+import { hrefOf, type Place } from '../place.ts'
+
+export function SignIn({ place }: { readonly place: Place }) {
+  const { signIn } = usePass()
+  const [error, setError] = useState<unknown>()
+  const sent = useRef(false)
+  const [token = ''] = place.parts
+  useEffect(() => {
+    // A link is good for one use; the page may be drawn twice.
+    if (sent.current || token === '') return
+    sent.current = true
+    signIn(token)
+      .then(() => window.location.replace(hrefOf('overview')))
+      .catch(setError)
+  }, [signIn, token])
+  return (
+    <>
+      <h1>Sign in</h1>
+      {error !== undefined ? (
+        <Failure error={error} />
+      ) : (
+        <p className="busy" role="status">
+          {token === '' ? 'This link has no token.' : 'Signing in…'}
+        </p>
+      )}
+      <p className="soft">
+        The operator signs in with a one-time link: it is printed when the server starts in a terminal, and by{' '}
+        <code>tetrad console link</code> at any time.
+      </p>
+    </>
+  )
+}

@@ -1,0 +1,41 @@
+// When epochs begin, told from any record that names both: epochs are of equal length, so one record tells them all.
+
+export interface ChainClock {
+  readonly epoch: number
+  readonly unix: number
+  readonly epochSeconds: number
+}
+
+interface Told {
+  readonly startEpoch: number | null
+  readonly endEpoch: number | null
+  readonly startTimestamp: string | null
+  readonly endTimestamp: string | null
+}
+
+export function clockOf({ startEpoch, endEpoch, startTimestamp, endTimestamp }: Told): ChainClock | undefined {
+  if (startEpoch === null || endEpoch === null || startTimestamp === null || endTimestamp === null) return undefined
+  const [unix, until] = [Date.parse(startTimestamp) / 1000, Date.parse(endTimestamp) / 1000]
+  const epochSeconds = (until - unix) / (endEpoch + 1 - startEpoch)
+  return Number.isFinite(epochSeconds) && epochSeconds > 0 ? { epoch: startEpoch, unix, epochSeconds } : undefined
+}
+
+export const unixOf = (clock: ChainClock, epoch: number): number =>
+  clock.unix + (epoch - clock.epoch) * clock.epochSeconds
+
+export interface Epochs {
+  readonly activationEligibilityEpoch: number | null
+  readonly activationEpoch: number | null
+  readonly exitEpoch: number | null
+  readonly withdrawableEpoch: number | null
+}
+
+export type Standing = 'pending' | 'active' | 'exiting' | 'exited' | 'withdrawable'
+
+/** Where a validator stands at an epoch. */
+export function standingOf(epochs: Epochs, now: number): Standing {
+  const { activationEpoch, exitEpoch, withdrawableEpoch } = epochs
+  if (withdrawableEpoch !== null && withdrawableEpoch <= now) return 'withdrawable'
+  if (exitEpoch !== null) return exitEpoch <= now ? 'exited' : 'exiting'
+  return activationEpoch !== null && activationEpoch <= now ? 'active' : 'pending'
+}

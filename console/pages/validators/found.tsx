@@ -1,0 +1,126 @@
+// Validators that were found, page by page, to look at or to choose from for a comparison.
+import { useState } from 'react'
+import type { InputOf } from '#api/client.ts'
+import type { Network } from '#api/wire/validators.ts'
+import type { FoundValidator } from '#api/wire/validators-find.ts'
+import { useAsk } from '../../calls.ts'
+import { Answer } from '../../parts/answer.tsx'
+import { Scroll } from '../../parts/scroll.tsx'
+import { count, short } from '../../parts/words.ts'
+import { go, hrefOf } from '../../place.ts'
+import { comparedMax } from './side-by-side.ts'
+import { StandingBadge } from './standing.tsx'
+
+const perPage = 25
+
+interface FoundProps {
+  readonly title: string
+  readonly network: Network
+  readonly question: Omit<InputOf<'validators.find'>, 'network'>
+}
+
+export function Found({ title, network, question }: FoundProps) {
+  /** Where each page before this one ended. */
+  const [ends, setEnds] = useState<readonly number[]>([])
+  const after = ends.at(-1)
+  const [chosen, setChosen] = useState<readonly number[]>([])
+  const found = useAsk(
+    'validators.find',
+    { network, ...question, limit: perPage, ...(after !== undefined && { after }) },
+    { keep: true },
+  )
+  const choose = (index: number) =>
+    setChosen(chosen.includes(index) ? chosen.filter((one) => one !== index) : [...chosen, index])
+  return (
+    <Answer of={found} waiting="Looking…">
+      {({ reply: { validators, pools, next } }) =>
+        validators.length === 0 ? (
+          <p className="note">
+            {title}: none on {network}. Names count letter by letter; another network may have it.
+          </p>
+        ) : (
+          <section className="card" aria-label={title}>
+            <div className="spread">
+              <h2>{title}</h2>
+              {pools[0] && <span className="soft">{count(pools[0].validators)} validators</span>}
+            </div>
+            <Listed title={title} validators={validators} network={network} chosen={chosen} onChoose={choose} />
+            <p className="row pages">
+              <button
+                type="button"
+                className="main"
+                disabled={chosen.length === 0}
+                onClick={() => go('validators', ['compare'], { network, of: chosen.join() })}
+              >
+                {chosen.length === 0 ? 'Choose up to ten to compare' : `Compare ${chosen.length} chosen`}
+              </button>
+              {ends.length > 0 && (
+                <button type="button" onClick={() => setEnds(ends.slice(0, -1))}>
+                  Page before
+                </button>
+              )}
+              {next !== null && (
+                <button type="button" onClick={() => setEnds([...ends, validators.at(-1)?.validatorIndex ?? 0])}>
+                  Next page
+                </button>
+              )}
+            </p>
+          </section>
+        )
+      }
+    </Answer>
+  )
+}
+
+interface ListedProps {
+  readonly title: string
+  readonly validators: readonly FoundValidator[]
+  readonly network: Network
+  readonly chosen: readonly number[]
+  readonly onChoose: (index: number) => void
+}
+
+function Listed({ title, validators, network, chosen, onChoose }: ListedProps) {
+  return (
+    <Scroll name={`${title}: the validators`}>
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Compare</th>
+            <th scope="col">Index</th>
+            <th scope="col">Standing</th>
+            <th scope="col">Pool</th>
+            <th scope="col">Operators</th>
+            <th scope="col">Public key</th>
+          </tr>
+        </thead>
+        <tbody>
+          {validators.map((one) => (
+            <tr key={one.validatorIndex}>
+              <td>
+                <input
+                  type="checkbox"
+                  aria-label={`Compare ${one.validatorIndex}`}
+                  checked={chosen.includes(one.validatorIndex)}
+                  disabled={chosen.length >= comparedMax && !chosen.includes(one.validatorIndex)}
+                  onChange={() => onChoose(one.validatorIndex)}
+                />
+              </td>
+              <td>
+                <a href={hrefOf('validators', [one.validatorIndex], { network })}>{one.validatorIndex}</a>
+              </td>
+              <td>
+                <StandingBadge standing={one.status} />
+              </td>
+              <td>{one.pool ?? <span className="soft">not known</span>}</td>
+              <td>{one.nodeOperators.join(', ')}</td>
+              <td className="mono" title={one.validatorPubkey}>
+                {short(one.validatorPubkey)}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Scroll>
+  )
+}

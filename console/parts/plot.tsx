@@ -1,0 +1,188 @@
+// A plot over time or any other axis, with the same figures as a table below it for those who cannot see or point.
+import { useEffect, useRef, useState } from 'react'
+import UPlot from 'uplot'
+import 'uplot/dist/uPlot.min.css'
+import { Scroll } from './scroll.tsx'
+
+export interface Line {
+  readonly label: string
+  /** One value for each x; null leaves a gap. */
+  readonly values: readonly (number | null)[]
+  /** Stairs instead of a line: the value holds until the next one. */
+  readonly steps?: boolean
+}
+
+export interface PlotProps {
+  /** Says what is drawn. */
+  readonly title: string
+  /** Unix seconds when `time`, otherwise plain numbers; ascending. */
+  readonly xs: readonly number[]
+  readonly lines: readonly Line[]
+  readonly time?: boolean
+  readonly height?: number
+  /** The axis begins at nothing, so that heights can be compared. */
+  readonly fromZero?: boolean
+  readonly format?: (value: number) => string
+  readonly formatX?: (value: number) => string
+  /** Told the place in `xs` that was clicked. */
+  readonly onPick?: (index: number) => void
+}
+
+const colourOf = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(name).trim()
+const plain = (value: number): string => value.toLocaleString('en', { maximumFractionDigits: 4 })
+const moment = (unix: number): string => new Date(unix * 1000).toISOString().slice(0, 16).replace('T', ' ')
+const rowsMax = 500
+
+export function Plot(props: PlotProps) {
+  const { title, xs, lines, time = true, height = 220, format = plain, onPick } = props
+  const formatX = props.formatX ?? (time ? moment : plain)
+  const box = useRef<HTMLDivElement>(null)
+  const plot = useRef<UPlot>(undefined)
+  const theme = useTheme()
+  const picked = useRef(onPick)
+  picked.current = onPick
+  const empty = lines.every(({ values }) => values.every((value) => value === null))
+  const labels = lines.map(({ label, steps }) => `${label}${steps ? '/' : ''}`).join('\n')
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: new data goes into the plot that stands, below
+  useEffect(() => {
+    const parent = box.current
+    if (!parent) return
+    const made = new UPlot(
+      optionsOf({ ...props, format, formatX }, parent.clientWidth, height),
+      dataOf(xs, lines),
+      parent,
+    )
+    plot.current = made
+    const pick = () => {
+      const { idx } = made.cursor
+      if (typeof idx === 'number') picked.current?.(idx)
+    }
+    made.over.addEventListener('click', pick)
+    const watch = new ResizeObserver(() => made.setSize({ width: parent.clientWidth, height }))
+    watch.observe(parent)
+    return () => {
+      watch.disconnect()
+      made.destroy()
+    }
+  }, [labels, theme, height, time, empty])
+
+  useEffect(() => {
+    plot.current?.setData(dataOf(xs, lines))
+  }, [xs, lines])
+
+  if (empty) return <p className="soft">Nothing yet.</p>
+  return (
+    <figure className="plot" style={{ margin: 0 }}>
+      <div ref={box} role="img" aria-label={title} />
+      <details>
+        <summary>The figures as a table</summary>
+        <Scroll name={`${title}: the figures`}>
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">{time ? 'Time (UTC)' : 'x'}</th>
+                {lines.map(({ label }) => (
+                  <th key={label} scope="col" className="num">
+                    {label}
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {xs.slice(-rowsMax).map((x, row) => {
+                const index = Math.max(0, xs.length - rowsMax) + row
+                return (
+                  <tr key={x}>
+                    <td>{formatX(x)}</td>
+                    {lines.map(({ label, values }) => (
+                      <td key={label} className="num">
+                        {shown(values[index], format)}
+                      </td>
+                    ))}
+                  </tr>
+                )
+              })}
+            </tbody>
+          </table>
+        </Scroll>
+      </details>
+    </figure>
+  )
+}
+
+const shown = (value: number | null | undefined, format: (value: number) => string): string =>
+  value === null || value === undefined ? '–' : format(value)
+
+const dataOf = (xs: readonly number[], lines: readonly Line[]): UPlot.AlignedData => [
+  [...xs],
+  ...lines.map(({ values }) => [...values]),
+]
+
+type Drawn = PlotProps & Required<Pick<PlotProps, 'format' | 'formatX'>>
+
+function optionsOf(
+  { lines, time = true, fromZero = false, format, formatX }: Drawn,
+  width: number,
+  height: number,
+): UPlot.Options {
+  const [ink, line] = [colourOf('--soft'), colourOf('--line')]
+  const axis: UPlot.Axis = { stroke: ink, grid: { stroke: line, width: 1 }, ticks: { stroke: line, width: 1 } }
+  return {
+    width,
+    height,
+    scales: { x: { time }, ...(fromZero && { y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.1 : 1] } }) },
+    // All times are shown in UTC, as the interfaces tell them.
+    tzDate: (unix) => UPlot.tzDate(new Date(unix * 1000), 'Etc/UTC'),
+    axes: [
+      {
+        ...axis,
+        values: (_plot, ticks, _axis, _space, step) => ticks.map((tick) => (time ? clock(tick, step) : formatX(tick))),
+      },
+      { ...axis, size: 64, values: (_plot, ticks) => ticks.map(format) },
+    ],
+    series: [
+      { value: (_plot, x) => (x === null ? '–' : formatX(x)) },
+      ...lines.map(({ label, steps }, index) => ({
+        label,
+        stroke: colourOf(`--c${(index % 10) + 1}`),
+        width: 1.75,
+        points: { show: (plot: UPlot) => plot.data[0].length < 60, filter: lonely },
+        value: (_plot: UPlot, value: number | null) => shown(value, format),
+        ...(steps && UPlot.paths.stepped && { paths: UPlot.paths.stepped({ align: 1 }) }),
+      })),
+    ],
+  }
+}
+
+/** Where lines are too dense for points, those that no line would show. */
+function lonely(plot: UPlot, series: number, areShown: boolean): number[] | null {
+  if (areShown) return null
+  const values = plot.data[series] ?? []
+  return [...values.keys()].filter((at) => values[at] != null && values[at - 1] == null && values[at + 1] == null)
+}
+
+/** A tick of the time axis in UTC, as long as the distance between two of them asks for. */
+function clock(unix: number, stepSeconds: number): string {
+  const text = new Date(unix * 1000).toISOString()
+  if (stepSeconds >= 28 * 86_400) return text.slice(0, 7)
+  if (stepSeconds >= 86_400) return text.slice(5, 10)
+  const ofDay = text.slice(11, stepSeconds >= 60 ? 16 : 19)
+  return ofDay === '00:00' ? text.slice(5, 10) : ofDay
+}
+
+/** Changes whenever the colours do. */
+function useTheme(): number {
+  const [turn, setTurn] = useState(0)
+  useEffect(() => {
+    const next = () => setTurn((before) => before + 1)
+    const system = window.matchMedia('(prefers-color-scheme: dark)')
+    system.addEventListener('change', next)
+    window.addEventListener('tetrad-theme', next)
+    return () => {
+      system.removeEventListener('change', next)
+      window.removeEventListener('tetrad-theme', next)
+    }
+  }, [])
+  return turn
+}

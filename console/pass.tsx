@@ -1,0 +1,92 @@
+// What the visitor may do: the key that the pages call with, and whether the operator is signed in. A pasted key stays
+// in this tab until it is closed; the operator's own is made by the server and ends with the session.
+import { createContext, type ReactNode, useCallback, useContext, useEffect, useMemo, useState } from 'react'
+import { type Client, createClient } from '#api/client.ts'
+import type { ConsoleSession } from '#api/console.ts'
+import type { Group } from '#api/routes.ts'
+import { operator } from './operator.ts'
+
+type Session = Pick<ConsoleSession, 'signedIn' | 'expiresAt'> & Partial<Pick<ConsoleSession, 'groups'>>
+
+export interface Pass {
+  readonly key: string
+  readonly client: Client
+  readonly session: Session
+  /** False until the server has said who we are. */
+  readonly known: boolean
+  takeKey(key: string): void
+  signIn(token: string): Promise<void>
+  signOut(): Promise<void>
+}
+
+const place = 'tetrad-key'
+const Context = createContext<Pass | undefined>(undefined)
+
+export function usePass(): Pass {
+  const pass = useContext(Context)
+  if (!pass) throw new Error('usePass outside PassProvider')
+  return pass
+}
+
+/** An interface may live under a host name of its own, at the same port. */
+function basesOf({ groups = {} as ConsoleSession['groups'] }: Session): Partial<Record<Group, string>> {
+  const { protocol, port } = window.location
+  const own = Object.entries(groups).filter(([, { host }]) => host !== '')
+  return Object.fromEntries(own.map(([group, { host }]) => [group, `${protocol}//${host}${port && `:${port}`}`]))
+}
+
+export function PassProvider({ children }: { readonly children: ReactNode }) {
+  const [key, setKey] = useState(() => sessionStorage.getItem(place) ?? '')
+  const [session, setSession] = useState<Session>({ signedIn: false })
+  const [known, setKnown] = useState(false)
+
+  const takeKey = useCallback((given: string) => {
+    if (given === '') sessionStorage.removeItem(place)
+    else sessionStorage.setItem(place, given)
+    setKey(given)
+  }, [])
+
+  const settle = useCallback(
+    async (found: Session) => {
+      if (found.signedIn && !sessionStorage.getItem(place)) takeKey((await operator.ownKey()).key)
+      setSession(found)
+    },
+    [takeKey],
+  )
+
+  useEffect(() => {
+    operator
+      .session()
+      .then(settle)
+      // A server whose console has no operator's side still has its pages.
+      .catch(() => {})
+      .finally(() => setKnown(true))
+  }, [settle])
+
+  const pass = useMemo<Pass>(
+    () => ({
+      key,
+      client: createClient({
+        baseUrl: window.location.origin,
+        baseUrls: basesOf(session),
+        ...(key !== '' && { key }),
+        retries: 1,
+      }),
+      session,
+      known,
+      takeKey,
+      async signIn(token) {
+        const found = await operator.signIn(token)
+        takeKey('')
+        await settle(found)
+      },
+      async signOut() {
+        await operator.signOut()
+        takeKey('')
+        setSession(({ groups }) => ({ signedIn: false, ...(groups && { groups }) }))
+      },
+    }),
+    [key, session, known, takeKey, settle],
+  )
+  return <Context value={pass}>{children}</Context>
+}

@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { hrefOf, pageNames, placeOf } from './place.ts'
+
+const follow = (href: string) => {
+  const { pathname, hash } = new URL(href, 'http://house.example')
+  return placeOf(pathname, hash)
+}
+
+test('whatever a link names is found again behind it', () => {
+  for (const page of pageNames) {
+    const {
+      page: found,
+      parts,
+      query,
+    } = follow(hrefOf(page, ['a/b', 'ü 1', 7], { to: 'x&y', none: '', left: undefined }))
+    assert.deepEqual([found, parts, [...query]], [page, ['a/b', 'ü 1', '7'], [['to', 'x&y']]])
+  }
+})
+
+test('the bare addresses are the overview and the reference', () => {
+  assert.equal(placeOf('/', '').page, 'overview')
+  assert.equal(placeOf('/docs', '').page, 'reference')
+  assert.equal(hrefOf('reference'), '/docs')
+})
+
+test('a page that is not there, or a broken escape, leads to a page and not to a failure', () => {
+  assert.equal(placeOf('/', '#/nowhere/x').page, 'overview')
+  assert.deepEqual(placeOf('/', '#/explorer/%zz').parts, ['%zz'])
+})

@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict'
+import { rm, writeFile } from 'node:fs/promises'
+import { request } from 'node:http'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
+import { build, openConsole } from '#test/console.ts'
+
+/** The path goes out as it is written; `fetch` would straighten it. */
+const statusOf = (url: string, path: string) =>
+  new Promise<number | undefined>((resolve, reject) => {
+    request(url, { path }, (reply) => resolve(reply.resume().statusCode))
+      .on('error', reject)
+      .end()
+  })
+
+describe('the page', () => {
+  test('200: at / and /docs, for anybody, under a policy that lets nothing in from elsewhere', async () => {
+    await using site = await openConsole()
+    for (const url of ['/', '/docs', '/?utm=1']) {
+      const reply = await site.ask(url)
+      assert.equal(reply.status, 200)
+      assert.match(reply.body, /index-one\.js/)
+      assert.equal(reply.headers['content-type'], 'text/html; charset=utf-8')
+      assert.equal(reply.headers['cache-control'], 'no-cache')
+      assert.equal(
+        reply.headers['content-security-policy'],
+        "default-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+      )
+      assert.equal(reply.headers['x-content-type-options'], 'nosniff')
+      assert.equal(reply.headers['access-control-allow-origin'], undefined)
+    }
+  })
+
+  test('200: under any host name, also where the groups have their own, which it may then ask', async () => {
+    await using site = await openConsole({
+      groups: { markets: { host: 'markets.example' }, fx: { host: 'fx.example', on: false } },
+    })
+    const reply = await site.ask('/', { headers: { host: 'anything.example' } })
+    assert.equal(reply.status, 200)
+    assert.match(String(reply.headers['content-security-policy']), /connect-src 'self' markets\.example:\*;/)
+  })
+
+  test('304: when the browser has it', async () => {
+    await using site = await openConsole()
+    const { etag } = (await site.ask('/')).headers
+    const again = await site.ask('/', { headers: { 'if-none-match': String(etag) } })
+    assert.deepEqual([again.status, again.body], [304, ''])
+  })
+
+  test('HEAD answers like GET without the body', async () => {
+    await using site = await openConsole()
+    const head = await fetch(site.url, { method: 'HEAD' })
+    assert.deepEqual([head.status, await head.text()], [200, ''])
+    assert.equal(head.headers.get('content-length'), String((await site.ask('/')).body.length))
+  })
+
+  test('503: a console that is not built says how to build it, and is there once it is', async () => {
+    await using site = await openConsole({}, { built: false })
+    const reply = await site.ask('/')
+    assert.equal(reply.status, 503)
+    assert.match(reply.body, /npm run console/)
+    assert.equal((await site.ask('/assets/index-one.js')).status, 404)
+    await build(site.dir, 'one')
+    assert.equal((await site.ask('/')).status, 200)
+    assert.equal((await site.ask('/assets/index-one.js')).status, 200)
+  })
+
+  test('200: a new build is noticed, and the parts of the one before stay for pages that are open', async () => {
+    await using site = await openConsole()
+    assert.match((await site.ask('/')).body, /index-one\.js/)
+    await rm(site.dir, { recursive: true })
+    await build(site.dir, 'another')
+    assert.match((await site.ask('/')).body, /index-another\.js/)
+    for (const word of ['one', 'another']) assert.equal((await site.ask(`/assets/index-${word}.js`)).status, 200, word)
+    await rm(site.dir, { recursive: true })
+    await build(site.dir, 'third')
+    await site.ask('/')
+    assert.equal((await site.ask('/assets/index-one.js')).status, 404)
+  })
+
+  test('405: it is read, not written', async () => {
+    await using site = await openConsole()
+    const reply = await site.ask('/', { method: 'POST' })
+    assert.deepEqual([reply.status, reply.headers.allow], [405, 'GET, HEAD'])
+  })
+})
+
+describe('the parts', () => {
+  test('200: with their types, for ever, packed as the browser likes', async () => {
+    await using site = await openConsole()
+    const plain = await site.ask('/assets/index-one.js')
+    assert.equal(plain.headers['content-type'], 'text/javascript; charset=utf-8')
+    assert.equal(plain.headers['cache-control'], 'public, max-age=31536000, immutable')
+    const ask = (accept: string) => site.ask('/assets/index-one.js', { headers: { 'accept-encoding': accept } })
+    const [br, gz] = [await ask('gzip, deflate, br'), await ask('gzip, br;q=0')]
+    assert.deepEqual([br.headers['content-encoding'], gz.headers['content-encoding']], ['br', 'gzip'])
+    assert.equal(brotliDecompressSync(br.bytes).toString(), plain.body)
+    assert.equal(gunzipSync(gz.bytes).toString(), plain.body)
+    assert.equal(new Set([plain, br, gz].map(({ headers }) => headers.etag)).size, 3)
+    const css = await site.ask('/assets/index-one.css', { headers: { 'accept-encoding': 'br' } })
+    assert.deepEqual(
+      [css.headers['content-type'], css.headers['content-encoding']],
+      ['text/css; charset=utf-8', undefined],
+    )
+    assert.equal((await site.ask('/favicon.svg')).headers['content-type'], 'image/svg+xml')
+  })
+
+  test('404: nothing but the files of the build, however the name is written', async () => {
+    await using site = await openConsole()
+    await writeFile(join(site.dir, '../tetrad-outside.txt'), 'secret')
+    await site.ask('/')
+    for (const name of [
+      ...['nothing.js', '..%2findex.html', '%2e%2e%2ffavicon.svg', '..%2f..%2ftetrad-outside.txt', '..', '.'],
+      ...['%2e%2e', '..%5cindex.html', 'index-one.js%00', '%2fetc%2fpasswd', 'constructor', '__proto__'],
+    ]) {
+      assert.equal(await statusOf(site.url, `/assets/${name}`), 404, name)
+    }
+    await rm(join(site.dir, '../tetrad-outside.txt'))
+  })
+})

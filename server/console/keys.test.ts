@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { KeyList, KeyUsage, NewKeyReply, PlanList } from '#api/console.ts'
+import { splitKey } from '#core/key.ts'
+import { createKey, findKey, revokeKey } from '#store/keys.ts'
+import { addUsage, dayOf } from '#store/usage.ts'
+import { openConsole } from '#test/console.ts'
+import { testNowMs } from '#test/desk.ts'
+
+const day = 86_400_000
+
+describe('GET /console/keys', () => {
+  test('200: every key, newest first, with its state and without anything secret', async () => {
+    await using site = await openConsole()
+    const { desk } = site
+    const make = (name: string, more: object = {}) =>
+      createKey(desk.state, { name, plan: 'standard', ...more }, desk.clock, desk.random)
+    const first = await make('first', { groups: ['fx'], expiresAtMs: testNowMs + day })
+    site.clock.move(1000)
+    const second = await make('second', { admin: true })
+    await revokeKey(desk.state, second.id, desk.clock)
+    site.clock.move(day)
+    const cookie = await site.signIn()
+    const reply = await site.ask('/console/keys', { cookie })
+    assert.equal(reply.status, 200)
+    const { keys, total } = reply.json<KeyList>()
+    assert.equal(total, 2)
+    assert.deepEqual(keys[1], {
+      ...{ id: first.id, name: 'first', plan: 'standard', groups: ['fx'], admin: false, state: 'expired' },
+      createdAt: new Date(testNowMs).toISOString(),
+      expiresAt: new Date(testNowMs + day).toISOString(),
+      ...{ revokedAt: null, lastUsedAt: null },
+    })
+    assert.deepEqual([keys[0]?.id, keys[0]?.admin, keys[0]?.state], [second.id, true, 'revoked'])
+    assert.doesNotMatch(reply.body, /digest|secret/)
+  })
+})
+
+describe('POST /console/keys', () => {
+  test('200: the whole key is shown once and works as it was made', async () => {
+    await using site = await openConsole()
+    const cookie = await site.signIn()
+    const body = { name: 'ci', plan: 'lite', groups: ['markets', 'fx'], expiresAt: '2027-01-31T00:00:00Z', admin: true }
+    const reply = await site.ask('/console/keys', { method: 'POST', cookie, body })
+    assert.equal(reply.status, 200)
+    const { id, key } = reply.json<NewKeyReply>()
+    assert.equal(splitKey(key)?.id, id)
+    const record = await findKey(site.desk.state, id)
+    assert.deepEqual(
+      [record?.name, record?.plan, record?.groups, record?.admin, record?.expiresAtMs],
+      ['ci', 'lite', ['fx', 'markets'], true, Date.UTC(2027, 0, 31)],
+    )
+    assert.doesNotMatch((await site.ask('/console/keys', { cookie })).body, new RegExp(key.split(':')[2] ?? '-'))
+  })
+
+  const wrong: readonly [words: string, body: object, says: RegExp][] = [
+    ['no name', { plan: 'free' }, /name is required/],
+    ['an empty name', { name: '', plan: 'free' }, /name must be 1 to 100 printable characters/],
+    ['an unknown plan', { name: 'a', plan: 'gold' }, /plan must be one of/],
+    ['no group at all', { name: 'a', plan: 'free', groups: [] }, /groups must name at least one/],
+    ['an unknown group', { name: 'a', plan: 'free', groups: ['moon'] }, /groups/],
+    ['a past expiry', { name: 'a', plan: 'free', expiresAt: '2020-01-01T00:00:00Z' }, /must be a time in the future/],
+    ['an expiry without its zone', { name: 'a', plan: 'free', expiresAt: '2027-01-01T00:00:00' }, /must name its zone/],
+    ['a name that does not exist', { name: 'a', plan: 'free', pln: 1 }, /pln is not a known name/],
+  ]
+  for (const [words, body, says] of wrong) {
+    test(`400: ${words}`, async () => {
+      await using site = await openConsole()
+      const reply = await site.ask('/console/keys', { method: 'POST', cookie: await site.signIn(), body })
+      assert.equal(reply.status, 400)
+      const { error } = reply.json<{ error: { code: string; message: string } }>()
+      assert.equal(error.code, 'input.invalid')
+      assert.match(error.message, says)
+    })
+  }
+})
+
+describe('DELETE /console/keys/{id}', () => {
+  test('200: revokes at once; 404: there is no such key', async () => {
+    await using site = await openConsole()
+    const cookie = await site.signIn()
+    const { id } = await createKey(site.desk.state, { name: 'a', plan: 'free' }, site.desk.clock, site.desk.random)
+    const reply = await site.ask(`/console/keys/${id}`, { method: 'DELETE', cookie })
+    assert.deepEqual([reply.status, reply.json()], [200, { id, revoked: true }])
+    assert.equal((await findKey(site.desk.state, id))?.revokedAtMs, testNowMs)
+    assert.equal((await site.ask('/console/keys/nobody', { method: 'DELETE', cookie })).status, 404)
+  })
+})
+
+describe('GET /console/keys/{id}/usage', () => {
+  test('200: calls by day and endpoint, newest day first, and the stretch they are of', async () => {
+    await using site = await openConsole()
+    const cookie = await site.signIn()
+    const { state } = site.desk
+    const { id } = await createKey(state, { name: 'a', plan: 'free' }, site.desk.clock, site.desk.random)
+    const today = dayOf(testNowMs)
+    const endpoint = 'markets.bySlug'
+    const counts = [
+      { day: today, keyId: id, endpoint, outcome: 'admitted', calls: 3 },
+      { day: today, keyId: id, endpoint, outcome: 'limit.second', calls: 1 },
+      { day: today - 1, keyId: id, endpoint, outcome: 'admitted', calls: 5 },
+      { day: today - 40, keyId: id, endpoint, outcome: 'admitted', calls: 9 },
+      { day: today, keyId: 'other', endpoint, outcome: 'admitted', calls: 9 },
+    ] as const
+    await addUsage(state, counts, new Map())
+    const reply = await site.ask(`/console/keys/${id}/usage?days=30`, { cookie })
+    const usage = reply.json<KeyUsage>()
+    assert.deepEqual([usage.id, usage.from, usage.to], [id, '2026-10-17', '2026-11-15'])
+    assert.deepEqual(
+      usage.days.map(({ day, admitted }) => [day, admitted]),
+      [
+        ['2026-11-15', 3],
+        ['2026-11-14', 5],
+      ],
+    )
+    assert.equal(usage.days[0]?.endpoints['markets.bySlug']?.refused['limit.second'], 1)
+    assert.equal((await site.ask('/console/keys/anonymous/usage', { cookie })).status, 200)
+  })
+
+  test('400: days beyond what is kept; 404: there is no such key', async () => {
+    await using site = await openConsole()
+    const cookie = await site.signIn()
+    for (const days of ['0', '401', '-1', 'x', '1.5', '']) {
+      assert.equal((await site.ask(`/console/keys/anonymous/usage?days=${days}`, { cookie })).status, 400, days)
+    }
+    assert.equal((await site.ask('/console/keys/anonymous/usage?days=400', { cookie })).status, 200)
+    assert.equal((await site.ask('/console/keys/nobody/usage', { cookie })).status, 404)
+  })
+})
+
+test('GET /console/plans 200: the limits in effect, lowest plan first', async () => {
+  await using site = await openConsole({ plans: { free: { perSecond: 1 } } })
+  const { plans } = (await site.ask('/console/plans', { cookie: await site.signIn() })).json<PlanList>()
+  assert.deepEqual(plans[0], { name: 'free', perSecond: 1, perDay: 100_000 })
+  assert.deepEqual(plans.at(-1), { name: 'enterprise', perSecond: 0, perDay: 0 })
+})

@@ -1,0 +1,111 @@
+// The operator's calls about keys: what the command line does, with the same checks behind it.
+import type { KeyList, KeyUsage, NewKeyReply, PlanList } from '#api/console.ts'
+import { DateTime, oneOf, Type } from '#api/kit.ts'
+import { groups, plans } from '#api/routes.ts'
+import { Fault, invalid } from '#core/fault.ts'
+import type { Desk } from '#serve/answer.ts'
+import type { Request } from '#serve/pipeline.ts'
+import type { Extra } from '#serve/ways.ts'
+import { anonymousId, createKey, findKey, listKeys, revokeKey } from '#store/keys.ts'
+import { dayMs, usageDaysKept, usageOf } from '#store/usage.ts'
+import { bodyOf, changeByOperator, forOperator, json } from './gate.ts'
+import { keyView } from './key-view.ts'
+
+const keysShown = 1000
+const daysUsual = 30
+
+const NewKeyBody = Type.Object(
+  {
+    name: Type.String(),
+    plan: oneOf(plans),
+    groups: Type.Optional(Type.Array(oneOf(groups), { maxItems: groups.length })),
+    expiresAt: Type.Optional(DateTime),
+    admin: Type.Optional(Type.Boolean()),
+  },
+  { additionalProperties: false },
+)
+
+export function keyPaths(desk: Desk): readonly Extra[] {
+  return [
+    {
+      path: '/console/keys',
+      sameOrigin: true,
+      reply: forOperator(desk, async () => json(await list(desk))),
+      changes: { POST: changeByOperator(desk, async (request) => json(await create(desk, request))) },
+    },
+    {
+      path: '/console/keys/{id}',
+      sameOrigin: true,
+      changes: { DELETE: changeByOperator(desk, async (request) => json(await revoke(desk, idOf(request)))) },
+    },
+    {
+      path: '/console/keys/{id}/usage',
+      sameOrigin: true,
+      reply: forOperator(desk, async (request) => json(await usage(desk, request))),
+    },
+    {
+      path: '/console/plans',
+      sameOrigin: true,
+      reply: forOperator(desk, async () => json(planList(desk))),
+    },
+  ]
+}
+
+const idOf = ({ params }: Request): string => params.id ?? ''
+
+async function list({ state, clock }: Desk): Promise<KeyList> {
+  const found = await listKeys(state)
+  const newest = found.reverse().slice(0, keysShown)
+  return { keys: newest.map((key) => keyView(key, clock.now())), total: found.length }
+}
+
+async function create(desk: Desk, request: Request): Promise<NewKeyReply> {
+  const { name, plan, groups: allowed, expiresAt, admin } = bodyOf(request, NewKeyBody)
+  const wanted = {
+    ...{ name, plan },
+    ...(allowed && { groups: allowed }),
+    ...(admin && { admin }),
+    ...(expiresAt !== undefined && { expiresAtMs: momentOf(expiresAt) }),
+  }
+  const made = await createKey(desk.state, wanted, desk.clock, desk.random)
+  desk.log.info({ keyId: made.id, plan, admin: admin ?? false }, 'a key was made in the console')
+  return made
+}
+
+/** Without its zone a time would mean another moment here than where it was typed. */
+function momentOf(text: string): number {
+  if (!/(?:[Zz]|[+-]\d\d:?\d\d)$/.test(text))
+    throw invalid(['expiresAt'], 'must name its zone, as in 2027-01-31T00:00:00Z')
+  return Date.parse(text)
+}
+
+async function revoke(desk: Desk, id: string): Promise<{ readonly id: string; readonly revoked: true }> {
+  if (!(await revokeKey(desk.state, id, desk.clock))) throw new Fault('record.unknown')
+  desk.log.info({ keyId: id }, 'a key was revoked in the console')
+  return { id, revoked: true }
+}
+
+async function usage({ state, clock }: Desk, request: Request): Promise<KeyUsage> {
+  const id = idOf(request)
+  const days = daysOf(request.query.days)
+  if (id !== anonymousId && !(await findKey(state, id))) throw new Fault('record.unknown')
+  const nowMs = clock.now()
+  const found = await usageOf(state, { keyId: id, days, nowMs })
+  const dayText = (atMs: number) => new Date(atMs).toISOString().slice(0, 10)
+  return {
+    id,
+    from: dayText(nowMs - (days - 1) * dayMs),
+    to: dayText(nowMs),
+    days: found.map(({ keyId: _, ...day }) => day),
+  }
+}
+
+function daysOf(text: Request['query'][string] = String(daysUsual)): number {
+  const days = typeof text === 'string' && /^\d{1,3}$/.test(text) ? Number(text) : 0
+  if (days < 1 || days > usageDaysKept) throw invalid(['query', 'days'], `must be 1 to ${usageDaysKept}`)
+  return days
+}
+
+const planList = ({ settings }: Desk): PlanList => ({
+  plans: plans.map((name) => ({ name, ...settings.plans[name] })),
+})

@@ -1,0 +1,76 @@
+// GET /console/overview: what is running and how it is doing, for a page that asks every other second. Figures of calls only
+// grow, so that the page can draw rates from two readings.
+import type { Overview, RequestView } from '#api/console.ts'
+import type { Metrics, Totals } from '#io/metrics.ts'
+import type { Desk } from '#serve/answer.ts'
+import type { Readiness } from '#serve/health.ts'
+import type { Extra } from '#serve/ways.ts'
+import { recentCoverage } from '../upkeep/coverage.ts'
+import { forOperator, json } from './gate.ts'
+import type { Board } from './progress.ts'
+import { hostsOnly, sourceViews } from './sources.ts'
+
+export interface OverviewParts {
+  readonly version: string
+  readonly readiness: Readiness
+  readonly metrics: Pick<Metrics, 'totals'>
+  readonly board: Board
+}
+
+/** However many pages look on, the stores are asked once in this time. */
+const keptMs = 1000
+
+export function overviewPath(desk: Desk, parts: OverviewParts): Extra {
+  const startedAt = new Date(desk.clock.now()).toISOString()
+  let kept: { readonly atMs: number; readonly overview: Promise<Overview> } | undefined
+  const recent = (): Promise<Overview> => {
+    const nowMs = desk.clock.monotonicMs()
+    if (kept && nowMs - kept.atMs < keptMs) return kept.overview
+    const overview = overviewOf(desk, parts, startedAt)
+    kept = { atMs: nowMs, overview }
+    overview.catch(() => {
+      kept = undefined
+    })
+    return overview
+  }
+  return {
+    path: '/console/overview',
+    sameOrigin: true,
+    reply: forOperator(desk, async () => json(await recent())),
+  }
+}
+
+async function overviewOf(desk: Desk, parts: OverviewParts, startedAt: string): Promise<Overview> {
+  const { version, readiness, metrics, board } = parts
+  const [findings, { streams }, sources, totals] = await Promise.all([
+    readiness.findings(),
+    recentCoverage(desk),
+    sourceViews(desk, board),
+    metrics.totals(),
+  ])
+  return {
+    at: new Date(desk.clock.now()).toISOString(),
+    ...{ version, startedAt },
+    ready: !readiness.stopping && findings.every(({ ok }) => ok),
+    checks: findings.map(({ name, ok, says }) => ({ name, ok, says: hostsOnly(says) })),
+    streams,
+    ingest: board.views(),
+    sources,
+    requests: requestViews(totals),
+    limited: totals.limited,
+    engines: { state: desk.state.engine, facts: desk.facts.engine },
+  }
+}
+
+function requestViews({ requests, times }: Totals): RequestView[] {
+  const byEndpoint = new Map<string, Record<string, number>>()
+  for (const { endpoint, outcome, count } of requests) {
+    const outcomes = byEndpoint.get(endpoint) ?? {}
+    byEndpoint.set(endpoint, outcomes)
+    outcomes[outcome] = count
+  }
+  return [...byEndpoint].map(([endpoint, outcomes]) => {
+    const { count = 0, seconds = 0 } = times.get(endpoint) ?? {}
+    return { endpoint, outcomes, answered: count, seconds }
+  })
+}

@@ -1,0 +1,70 @@
+// Signing in and out, and the key that the pages call with.
+import type { ConsoleKey, ConsoleSession } from '#api/console.ts'
+import { Type } from '#api/kit.ts'
+import { Fault } from '#core/fault.ts'
+import { networkOf } from '#core/network.ts'
+import type { Desk } from '#serve/answer.ts'
+import type { Guard } from '#serve/guard.ts'
+import type { Request } from '#serve/pipeline.ts'
+import type { Extra } from '#serve/ways.ts'
+import { bodyOf, cookieHeader, json, needOwnPage, needSession, sessionOf } from './gate.ts'
+import { keyOf, signIn, signOut, type Token } from './sessions.ts'
+
+const SignIn = Type.Object({ token: Type.String({ maxLength: 256 }) })
+
+export function signInPaths(desk: Desk, guard: Guard): readonly Extra[] {
+  return [
+    {
+      path: '/console/session',
+      sameOrigin: true,
+      reply: async (request) => json(sessionView(desk, await sessionOf(desk, request))),
+      changes: {
+        POST: async (request) => {
+          needOwnPage(request)
+          const given = await exchange(desk, guard, request)
+          return json(sessionView(desk, given), { 'set-cookie': cookieHeader(request, given) })
+        },
+        DELETE: async (request) => {
+          needOwnPage(request)
+          const session = await sessionOf(desk, request)
+          if (session) await signOut(desk, session)
+          return json(sessionView(desk, undefined), { 'set-cookie': cookieHeader(request) })
+        },
+      },
+    },
+    {
+      path: '/console/key',
+      sameOrigin: true,
+      changes: {
+        POST: async (request) => {
+          const session = await needSession(desk, request)
+          needOwnPage(request)
+          const { token, expiresAtMs } = await keyOf(desk, session)
+          return json({ key: token, expiresAt: new Date(expiresAtMs).toISOString() } satisfies ConsoleKey)
+        },
+      },
+    },
+  ]
+}
+
+/** Bad links count with bad keys: an address that tries them is closed for both (decision 0006). */
+async function exchange(desk: Desk, guard: Guard, request: Request): Promise<Token> {
+  const network = networkOf(request.address)
+  const refuse = (retryAfterMs: number) =>
+    new Fault('key.guarded', { retryAfterMs, says: 'Too many failed attempts from this address.' })
+  const closedMs = guard.closedMs(network, desk.clock.monotonicMs())
+  if (closedMs > 0) throw refuse(closedMs)
+  const given = await signIn(desk, bodyOf(request, SignIn).token)
+  if (given) return given
+  const nowClosedMs = guard.bad(network, desk.clock.monotonicMs())
+  throw nowClosedMs > 0 ? refuse(nowClosedMs) : new Fault('console.link')
+}
+
+const sessionView = (
+  { settings }: Pick<Desk, 'settings'>,
+  session: { readonly expiresAtMs: number } | undefined,
+): ConsoleSession => ({
+  signedIn: session !== undefined,
+  ...(session && { expiresAt: new Date(session.expiresAtMs).toISOString() }),
+  groups: settings.groups,
+})

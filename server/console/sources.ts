@@ -1,0 +1,96 @@
+// Where the data comes from, and how each place is doing: nodes, sources of rates, feeds of markets. An address may hold a
+// key in its path, so of addresses only the host is shown, also inside what a source said.
+import type { SourceView } from '#api/console.ts'
+import { nodeOf } from '#groups/explorer/node.ts'
+import { sourceHealth } from '#groups/fx/source-health.ts'
+import { allStandings } from '#groups/markets/standing.ts'
+import { runOf } from '#groups/validators/ingest/runs.ts'
+import { followed } from '#groups/validators/ingest/start.ts'
+import type { Desk } from '#serve/answer.ts'
+import type { Board } from './progress.ts'
+
+export async function sourceViews(desk: Desk, board: Board): Promise<SourceView[]> {
+  const { groups } = desk.settings
+  return [
+    ...(groups.explorer.on ? nodeViews(desk) : []),
+    ...(groups.fx.on ? await rateViews(desk, board) : []),
+    ...(groups.validators.on ? beaconViews(desk) : []),
+    ...(groups.markets.on ? await feedViews(desk, board) : []),
+  ]
+}
+
+const unmeasured = { lastTriedAt: null, lastGoodAt: null, failures: 0, latencyMs: null } as const
+
+function nodeViews(desk: Desk): SourceView[] {
+  return desk.settings.explorer.chains.flatMap(({ id }) => {
+    const node = nodeOf(desk, id)
+    if (!node) return []
+    const isAsked = node.rpc.counts().rounds > 0
+    return node.rpc.health().map(({ name, trouble }) => ({
+      ...({ group: 'explorer', kind: 'node', name: `chain ${id}, ${hostOf(name)}` } as const),
+      ok: isAsked ? trouble === undefined : null,
+      says: hostsOnly(trouble ?? ''),
+      ...unmeasured,
+    }))
+  })
+}
+
+/** The nodes of a network are asked as one. */
+function beaconViews(desk: Desk): SourceView[] {
+  return followed(desk).map((network) => {
+    const standing = runOf(desk, network)?.standing
+    const hosts = desk.settings.validators.networks[network].beacon.urls.map(hostOf)
+    return {
+      ...({ group: 'validators', kind: 'node', name: `network ${network}, ${hosts.join(', ')}` } as const),
+      ok: standing && standing.rounds > 0 ? standing.trouble === null : null,
+      says: hostsOnly(standing?.trouble ?? ''),
+      ...unmeasured,
+    }
+  })
+}
+
+async function rateViews(desk: Desk, board: Board): Promise<SourceView[]> {
+  return (await sourceHealth(desk)).map(({ source, status, rates }) => {
+    const used = rates.filter(({ standing }) => standing === 'used')
+    const ages = rates.map(({ base, quote, standing }) => `${base}/${quote} ${standing}`)
+    const reason = status?.reason ? [hostsOnly(status.reason)] : []
+    return {
+      ...({ group: 'fx', kind: 'rates', name: source.id } as const),
+      ok: status === undefined && rates.length === 0 ? null : (status?.failures ?? 0) === 0 && used.length > 0,
+      says: [...ages, ...reason].join('; '),
+      lastTriedAt: timeOrNull(status?.triedMs),
+      lastGoodAt: timeOrNull(status?.goodMs),
+      failures: status?.failures ?? 0,
+      latencyMs: board.ratesTookMs(source.id),
+    }
+  })
+}
+
+async function feedViews({ state, settings, clock }: Desk, board: Board): Promise<SourceView[]> {
+  const standings = new Map((await allStandings(state)).map((one) => [one.source, one]))
+  return settings.markets.feeds.map(({ id, staleMs }) => {
+    const standing = standings.get(id)
+    const trouble = board.trouble(`feed ${id}`)
+    const doneMs = standing?.doneAtMs ?? undefined
+    const isFresh = doneMs !== undefined && clock.now() - doneMs <= staleMs
+    const pass = standing && standing.page > 0 ? `${standing.pass} pass, page ${standing.page}` : ''
+    return {
+      ...({ group: 'markets', kind: 'feed', name: id } as const),
+      ok: trouble ? false : doneMs === undefined ? null : isFresh,
+      says: trouble ? hostsOnly(trouble.reason) : pass,
+      lastTriedAt: timeOrNull(Math.max(trouble?.atMs ?? 0, doneMs ?? 0) || undefined),
+      lastGoodAt: timeOrNull(doneMs),
+      failures: trouble?.failures ?? 0,
+      latencyMs: null,
+    }
+  })
+}
+
+const timeOrNull = (atMs: number | null | undefined): string | null =>
+  atMs === null || atMs === undefined ? null : new Date(atMs).toISOString()
+
+const hostOf = (address: string): string => URL.parse(address)?.host ?? 'a node'
+
+/** `https://node.example/v3/secret answered …` → `node.example answered …`. */
+export const hostsOnly = (words: string): string =>
+  words.replaceAll(/\b(?:https?|wss?):\/\/[^\s"'<>,;)]+/gi, (address) => hostOf(address))

@@ -1,0 +1,102 @@
+// A real browser in front of the demo world, for the tests of the console.
+//   await using browser = await openBrowser()
+//   const page = await browser.page('/#/explorer')
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join, normalize } from 'node:path'
+import { type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import { openWorld, type World } from './world.ts'
+
+const root = normalize(join(import.meta.dirname, '..'))
+const places = [process.env.CHROMIUM, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
+const found = places.find((path) => path !== undefined && existsSync(path))
+
+/** For a test's `skip`: why there is no browser, or false. */
+export const noBrowser: string | false =
+  found === undefined && 'no Chromium: install the package `chromium`, or name the program in CHROMIUM'
+
+export interface Browser extends AsyncDisposable {
+  readonly world: World
+  /** A fresh visitor with a key, at a place in the console; `key: ''` for one without. */
+  page(place: string, options?: PageOptions): Promise<Page>
+  /** Fails with what axe finds on the page as it stands, in the theme it has. */
+  accessible(page: Page): Promise<void>
+  /** Fails when any page so far complained in its console. */
+  done(): void
+}
+
+export interface PageOptions extends BrowserContextOptions {
+  readonly key?: string
+  /** Runs in the page before its own code. */
+  readonly before?: (page: Page) => Promise<void>
+}
+
+/** The browser's own services would only knock at a closed network. */
+const quiet = ['--disable-background-networking', '--disable-component-update', '--disable-sync', '--no-first-run']
+
+export async function openBrowser(): Promise<Browser> {
+  if (found === undefined) throw new Error(noBrowser || '')
+  build()
+  const world = await openWorld()
+  const browser = await chromium.launch({
+    executablePath: found,
+    args: ['--no-sandbox', '--disable-gpu', '--disable-quic', ...quiet],
+  })
+  const complaints: string[] = []
+  return {
+    world,
+    async page(place, { key = world.key, before, ...options } = {}) {
+      const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options })
+      const page = await context.newPage()
+      page.setDefaultTimeout(15_000)
+      page.on('console', (said) => {
+        if (said.type() !== 'error' && said.type() !== 'warning') return
+        // A refusal is an answer; that the page tells it well is for the tests to see.
+        if (/^Failed to load resource: .* status of 4\d\d/.test(said.text())) return
+        complaints.push(`${page.url()}: ${said.text()}`)
+      })
+      page.on('pageerror', (error) => complaints.push(`${page.url()}: ${error.message}`))
+      if (key !== '') await page.addInitScript((text) => sessionStorage.setItem('tetrad-key', text), key)
+      await before?.(page)
+      await page.goto(new URL(place, world.url).href)
+      return page
+    },
+    accessible,
+    done: () => assert.deepEqual(complaints, []),
+    async [Symbol.asyncDispose]() {
+      await browser.close()
+      await world[Symbol.asyncDispose]()
+    },
+  }
+}
+
+/** `npm test` has built it; a single test file may be run before anybody did. */
+function build(): void {
+  if (existsSync(join(root, 'console/dist/index.html'))) return
+  const done = spawnSync('npm', ['run', '--silent', 'console'], { cwd: root, encoding: 'utf8' })
+  assert.equal(done.status, 0, done.stderr)
+}
+
+const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
+
+interface Violation {
+  readonly id: string
+  readonly help: string
+  readonly nodes: readonly { readonly html: string; readonly failureSummary?: string }[]
+}
+
+async function accessible(page: Page): Promise<void> {
+  // The page's policy allows no script element but its own files; what the tool evaluates is exempt.
+  await page.evaluate(readFileSync(axe, 'utf8'))
+  const violations = await page.evaluate(async () => {
+    const { axe: tool } = window as unknown as { axe: { run(): Promise<{ violations: Violation[] }> } }
+    return (await tool.run()).violations
+  })
+  const told = violations.map(
+    ({ id, help, nodes }) =>
+      `${id}: ${help}\n${nodes.map((node) => `    ${node.html}\n    ${node.failureSummary ?? ''}`).join('\n')}`,
+  )
+  assert.deepEqual(told, [])
+}
