@@ -1,8 +1,9 @@
-// The data folder for commands that work beside a running server: its state store alone.
+// The data folder for commands that work beside a running server: its state store alone. And the one place that keeps
+// every command of a configured installation out of the demo world (decision 0063).
 import { existsSync } from 'node:fs'
-import type { State } from '#store/state.ts'
+import type { State, StateReader } from '#store/state.ts'
 import { CommandFailure } from './failure.ts'
-import { type CommonOptions, dataDirOf } from './settings.ts'
+import { type CommonOptions, configOf, dataDirOf } from './settings.ts'
 
 /** A folder that is only looked into must be there: a slip in --data must not look like "nothing there". */
 export async function withState<T>(
@@ -20,8 +21,24 @@ export async function withState<T>(
   const { openState } = await import('#store/open.ts')
   const state = await openState(dir)
   try {
+    await refuseDemo(options, state)
     return await work(state)
   } finally {
     await state.close()
   }
+}
+
+/**
+ * Whoever opens the stores asks here first. Once something is configured, invented data is neither shown nor added to as
+ * one's own; with nothing configured the demo world may be looked at and played with.
+ */
+export async function refuseDemo(options: CommonOptions, state: StateReader): Promise<'nothing' | 'demo' | 'own'> {
+  const { contentsOf } = await import('#sim/mark.ts')
+  const contents = await contentsOf(state)
+  // The configuration is read only where it matters: a slip in it must not keep anyone from listing keys.
+  if (contents !== 'demo' || !(await configOf(options)).configured) return contents
+  throw new CommandFailure(
+    'data.demo',
+    `${dataDirOf(options)} holds the demo world, which is not your data; name another folder with --data, or delete this one.`,
+  )
 }

@@ -4,10 +4,13 @@ import type { Command } from 'commander'
 import { parseJson, stringifyJson } from '#api/json.ts'
 import type { Quote } from '#api/wire/fx.ts'
 import type { Receipt } from '#api/wire/fx-desk.ts'
+import type { Desk } from '#serve/answer.ts'
 import { withState } from './data.ts'
 import { CommandFailure } from './failure.ts'
 import { note, print, printJson } from './print.ts'
 import { type CommonOptions, configOf } from './settings.ts'
+
+type KeyDesk = Pick<Desk, 'state' | 'clock' | 'random'>
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 const fileBytesMax = 1_048_576
@@ -19,13 +22,23 @@ export function addSigned(fx: Command): void {
     .action((id: string, _: unknown, command: Command) => receipt(id, command.optsWithGlobals()))
 
   fx.command('receipt-key')
-    .description('The public key that receipts of this data folder are signed with.')
+    .description(
+      'The public key that receipts of this data folder are signed with; with --json also those used before.',
+    )
     .action((_: unknown, command: Command) => receiptKey(command.optsWithGlobals()))
+
+  fx.command('rotate-receipt-key')
+    .description('Make a new key that signs receipts from now on. Receipts signed before stay good under the old one.')
+    .action((_: unknown, command: Command) => rotate(command.optsWithGlobals()))
 
   fx.command('verify-receipt')
     .description('Check a receipt without the server: its signature, and every step of the price.')
     .argument('<file>', 'the receipt, as the server answered it')
-    .option('--public-key <key>', 'the server’s key as it was published; without it anyone may have signed')
+    .option(
+      '--public-key <key>',
+      'the server’s key as it was published, again for each it has had; without it anyone may have signed',
+      (key: string, before: readonly string[] = []) => [...before, key],
+    )
     .option('--quote <file>', 'the quote’s reply, byte for byte, to see that the receipt is about it')
     .action((file: string, _: unknown, command: Command) => verifyReceipt(file, command.optsWithGlobals()))
 
@@ -59,26 +72,36 @@ async function receipt(id: string, options: CommonOptions): Promise<void> {
 }
 
 async function receiptKey(options: CommonOptions): Promise<void> {
-  const [{ receiptSigner }, { systemClock }, { systemRandom }] = await Promise.all([
-    import('#groups/fx/receipt-key.ts'),
-    import('#io/clock.ts'),
-    import('#io/random.ts'),
-  ])
-  const { id, publicKey } = await withState(options, 'found', (state) =>
-    receiptSigner({ state, clock: systemClock, random: systemRandom }),
-  )
-  if (options.json) printJson({ algorithm: 'Ed25519', keyId: id, publicKey })
-  else print(publicKey)
+  const { publicKeys } = await import('#groups/fx/receipt-key.ts')
+  const shown = await withKeys(options, publicKeys)
+  if (options.json) printJson(shown)
+  else print(shown.publicKey)
+}
+
+async function rotate(options: CommonOptions): Promise<void> {
+  const { publicKeys, rotateReceiptKey } = await import('#groups/fx/receipt-key.ts')
+  const shown = await withKeys(options, async (desk) => {
+    await rotateReceiptKey(desk)
+    return publicKeys(desk)
+  })
+  if (options.json) return printJson(shown)
+  print(shown.publicKey)
+  note('From now on this key signs. Publish it; the old ones stay at /v1/exchange/fx/receipt-key.')
+}
+
+async function withKeys<T>(options: CommonOptions, work: (desk: KeyDesk) => Promise<T>): Promise<T> {
+  const [{ systemClock }, { systemRandom }] = await Promise.all([import('#io/clock.ts'), import('#io/random.ts')])
+  return withState(options, 'found', (state) => work({ state, clock: systemClock, random: systemRandom }))
 }
 
 async function verifyReceipt(
   file: string,
-  options: CommonOptions & { publicKey?: string; quote?: string },
+  options: CommonOptions & { publicKey?: readonly string[]; quote?: string },
 ): Promise<void> {
   const { checkReceipt } = await import('#groups/fx/receipt-check.ts')
   const document = parsed(new TextDecoder().decode(await bytesOf(file)), file)
   const reply = options.quote === undefined ? undefined : withoutLineEnd(await bytesOf(options.quote))
-  const checks = checkReceipt(document, { publicKey: options.publicKey, reply })
+  const checks = checkReceipt(document, { publicKeys: options.publicKey, reply })
   const good = checks.every(({ ok }) => ok)
   if (options.json) printJson({ good, checks })
   else for (const { name, ok, says } of checks) print(`${ok ? 'ok ' : 'NO '} ${name}: ${says}`)

@@ -97,6 +97,15 @@ test('a quote, its receipt and the check of it, offline; one changed digit is fo
   )
   assert.match((await home.tetrad('verify-receipt', 'receipt.json')).stderr, /give --public-key/)
 
+  const fresh = (await home.tetrad('rotate-receipt-key')).stdout.trim()
+  assert.notEqual(fresh, publicKey)
+  const past = await home.tetrad('verify-receipt', 'receipt.json', '--public-key', fresh)
+  assert.match(past.stdout, /NO {2}key: the key is not the one given/)
+  const both = ['--public-key', fresh, '--public-key', publicKey]
+  assert.equal((await home.tetrad('verify-receipt', 'receipt.json', ...both)).code, 0)
+  const shown = await home.json('receipt-key')
+  assert.deepEqual([shown.publicKey, shown.past[0].publicKey], [fresh, publicKey])
+
   await writeFile(join(home.dir, 'changed.json'), receipt.replace('"1.0842"', '"1.0843"'))
   const bad = await home.tetrad('verify-receipt', 'changed.json', '--json')
   assert.equal(bad.code, 1)

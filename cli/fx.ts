@@ -5,6 +5,7 @@ import type { Desk } from '#serve/answer.ts'
 import { withState } from './data.ts'
 import { CommandFailure } from './failure.ts'
 import { addSigned } from './fx-signed.ts'
+import { askServer } from './owner.ts'
 import { note, print, printJson, table } from './print.ts'
 import { type CommonOptions, configOf } from './settings.ts'
 import { pastOf } from './when.ts'
@@ -57,49 +58,24 @@ async function withView<T>(options: CommonOptions, work: (view: View) => Promise
 }
 
 async function sources(options: CommonOptions): Promise<void> {
-  const [{ sourceHealth }, { allLatestRates }] = await Promise.all([
-    import('#groups/fx/source-health.ts'),
-    import('#groups/fx/rate-store.ts'),
-  ])
-  const { health, others, nowMs } = await withView(options, async (view) => {
-    const known = view.settings.fx.sources.map(({ id }) => id)
-    const latest = await allLatestRates(view.state)
-    return {
-      health: await sourceHealth(view),
-      others: latest.filter(({ source }) => !known.includes(source)),
-      nowMs: view.clock.now(),
-    }
-  })
-  const lines = [
-    ...health.flatMap(({ source, rates }) =>
-      rates.map((rate) => ({
-        ...rate,
-        source: source.id,
-        kind: source.kind as string,
-        standing: rate.standing as string,
-      })),
-    ),
-    // The simulated feed of the demo, or a source that was taken out of the configuration.
-    ...others.map((rate) => ({ ...rate, kind: '-', standing: 'not configured', ageMs: nowMs - rate.atMs })),
-  ]
-  const states = health.map(({ source, status, rates }) => ({
-    source: source.id,
-    kind: source.kind,
-    failures: status?.failures ?? 0,
-    asked: timeOf(status?.triedMs),
-    answered: timeOf(status?.goodMs ?? undefined),
-    says: status?.reason ?? (rates.length === 0 ? 'has given no rate' : null),
-  }))
+  const { sourcesReport } = await import('#groups/fx/source-health.ts')
+  // A running server knows what it asks, the demo's feed included; without one it is what this configuration names.
+  const told = await askServer<Awaited<ReturnType<typeof sourcesReport>>>(options, 'rates')
+  const { sources: states, rates } = told ? told.result : await withView(options, sourcesReport)
   if (options.json) {
-    const shown = lines.map(({ atMs, base, quote: to, ...line }) => ({
-      ...line,
-      pair: `${base}/${to}`,
-      time: timeOf(atMs),
-    }))
-    return printJson({ sources: states, rates: shown })
+    return printJson({
+      sources: states.map(({ triedMs, goodMs, says, ...state }) => ({
+        ...{ ...state, asked: timeOf(triedMs), answered: timeOf(goodMs), says },
+      })),
+      rates: rates.map(({ atMs, base, quote: to, ...line }) => ({
+        ...line,
+        pair: `${base}/${to}`,
+        time: timeOf(atMs),
+      })),
+    })
   }
   if (states.length === 0) note('No sources are configured: see docs/fx.md. What is below is what the store holds.')
-  const rows = lines.map(({ source, kind, base, quote: to, rate, ageMs, standing }) => [
+  const rows = rates.map(({ source, kind, base, quote: to, rate, ageMs, standing }) => [
     ...[source, kind, `${base}/${to}`, rate, ageText(ageMs), standing],
   ])
   if (rows.length > 0) print(table(['source', 'kind', 'pair', 'rate', 'age', 'standing'], rows))
@@ -166,7 +142,7 @@ async function quote(id: string, options: CommonOptions): Promise<void> {
   print(new TextDecoder().decode(found.reply))
 }
 
-const timeOf = (atMs: number | undefined): string | null => (atMs === undefined ? null : new Date(atMs).toISOString())
+const timeOf = (atMs: number | null | undefined): string | null => (atMs == null ? null : new Date(atMs).toISOString())
 
 /** `950 ms`, `12 s`, `34 min`, `5.2 h`. */
 function ageText(ms: number): string {

@@ -1,6 +1,6 @@
 // Who has the stores open: the running server, which is asked over its control socket, or this command itself.
-import { existsSync } from 'node:fs'
 import type { Desk } from '#serve/answer.ts'
+import { withState } from './data.ts'
 import { CommandFailure } from './failure.ts'
 import { type CommonOptions, configOf, dataDirOf } from './settings.ts'
 
@@ -13,22 +13,25 @@ export interface Question<T> {
 }
 
 export async function askOwner<T>(options: CommonOptions, { name, input, here }: Question<T>): Promise<T> {
-  const dataDir = dataDirOf(options)
-  if (!existsSync(dataDir)) {
-    throw new CommandFailure(
-      'data.missing',
-      `There is no data folder ${dataDir}; name it with --data, or start the server once.`,
-    )
-  }
+  const answer = await askServer<T>(options, name, input)
+  return answer ? answer.result : withDesk(options, here)
+}
+
+/** Undefined: no server runs on this folder. */
+export async function askServer<T>(
+  options: CommonOptions,
+  name: string,
+  input?: unknown,
+): Promise<{ readonly result: T } | undefined> {
+  // The server that runs may be the demo's: the folder is looked at before it is asked for anything.
+  await withState(options, 'found', async () => {})
   const { askControl, ControlError } = await import('#io/control.ts')
   try {
-    const answer = await askControl(dataDir, name, input)
-    if (answer) return answer.result as T
+    return (await askControl(dataDirOf(options), name, input)) as { readonly result: T } | undefined
   } catch (error) {
     if (error instanceof ControlError) throw new CommandFailure('control.failed', error.message)
     throw error
   }
-  return withDesk(options, here)
 }
 
 async function withDesk<T>(options: CommonOptions, work: (desk: Desk) => Promise<T>): Promise<T> {

@@ -1,14 +1,11 @@
-// What lies in ops/ speaks of things that exist: metrics and labels, outcomes, endpoints, files, commands, paths.
+// Dashboard and alert rules speak of things that exist: metrics and labels, outcomes, endpoints.
 import assert from 'node:assert/strict'
-import { existsSync } from 'node:fs'
-import { cp, mkdtemp, readdir, readFile, rm, symlink } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile } from 'node:fs/promises'
 import { join, normalize } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { parse } from 'yaml'
 import { faults } from '#api/faults.ts'
 import { allRoutes } from '#api/routes.ts'
-import { run } from '#cli/run.ts'
 import { openWorld, type World } from './world.ts'
 
 const root = normalize(join(import.meta.dirname, '..'))
@@ -144,92 +141,5 @@ describe('dashboard and alerts', () => {
       ],
     })
     assert.equal(known.has('tetrad_request_total'), false)
-  })
-})
-
-describe('the image', () => {
-  /** Source paths of the second stage's COPY lines. */
-  async function copied(): Promise<string[]> {
-    const stage = (await read('ops/Dockerfile')).split(/^FROM /m)[2] ?? ''
-    const lines = [...stage.matchAll(/^COPY (?!--from)(.+) (\S+)$/gm)]
-    return lines.flatMap(([, sources = '']) => sources.split(' '))
-  }
-
-  test('holds everything the commands load: they run from a folder with nothing else in it', async () => {
-    const dir = await mkdtemp(join(tmpdir(), 'tetrad-image-'))
-    try {
-      const sources = await copied()
-      assert.ok(sources.length > 5)
-      const ignored = /\.(test|suite)\.ts$|^api\/dist/
-      for (const source of sources) {
-        const filter = (path: string) => !ignored.test(path.slice(root.length).replace(/^\//, ''))
-        await cp(join(root, source), join(dir, source), { recursive: true, filter })
-      }
-      await symlink(join(root, 'node_modules'), join(dir, 'node_modules'))
-      const file = join(dir, 'cli', 'tetrad.js')
-      for (const args of [
-        ['config', 'schema'],
-        ['config', 'check'],
-        ['openapi'],
-        ['keys', 'create', '--name', 'a', '--plan', 'free'],
-        ['backup', 'copy'],
-        ['conform', '--help'],
-        ['ask', 'markets.bySlug', '--help'],
-        ['doctor', '--offline', '--sample', '0'],
-      ]) {
-        const { code, stderr } = await run(args, { cwd: dir, file })
-        assert.equal(code, 0, `${args.join(' ')}: ${stderr}`)
-      }
-      const world = await run(['serve', '--port', '99999'], { cwd: dir, file })
-      assert.match(world.stderr, /server\.port/)
-    } finally {
-      await rm(dir, { recursive: true, force: true })
-    }
-  })
-
-  test('lets into the build only what it copies', async () => {
-    const allowed = (await read('ops/Dockerfile.dockerignore')).match(/^!.+$/gm)?.map((line) => line.slice(1)) ?? []
-    const first =
-      /^COPY (.+) \.\/$/m.exec((await read('ops/Dockerfile')).split(/^FROM /m)[1] ?? '')?.[1]?.split(' ') ?? []
-    const needed = new Set([...(await copied()), ...first])
-    assert.deepEqual(new Set(allowed), needed)
-    for (const path of needed) assert.ok(existsSync(join(root, path)), path)
-  })
-
-  test('does not run as root, and is not fetched with development packages', async () => {
-    const text = await read('ops/Dockerfile')
-    assert.match(text, /^USER tetrad$/m)
-    assert.match(text, /npm ci --omit=dev/)
-    assert.ok(text.indexOf('USER tetrad') < text.indexOf('ENTRYPOINT'))
-  })
-})
-
-describe('compose file and unit', () => {
-  test('mount files that are there, and paths that the image has', async () => {
-    const { services } = parse(await read('ops/compose.yaml')) as {
-      services: Record<string, { volumes?: string[]; build?: { dockerfile: string } }>
-    }
-    const mounted = Object.values(services).flatMap(({ volumes = [] }) =>
-      volumes.map((line) => line.split(':')[0] ?? ''),
-    )
-    const files = mounted.filter((path) => path.startsWith('./') && path !== './tetrad.yaml')
-    assert.ok(files.length >= 3)
-    for (const path of files) assert.ok(existsSync(join(root, 'ops', path)), path)
-    assert.equal(services.tetrad?.build?.dockerfile, 'ops/Dockerfile')
-    for (const name of await readdir(join(root, 'ops/grafana/provisioning'), { recursive: true }))
-      if (name.endsWith('.yaml')) parse(await read(`ops/grafana/provisioning/${name}`))
-    parse(await read('ops/prometheus/prometheus.yml'))
-  })
-
-  test('the unit starts commands that exist, for a user that is not root', async () => {
-    const unit = await read('ops/tetrad.service')
-    const started = [...unit.matchAll(/^ExecStart\w*=\S+ node (\S+) (\w+)( \w+)?/gm)]
-    assert.equal(started.length, 2)
-    for (const [, file = '', ...names] of started) {
-      assert.ok(existsSync(file.replace('/opt/tetrad', root)), file)
-      const { code } = await run([...names.filter(Boolean).map((name) => name.trim()), '--help'], { cwd: root })
-      assert.equal(code, 0, names.join(' '))
-    }
-    assert.match(unit, /^User=tetrad$/m)
   })
 })

@@ -3,14 +3,17 @@ import { describe, test } from 'node:test'
 import { blocksOf, putHead } from '#groups/explorer/standing.ts'
 import { keepRates } from '#groups/fx/rate-store.ts'
 import { newStanding, putStanding } from '#groups/markets/standing.ts'
+import { beaconFindings, networkStream } from '#groups/validators/ingest/start.ts'
+import { noteStep } from '#ingest/steps.ts'
 import { cover } from '#store/coverage.ts'
 import { openDesk } from '#test/desk.ts'
+import { ageText } from './age.ts'
 import { coveragePath, coverageReport, recentCoverage } from './coverage.ts'
 import { watchHead } from './heads.ts'
 
 const chains = [
   { id: '1', name: 'One', mode: 'index', rpc: [{ url: 'http://node.test' }] },
-  { id: '137', name: 'Other', mode: 'probe' },
+  { id: '137', name: 'Other', mode: 'probe', rpc: [{ url: 'http://node.test' }] },
 ]
 const source = { id: 'desk', kind: 'http-json', url: 'http://rates.test', staleMs: 60_000 }
 const feed = { id: 'main', url: 'http://feed.test', staleMs: 120_000 }
@@ -36,9 +39,10 @@ describe('coverage', () => {
       ageSeconds: null,
       complete: false,
       fresh: null,
+      standing: 'holes',
     })
     // Searched when asked: nothing has to be read ahead of time.
-    assert.deepEqual([other?.name, other?.complete], ['chain 137', true])
+    assert.deepEqual([other?.name, other?.complete, other?.standing], ['chain 137', true, 'on demand'])
     assert.equal(complete, false)
   })
 
@@ -110,6 +114,74 @@ describe('coverage', () => {
     assert.equal((await byName()).get('feed main')?.fresh, false)
   })
 
+  test('decision 0131: behind and moving is catching up; behind and standing still for a quarter of an hour is stale', async () => {
+    await using desk = await openDesk({ explorer: { chains } })
+    const standing = async () => (await coverageReport(desk)).streams[0]?.standing
+    const tell = watchHead(desk, '1')
+    assert.equal(await standing(), 'catching up')
+    desk.clock.move(900_000)
+    tell({ is: 'range', range: { from: 0, until: 100 }, rows: 3 })
+    // A first reading takes days.
+    for (let hours = 0; hours < 100; hours++) {
+      desk.clock.move(900_000)
+      assert.equal(await standing(), 'catching up')
+      tell({ is: 'range', range: { from: 100, until: 200 }, rows: 3 })
+    }
+    desk.clock.move(900_001)
+    assert.equal(await standing(), 'stale')
+    // Only finding out what is missing is not yet moving.
+    tell({ is: 'plan', blocks: 10, finalUntil: 10 })
+    assert.equal(await standing(), 'stale')
+    await desk.state.write(async (tx) => {
+      await putHead(tx, '1', 1000)
+      await cover(tx, blocksOf('1'), 0, 1000)
+    })
+    tell({ is: 'near', head: 1010, takenBack: 0 })
+    assert.equal(await standing(), 'well')
+  })
+
+  test('decision 0131: a network that is behind and moves is catching up, but a hole behind the newest epoch is a hole', async () => {
+    const beacon = { urls: ['http://beacon.test'] }
+    await using desk = await openDesk({ validators: { networks: { mainnet: { beacon } } } })
+    const standing = async () =>
+      (await coverageReport(desk)).streams.find(({ group }) => group === 'validators')?.standing
+    const ready = async () => (await beaconFindings(desk as never))[0]
+    assert.deepEqual([await standing(), (await ready())?.ok], ['stale', false])
+    noteStep(desk, networkStream('mainnet'))
+    await desk.facts.write((tx) => cover(tx, 'duties/mainnet', 100, 200))
+    assert.equal(await standing(), 'catching up')
+    assert.match((await ready())?.says ?? '', /^catching up, \d+ epochs behind$/)
+    assert.equal((await ready())?.ok, true)
+    desk.clock.move(900_001)
+    assert.deepEqual([await standing(), (await ready())?.ok], ['stale', false])
+    const { genesisUnix } = desk.settings.validators.networks.mainnet
+    const now = Math.floor((desk.clock.now() / 1000 - genesisUnix) / 384)
+    await desk.facts.write((tx) => cover(tx, 'duties/mainnet', now - 10, now - 3))
+    noteStep(desk, networkStream('mainnet'))
+    assert.equal(await standing(), 'holes')
+  })
+
+  test('decision 0131: a feed that somebody is reading is catching up, one that nobody reads is stale', async () => {
+    await using desk = await openDesk({ markets: { feeds: [feed] } })
+    const standing = async () => (await coverageReport(desk)).streams.find(({ group }) => group === 'markets')?.standing
+    assert.equal(await standing(), 'stale')
+    const held = { holder: 'somebody', heldUntilMs: desk.clock.now() + 60_000, page: 3 }
+    await desk.state.write((tx) => putStanding(tx, { ...newStanding('main'), ...held }))
+    assert.equal(await standing(), 'catching up')
+    desk.clock.move(60_001)
+    assert.equal(await standing(), 'stale')
+  })
+
+  test('what no node stands behind is not followed, whatever is missing of it', async () => {
+    await using desk = await openDesk()
+    await desk.state.write(async (tx) => {
+      await putHead(tx, '137', 100)
+      await cover(tx, blocksOf('137'), 0, 50)
+    })
+    const one = (await coverageReport(desk)).streams.find(({ name }) => name === 'chain 137')
+    assert.deepEqual([one?.standing, one?.holesCount, one?.complete], ['not followed', 1, false])
+  })
+
   test('a group that is switched off is left out', async () => {
     await using desk = await openDesk({
       fx: { sources: [source] },
@@ -135,4 +207,9 @@ describe('coverage', () => {
     assert.notEqual(second, first)
     assert.notEqual(second.at, first.at)
   })
+})
+
+test('ages are told in the unit one would say them in', () => {
+  const said = [0, 119, 120, 7199, 7200, 172_799, 172_800].map(ageText)
+  assert.deepEqual(said, ['0 s', '119 s', '2 min', '120 min', '2.0 h', '48.0 h', '2.0 days'])
 })

@@ -5,13 +5,22 @@ import { networks } from '#api/wire/validators.ts'
 import { holes, type Range } from '#core/ranges.ts'
 import { standingOf } from '#groups/explorer/standing.ts'
 import { sourceHealth } from '#groups/fx/source-health.ts'
-import { allStandings } from '#groups/markets/standing.ts'
+import { allStandings, newStanding } from '#groups/markets/standing.ts'
 import { coveredEpochs } from '#groups/validators/duties.ts'
+import { storedChain } from '#groups/validators/ingest/chain.ts'
+import { networkStream } from '#groups/validators/ingest/start.ts'
+import { isMoving } from '#ingest/steps.ts'
 import type { Desk } from '#serve/answer.ts'
-import type { Extra } from '#serve/ways.ts'
-import { headSeenMs } from './heads.ts'
+import type { Readable } from '#serve/ways.ts'
+import { chainStream, headSeenMs } from './heads.ts'
 
 export type CoverageDesk = Pick<Desk, 'state' | 'facts' | 'settings' | 'clock'>
+
+/**
+ * In a word. `holes`: something is missing that nobody is reading. `catching up`: behind, but moving. `on demand`: a chain
+ * that is searched when asked. `not followed`: data that was brought in, and no node or source behind it.
+ */
+export type StreamStanding = 'well' | 'catching up' | 'stale' | 'holes' | 'on demand' | 'not followed'
 
 export interface Stream {
   readonly group: Group
@@ -30,6 +39,7 @@ export interface Stream {
   readonly complete: boolean
   /** Not older than the stream may be; null: nobody follows it. */
   readonly fresh: boolean | null
+  readonly standing: StreamStanding
 }
 
 export interface Coverage {
@@ -77,30 +87,45 @@ function stretch(
   }
 }
 
+type Bare = Omit<Stream, 'standing'>
+
+/** Of a stream that is meant to be followed. */
+function followed(stream: Bare, isMoving: boolean): Stream {
+  const { complete, fresh } = stream
+  if (complete && fresh !== false) return { ...stream, standing: 'well' }
+  if (isMoving) return { ...stream, standing: 'catching up' }
+  return { ...stream, standing: fresh === false ? 'stale' : 'holes' }
+}
+
 const unordered = { from: null, until: null, read: null, holes: [], holesCount: 0 } as const
 
 async function chainStreams(desk: CoverageDesk): Promise<Stream[]> {
   const streams: Stream[] = []
   const headMs = Math.max(headMaxMs, headMaxRounds * desk.settings.explorer.index.everyMs)
-  for (const { id, mode } of desk.settings.explorer.chains) {
+  for (const { id, mode, rpc } of desk.settings.explorer.chains) {
     const { span, covered } = await standingOf(desk, id)
     const place = stretch(span, covered)
     const seenMs = headSeenMs(desk, id)
-    streams.push({
-      ...{ group: 'explorer', name: `chain ${id}`, ...place },
+    const stream: Bare = {
+      ...{ group: 'explorer', name: chainStream(id), ...place },
       ageSeconds: typeof seenMs === 'number' ? Math.round((desk.clock.now() - seenMs) / 1000) : null,
       // A chain that is searched when asked needs no block ahead of time.
       complete: place.holesCount === 0 && (mode === 'probe' || span.until > span.from),
       fresh: seenMs === undefined ? null : seenMs !== null && desk.clock.now() - seenMs <= headMs,
-    })
+    }
+    if (rpc.length === 0) streams.push({ ...stream, standing: 'not followed' })
+    else if (mode === 'probe') streams.push({ ...stream, standing: 'on demand' })
+    else streams.push(followed(stream, isMoving(desk, stream.name, place.read ?? 0)))
   }
   return streams
 }
 
-async function networkStreams({ facts, settings, clock }: CoverageDesk): Promise<Stream[]> {
+async function networkStreams(desk: CoverageDesk): Promise<Stream[]> {
+  const { facts, settings, clock } = desk
   const streams: Stream[] = []
   for (const network of networks) {
-    const own = settings.validators.networks[network]
+    // What was read is told in the time of the chain it was read from, also where no node says it any more.
+    const own = { ...settings.validators.networks[network], ...(await storedChain(facts, network)) }
     const covered = await coveredEpochs(facts, network)
     const isFollowed = own.beacon.urls.length > 0
     const [first, last] = [covered[0], covered.at(-1)]
@@ -109,35 +134,43 @@ async function networkStreams({ facts, settings, clock }: CoverageDesk): Promise
     const epochSeconds = own.slotSeconds * own.slotsPerEpoch
     const ageSeconds = last ? Math.round(clock.now() / 1000 - own.genesisUnix - last.until * epochSeconds) : null
     const place = stretch(span, covered)
-    streams.push({
-      ...{ group: 'validators', name: `network ${network}`, ...place, ageSeconds },
+    const stream: Bare = {
+      ...{ group: 'validators', name: networkStream(network), ...place, ageSeconds },
       complete: place.holesCount === 0 && last !== undefined,
       fresh: isFollowed ? ageSeconds !== null && ageSeconds <= behindMaxEpochs * epochSeconds : null,
-    })
+    }
+    // The follower goes on from the newest epoch: a hole behind it is not filled by moving.
+    const moves = isMoving(desk, stream.name, last?.until ?? 0) && stream.fresh === false
+    streams.push(isFollowed ? followed(stream, moves) : { ...stream, standing: 'not followed' })
   }
   return streams
 }
 
 async function rateStreams(desk: CoverageDesk): Promise<Stream[]> {
-  return (await sourceHealth(desk)).map(({ source, rates }) => ({
-    ...{ group: 'fx', name: `rates ${source.id}`, ...unordered },
-    ageSeconds: rates.length > 0 ? Math.round(Math.min(...rates.map(({ ageMs }) => ageMs)) / 1000) : null,
-    complete: rates.length > 0,
-    fresh: rates.some(({ standing }) => standing !== 'stale'),
-  }))
+  return (await sourceHealth(desk)).map(({ source, rates }) => {
+    const stream: Bare = {
+      ...{ group: 'fx', name: `rates ${source.id}`, ...unordered },
+      ageSeconds: rates.length > 0 ? Math.round(Math.min(...rates.map(({ ageMs }) => ageMs)) / 1000) : null,
+      complete: rates.length > 0,
+      fresh: rates.some(({ standing }) => standing !== 'stale'),
+    }
+    return followed(stream, false)
+  })
 }
 
 async function feedStreams({ state, settings, clock }: CoverageDesk): Promise<Stream[]> {
   const standings = new Map((await allStandings(state)).map((one) => [one.source, one]))
   return settings.markets.feeds.map(({ id, staleMs }) => {
-    const { doneAtMs = null, fullAtMs = null } = standings.get(id) ?? {}
+    const { doneAtMs, fullAtMs, holder, heldUntilMs } = standings.get(id) ?? newStanding(id)
     const ageMs = doneAtMs === null ? null : Math.max(0, clock.now() - doneAtMs)
-    return {
+    const stream: Bare = {
       ...{ group: 'markets', name: `feed ${id}`, ...unordered },
       ageSeconds: ageMs === null ? null : Math.round(ageMs / 1000),
       complete: fullAtMs !== null,
       fresh: ageMs !== null && ageMs <= staleMs,
     }
+    // Whoever reads it holds it, and holds on with every page.
+    return followed(stream, holder !== '' && heldUntilMs > clock.now())
   })
 }
 
@@ -157,7 +190,7 @@ export function recentCoverage(desk: CoverageDesk): Promise<Coverage> {
 }
 
 /** GET /coverage, for people and machines that watch; nothing in it is secret. */
-export const coveragePath = (desk: CoverageDesk): Extra => ({
+export const coveragePath = (desk: CoverageDesk): Readable => ({
   path: '/coverage',
   reply: async () => ({
     status: 200,

@@ -4,8 +4,10 @@ import { rateFindings } from '#groups/fx/rates.ts'
 import type { Desk } from '#serve/answer.ts'
 import { factsRows } from '#store/backup.ts'
 import { listKeys } from '#store/keys.ts'
+import { ageText } from './age.ts'
 import { coverageReport, type Stream } from './coverage.ts'
 import { bad, type Diagnosis, examined, warn, well } from './diagnosis.ts'
+import type { Recheck, Rechecked } from './recheck.ts'
 import { rechecks } from './rechecks.ts'
 
 export const samplesMax = 1000
@@ -41,42 +43,82 @@ async function streamFindings(desk: Desk): Promise<Diagnosis[]> {
   return (await coverageReport(desk)).streams.map(aboutStream)
 }
 
+/** What is missing where nobody reads is how the operator left it, and answers say so: worth a look, not bad. */
 function aboutStream(stream: Stream): Diagnosis {
-  const { group, name, holesCount, holes, complete, fresh, ageSeconds, until } = stream
-  const age = ageSeconds === null ? '' : `, ${ageSeconds} s old`
-  if (holesCount > 0) {
-    const [first] = holes
-    const says = `${holesCount} holes, the first from ${first?.from} to ${(first?.until ?? 1) - 1}${age}`
-    const todo = group === 'explorer' ? `tetrad repair --chain ${name.split(' ')[1]}` : 'read the missing stretch again'
-    return bad(name, says, todo)
+  const { group, name, holesCount, holes, complete, read, from, until, ageSeconds, standing } = stream
+  const age = ageSeconds === null ? '' : `, ${ageText(ageSeconds)} old`
+  const [first] = holes
+  const missing = first
+    ? `${holesCount === 1 ? 'a hole' : `${holesCount} holes, the first`} from ${first.from} to ${first.until - 1}`
+    : 'nothing has been read yet'
+  const total = (until ?? 0) - (from ?? 0)
+  switch (standing) {
+    case 'stale':
+      return bad(
+        name,
+        ageSeconds === null ? 'nothing has been read yet, and nothing comes' : `is stale, and nothing comes${age}`,
+        'is the server running? its log says what is wrong with this source',
+      )
+    case 'holes':
+      return bad(
+        name,
+        `${missing}${age}`,
+        group === 'explorer'
+          ? `tetrad repair --chain ${name.split(' ')[1]}, or let the server run`
+          : 'read the missing epochs: docs/validators.md',
+      )
+    case 'catching up': {
+      const share =
+        read === null || total === 0 ? '' : `, ${((100 * read) / total).toFixed(1)} % of what is known is read`
+      return warn(name, `is catching up${share}${age}`, 'nothing: wait, and look again')
+    }
+    case 'not followed':
+      if (complete) break
+      return warn(
+        name,
+        `${missing}, and nobody reads it; answers about it say so`,
+        group === 'explorer'
+          ? 'give the chain a node (explorer.chains[].rpc), then: tetrad repair'
+          : 'give the network a beacon node, or leave it',
+      )
   }
-  if (!complete) return bad(name, `has not been read completely yet${age}`, 'let the server run, and see its log')
-  if (fresh === false) return bad(name, `is stale${age}`, 'see the log for this source')
-  return well(name, `complete${until === null ? '' : ` up to ${until - 1}`}${age}`)
+  const upTo = until === null || total === 0 ? '' : ` up to ${until - 1}`
+  return well(name, `${words[standing] ?? ''}complete${upTo}${age}`)
+}
+
+const words: Partial<Record<Stream['standing'], string>> = {
+  'on demand': 'searched when asked; what was read is ',
+  'not followed': 'nobody follows it; what was brought in is ',
 }
 
 async function pricing(desk: Desk): Promise<Diagnosis[]> {
   return (await rateFindings(desk)).map(({ name, ok, says }) =>
-    ok ? well(name, says) : bad(name, says, 'see each source above; quotes are refused until a rate is fresh'),
+    ok
+      ? well(name, 'every currency can be priced')
+      : bad(name, says, 'see each source above; quotes are refused until a rate is fresh'),
   )
 }
 
 async function recheckFindings(desk: Desk, count: number): Promise<Diagnosis[]> {
   if (count === 0) return []
   const findings: Diagnosis[] = []
-  for (const { name, run, todo } of rechecks) {
-    const title = `recheck: ${name}`
+  for (const one of rechecks) {
+    const title = `recheck: ${one.name}`
     findings.push(
-      ...(await examined(title, 'see the log', async () => {
-        const { checked, differing, unable } = await run(desk, count)
-        if (differing.length > 0) {
-          const more = differing.length > differingShown ? `; and ${differing.length - differingShown} more` : ''
-          return [bad(title, `${differing.slice(0, differingShown).join('; ')}${more}`, todo)]
-        }
-        const says = checked === 0 ? 'nothing to check' : `${checked} agree`
-        return [well(title, unable === undefined ? says : `${says} (${unable})`)]
-      })),
+      ...(await examined(title, 'see the log', async () => [judged(title, one, await one.run(desk, count))])),
     )
   }
   return findings
+}
+
+function judged(title: string, { todo }: Recheck, { checked, differing, doubtful = [], note }: Rechecked): Diagnosis {
+  if (differing.length > 0) return bad(title, someOf(differing), todo)
+  if (doubtful.length > 0) return warn(title, someOf(doubtful), todo)
+  const says = checked === 0 ? 'nothing to check' : `${checked} agree`
+  return well(title, note === undefined ? says : `${says} (${note})`)
+}
+
+function someOf(differing: readonly string[]): string {
+  const more = differing.length > differingShown ? `; and ${differing.length - differingShown} more` : ''
+  return `${differing.slice(0, differingShown).join('; ')}${more}`
 }

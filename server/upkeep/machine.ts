@@ -41,7 +41,7 @@ async function diskFindings(dataDir: string): Promise<Diagnosis[]> {
   const { bavail, bsize } = await statfs(dataDir)
   const freeBytes = bavail * bsize
   const usedBytes = await sizeOf(dataDir)
-  const says = `${inGib(freeBytes)} free, ${inGib(usedBytes)} of data`
+  const says = `${sizeText(freeBytes)} free, ${sizeText(usedBytes)} of data`
   if (freeBytes < freeBytesMin) return [bad('disk', says, 'free some space: nothing can be written soon')]
   if (freeBytes < Math.max(freeBytesLow, usedBytes / 10)) {
     return [warn('disk', says, 'make room before it is needed; an upgrade may write a table anew')]
@@ -56,7 +56,8 @@ async function sizeOf(dir: string): Promise<number> {
   return bytes
 }
 
-const inGib = (bytes: number): string => `${(bytes / gibibyte).toFixed(2)} GiB`
+const sizeText = (bytes: number): string =>
+  bytes < gibibyte ? `${(bytes / 2 ** 20).toFixed(1)} MiB` : `${(bytes / gibibyte).toFixed(1)} GiB`
 
 async function stateFindings(dataDir: string): Promise<Diagnosis[]> {
   if (!existsSync(join(dataDir, 'state.sqlite')))

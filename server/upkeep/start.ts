@@ -1,11 +1,13 @@
-// Upkeep of a running server: the operator's socket, and letting go of what is over. A server without it still serves, so
-// a socket that cannot be made is a warning.
+// Upkeep of a running server: the operator's socket. A server without it still serves, so one that cannot be made is a
+// warning.
+import { sourcesReport } from '#groups/fx/source-health.ts'
+import { askBeside } from '#groups/validators/beside.ts'
+import { ingestStanding } from '#groups/validators/ingest/runs.ts'
 import { openControl } from '#io/control.ts'
 import type { Desk } from '#serve/answer.ts'
 import { copyStores } from '#store/backup.ts'
 import { coverageReport } from './coverage.ts'
 import { storeDiagnoses } from './doctor.ts'
-import { startRetention } from './retention.ts'
 
 export interface UpkeepOptions {
   readonly dataDir: string
@@ -18,6 +20,7 @@ export async function startUpkeep(desk: Desk, options: UpkeepOptions, signal: Ab
   const control = await openControl(options.dataDir, {
     status: async () => ({ pid: process.pid, version: options.version, startedAt }),
     coverage: () => coverageReport(desk),
+    rates: () => sourcesReport(desk),
     backup: async (input) => {
       const { dir } = input as { dir?: unknown }
       if (typeof dir !== 'string' || dir === '') throw new Error('name the folder to back up into')
@@ -25,12 +28,15 @@ export async function startUpkeep(desk: Desk, options: UpkeepOptions, signal: Ab
       await copyStores(options.dataDir, desk.facts, dir)
       desk.log.info({ dir }, 'backup copied')
     },
+    beacon: async (input) => ingestStanding(desk, input),
+    explain: (input) => askBeside(desk, 'explain', input),
+    find: (input) => askBeside(desk, 'find', input),
     doctor: (input) => storeDiagnoses(desk, Number((input as { sample?: unknown }).sample ?? 0)),
   }).catch((error: Error) => {
     desk.log.warn({ reason: error.message }, 'there is no control socket: backups need the server to be stopped')
     return undefined
   })
-  await Promise.all([startRetention(desk, signal), untilAborted(signal)])
+  await untilAborted(signal)
   await control?.close()
 }
 

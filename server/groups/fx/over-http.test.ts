@@ -70,7 +70,7 @@ function tests() {
         const stranger = createClient({ baseUrl: server.url, retries: 0 })
         const { publicKey } = await stranger.fx.receiptKey()
         const receipt = await plain.fx.receipt({ id: quote.id })
-        const checks = checkReceipt(receipt, { publicKey })
+        const checks = checkReceipt(receipt, { publicKeys: [publicKey] })
         assert.ok(checks.length > 5 && checks.every(({ ok }) => ok), JSON.stringify(checks))
         await assert.rejects(stranger.fx.receipt({ id: quote.id }), { status: 401 })
 

@@ -65,7 +65,7 @@ export interface StoredQuote extends KeptReply {
 export const storedQuote = (reader: StateReader, id: string, keyId?: string): Promise<StoredQuote | undefined> =>
   reader.get<StoredQuote>(
     `select kind, expires_ms as "expiresMs", as_of_ms as "asOfMs", priced_from as "pricedFrom", reply
-     from fx_quotes where id = ? and (? is null or key_id = ?)`,
+     from fx_quotes where id = ? and (cast(? as text) is null or key_id = ?)`,
     ...[id.toLowerCase(), keyId ?? null, keyId ?? null],
   )
 

@@ -17,7 +17,7 @@ const reasonsLogged = 5
 /** How long a source may be well without a word about it in the store. */
 const statusEveryMs = 60_000
 
-export type RateNotice = { readonly source: string } & (
+export type RateNotice = { readonly source: string; readonly tookMs: number } & (
   | { readonly is: 'kept'; readonly kept: number; readonly refused: readonly Refusal[] }
   | { readonly is: 'failed'; readonly failures: number; readonly reason: string }
 )
@@ -68,10 +68,11 @@ async function askSource(desk: Desk, source: FxSource, reader: Reader, signal: A
 }
 
 function noticeOf(desk: Desk, { id }: FxSource, outcome: PollOutcome<Polled>): RateNotice {
+  const { tookMs } = outcome
   if (outcome.is === 'failed') {
     const reason = outcome.error instanceof Error ? outcome.error.message : String(outcome.error)
     desk.log.warn({ source: id, failures: outcome.failures, reason }, 'rates could not be read')
-    return { source: id, is: 'failed', failures: outcome.failures, reason }
+    return { source: id, tookMs, is: 'failed', failures: outcome.failures, reason }
   }
   const { kept, refused } = outcome.value
   if (outcome.failuresBefore > 0) desk.log.info({ source: id, failures: outcome.failuresBefore }, 'rates are back')
@@ -79,7 +80,7 @@ function noticeOf(desk: Desk, { id }: FxSource, outcome: PollOutcome<Polled>): R
     const reasons = refused.slice(0, reasonsLogged).map(({ about, reason }) => `${about}: ${reason}`)
     desk.log.warn({ source: id, refused: refused.length, reasons }, 'rates were refused')
   }
-  return { source: id, is: 'kept', kept, refused }
+  return { source: id, tookMs, is: 'kept', kept, refused }
 }
 
 /** Keeps one source's state of health in the store and says once when a rate of it becomes an outlier, and when it ends. */

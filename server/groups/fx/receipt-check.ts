@@ -16,8 +16,8 @@ export interface ReceiptCheck {
 }
 
 export interface CheckOptions {
-  /** The server's key as it was published, base64url. Without it anyone may have signed. */
-  readonly publicKey?: string | undefined
+  /** The server's keys as they were published, base64url: any of them. Without them anyone may have signed. */
+  readonly publicKeys?: readonly string[] | undefined
   /** The reply that the quote was answered with. */
   readonly reply?: Uint8Array | undefined
 }
@@ -25,7 +25,7 @@ export interface CheckOptions {
 const formOf = checker(SignedReceipt)
 
 /** Every check that can be made, in order; the receipt is good when all are ok. */
-export function checkReceipt(document: unknown, { publicKey, reply }: CheckOptions = {}): readonly ReceiptCheck[] {
+export function checkReceipt(document: unknown, { publicKeys, reply }: CheckOptions = {}): readonly ReceiptCheck[] {
   const problems = formOf(document)
   if (problems.length > 0) {
     const says = problems.map(({ at, says: words }) => `${at.join('.') || 'the document'} ${words}`).join('; ')
@@ -47,9 +47,13 @@ export function checkReceipt(document: unknown, { publicKey, reply }: CheckOptio
         : 'the receipt was changed, or was not signed with this key',
     },
   ]
-  if (publicKey !== undefined) {
-    const ok = publicKey === signature.publicKey
-    checks.push({ name: 'key', ok, says: ok ? 'the key is the one given' : 'the key is not the one given' })
+  if (publicKeys !== undefined) {
+    const ok = publicKeys.includes(signature.publicKey)
+    checks.push({
+      name: 'key',
+      ok,
+      says: `the key is ${ok ? '' : 'not '}${publicKeys.length === 1 ? 'the one' : 'one of those'} given`,
+    })
   }
   checks.push(...priceChecks(receipt))
   if (reply) {

@@ -1,5 +1,8 @@
-// The key receipts are signed with: made once, kept in the store with the quotes it speaks of, its public half shown to
-// anyone (decision 0085).
+// The keys receipts are signed with: the first is made when it is needed, later ones when the operator asks. All live in the
+// store with the quotes they speak of, and their public halves are shown to anyone (decisions 0085 and 0132).
+//
+// 1. One key signs. A key that has been retired never signs again: its secret is gone.
+// 2. Public halves stay for ever, so that a receipt signed under any of them can be checked.
 import type { KeyObject } from 'node:crypto'
 import { extensions } from '#api/extensions.ts'
 import { fingerprintOf, privateKeyOf, publicBytesOf, seedBytes } from '#core/ed25519.ts'
@@ -20,29 +23,30 @@ interface KeyRow {
   readonly createdMs: number
 }
 
-const known = new WeakMap<State, ReceiptKey>()
-const read =
-  'select private_key as "seed", created_ms as "createdMs" from fx_receipt_keys order by created_ms, id limit 1'
+type KeyDesk = Pick<Desk, 'state' | 'random' | 'clock'>
 
-export async function receiptSigner({
-  state,
-  random,
-  clock,
-}: Pick<Desk, 'state' | 'random' | 'clock'>): Promise<ReceiptKey> {
+/** Another process may have made a new one: what is kept is good for as long as nothing at all was committed. */
+const known = new WeakMap<State, { readonly version: number; readonly key: ReceiptKey }>()
+const read = `select private_key as "seed", created_ms as "createdMs" from fx_receipt_keys
+  where retired_ms is null order by created_ms, id limit 1`
+
+export async function receiptSigner({ state, random, clock }: KeyDesk): Promise<ReceiptKey> {
+  const version = state.version()
   const kept = known.get(state)
-  if (kept) return kept
+  if (kept?.version === version) return kept.key
   const row = (await stored(state)) ?? (await state.write((tx) => first(tx, random.bytes(seedBytes), clock.now())))
   const key = toKey(row)
-  known.set(state, key)
+  known.set(state, { version, key })
   return key
 }
 
 const stored = (reader: StateReader) => reader.get<KeyRow>(read)
 
 /** Whoever comes second gets the first one's. */
-async function first(tx: StateWriter, seed: Uint8Array, createdMs: number): Promise<KeyRow> {
-  const there = await stored(tx)
-  if (there) return there
+const first = async (tx: StateWriter, seed: Uint8Array, createdMs: number): Promise<KeyRow> =>
+  (await stored(tx)) ?? put(tx, seed, createdMs)
+
+async function put(tx: StateWriter, seed: Uint8Array, createdMs: number): Promise<KeyRow> {
   const publicBytes = publicBytesOf(privateKeyOf(seed))
   await tx.run(
     'insert into fx_receipt_keys (id, private_key, public_key, created_ms) values (?, ?, ?, ?)',
@@ -51,16 +55,51 @@ async function first(tx: StateWriter, seed: Uint8Array, createdMs: number): Prom
   return { seed, createdMs }
 }
 
+/** From now on another key signs; what was signed before can still be checked. */
+export function rotateReceiptKey({ state, random, clock }: KeyDesk): Promise<ReceiptKey> {
+  const nowMs = clock.now()
+  return state.write(async (tx) => {
+    await tx.run(
+      'update fx_receipt_keys set retired_ms = ?, private_key = ? where retired_ms is null',
+      ...[nowMs, new Uint8Array(0)],
+    )
+    return toKey(await put(tx, random.bytes(seedBytes), nowMs))
+  })
+}
+
 function toKey({ seed, createdMs }: KeyRow): ReceiptKey {
   const key = privateKeyOf(seed)
   const publicBytes = publicBytesOf(key)
-  return { id: fingerprintOf(publicBytes), key, publicKey: Buffer.from(publicBytes).toString('base64url'), createdMs }
+  return { id: fingerprintOf(publicBytes), key, publicKey: base64Url(publicBytes), createdMs }
 }
 
-export const receiptKey = answer(extensions['fx.receiptKey'], shape, async (_, desk) => {
+const base64Url = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64url')
+
+/** Far more than anybody makes in a lifetime. */
+const pastMax = 1000
+
+async function pastKeys(state: StateReader) {
+  const rows = await state.all<{ keyId: string; bytes: Uint8Array; createdMs: number; retiredMs: number }>(
+    `select id as "keyId", public_key as "bytes", created_ms as "createdMs", retired_ms as "retiredMs"
+     from fx_receipt_keys where retired_ms is not null order by retired_ms desc, id limit ?`,
+    pastMax,
+  )
+  return rows.map(({ keyId, bytes, createdMs, retiredMs }) => ({
+    ...{ keyId, publicKey: base64Url(bytes) },
+    ...{ createdAt: new Date(createdMs).toISOString(), retiredAt: new Date(retiredMs).toISOString() },
+  }))
+}
+
+/** What is shown to anyone. */
+export async function publicKeys(desk: KeyDesk) {
   const { id, publicKey, createdMs } = await receiptSigner(desk)
   return {
-    is: 'body',
-    body: { algorithm: 'Ed25519' as const, keyId: id, publicKey, createdAt: new Date(createdMs).toISOString() },
+    ...{ algorithm: 'Ed25519' as const, keyId: id, publicKey, createdAt: new Date(createdMs).toISOString() },
+    past: await pastKeys(desk.state),
   }
-})
+}
+
+export const receiptKey = answer(extensions['fx.receiptKey'], shape, async (_, desk) => ({
+  is: 'body',
+  body: await publicKeys(desk),
+}))

@@ -14,7 +14,7 @@ import { quote } from './quote.ts'
 import { keepRates } from './rate-store.ts'
 import { receipt } from './receipt.ts'
 import { checkReceipt } from './receipt-check.ts'
-import { receiptKey, receiptSigner } from './receipt-key.ts'
+import { receiptKey, receiptSigner, rotateReceiptKey } from './receipt-key.ts'
 
 const source = (id: string) => ({ id, kind: 'http-json', url: 'https://rates.example/' })
 const token = (code: string, tracks: string, decimals: number) => ({
@@ -125,9 +125,70 @@ describe('200', () => {
     assert.ok(shown.is === 'body')
     assert.equal(shown.body.publicKey, one.publicKey)
     assert.equal(shown.body.createdAt, new Date(testNowMs).toISOString())
-    const again = await openState(desk.dir)
+    assert.deepEqual(shown.body.past, [])
+    const again = await openState(desk.dir, desk.settings.store)
     assert.equal((await receiptSigner({ ...desk, state: again })).publicKey, one.publicKey)
     await again.close()
+  })
+})
+
+describe('decision 0132: a new key', () => {
+  const shownKeys = async (desk: Desk) => {
+    const shown = await receiptKey.reply({}, desk, testVisit())
+    assert.ok(shown.is === 'body')
+    assert.deepEqual(checker(extensions['fx.receiptKey'].reply)(shown.body), [])
+    return shown.body
+  }
+
+  test('signs from then on, and receipts signed before stay good under the keys that are shown', async () => {
+    await using desk = await openPriced()
+    const made = await ask(desk)
+    const documents = [await receiptFor(desk, made.id)]
+    for (let turns = 0; turns < 2; turns++) {
+      desk.clock.move(86_400_000)
+      await rotateReceiptKey(desk)
+      documents.push(await receiptFor(desk, made.id))
+    }
+    const { publicKey, keyId, createdAt, past } = await shownKeys(desk)
+    assert.deepEqual(
+      documents.map(({ signature }) => signature.keyId),
+      [past[1]?.keyId, past[0]?.keyId, keyId],
+    )
+    assert.equal(new Set(documents.map(({ signature }) => signature.publicKey)).size, 3)
+    const publicKeys = [publicKey, ...past.map((one) => one.publicKey)]
+    for (const document of documents) assert.ok(isGood(document, { publicKeys, reply: made.bytes }))
+    assert.equal(isGood(documents[0], { publicKeys: [publicKey] }), false)
+    // One day each, without a gap.
+    const day = (days: number) => new Date(testNowMs + days * 86_400_000).toISOString()
+    assert.deepEqual(
+      [past[1]?.createdAt, past[1]?.retiredAt, past[0]?.createdAt, past[0]?.retiredAt, createdAt],
+      [day(0), day(1), day(1), day(2), day(2)],
+    )
+  })
+
+  test('made beside a running server is used by it at once; the secret of the old one is gone', async () => {
+    await using desk = await openPriced()
+    const before = await receiptSigner(desk)
+    const beside = await openState(desk.dir, desk.settings.store)
+    const made = await rotateReceiptKey({ ...desk, state: beside })
+    await beside.close()
+    await new Promise((resolve) => setImmediate(resolve))
+    assert.notEqual(made.publicKey, before.publicKey)
+    assert.equal((await receiptSigner(desk)).publicKey, made.publicKey)
+    const rows = await desk.state.all<{ id: string; private_key: Uint8Array }>(
+      'select id, private_key from fx_receipt_keys where retired_ms is not null',
+    )
+    assert.deepEqual(
+      rows.map(({ id, private_key }) => [id, private_key.length]),
+      [[before.id, 0]],
+    )
+  })
+
+  test('is the first where there was none', async () => {
+    await using desk = await openPriced()
+    const made = await rotateReceiptKey(desk)
+    const { keyId, past } = await shownKeys(desk)
+    assert.deepEqual([keyId, past], [made.id, []])
   })
 })
 
@@ -158,7 +219,7 @@ describe('checked offline', () => {
           const made = await ask(desk, { ...asked, tenor: side === 'to' ? 'daily' : 'hourly' })
           const document = await receiptFor(desk, made.id)
           if (document.receipt.via) crossed += 1
-          const checks = checkReceipt(document, { publicKey: document.signature.publicKey, reply: made.bytes })
+          const checks = checkReceipt(document, { publicKeys: [document.signature.publicKey], reply: made.bytes })
           assert.deepEqual(
             checks.filter(({ ok }) => !ok),
             [],
@@ -225,7 +286,7 @@ describe('checked offline', () => {
       checkReceipt(of, options)
         .filter(({ ok }) => !ok)
         .map(({ name }) => name)
-    assert.deepEqual(failing(document, { publicKey: 'A'.repeat(43) }), ['key'])
+    assert.deepEqual(failing(document, { publicKeys: ['A'.repeat(43)] }), ['key'])
     assert.deepEqual(failing(document, { reply: new Uint8Array(3) }), ['reply'])
     for (const other of [null, 1, 'x', [], {}, { receipt: {} }]) assert.deepEqual(failing(other), ['form'])
   })

@@ -53,6 +53,46 @@ export async function sourceHealth({
   }))
 }
 
+export interface RateLine extends Rate {
+  readonly kind: string
+  readonly ageMs: number
+  /** `not configured`: left by a source that the configuration no longer names. */
+  readonly standing: RateStanding | 'not configured'
+}
+
+export interface SourceLine {
+  readonly source: string
+  readonly kind: string
+  readonly failures: number
+  readonly triedMs: number | null
+  readonly goodMs: number | null
+  readonly says: string | null
+}
+
+/** For people: every source and every rate that is known; addresses stay where they are. */
+export async function sourcesReport(
+  desk: Pick<Desk, 'state' | 'settings' | 'clock'>,
+): Promise<{ readonly sources: readonly SourceLine[]; readonly rates: readonly RateLine[] }> {
+  const health = await sourceHealth(desk)
+  const known = new Set(health.map(({ source }) => source.id))
+  const others = (await allLatestRates(desk.state)).filter(({ source }) => !known.has(source))
+  const nowMs = desk.clock.now()
+  return {
+    sources: health.map(({ source: { id, kind }, status, rates }) => ({
+      ...{ source: id, kind, failures: status?.failures ?? 0 },
+      ...{ triedMs: status?.triedMs ?? null, goodMs: status?.goodMs ?? null },
+      says: status?.reason ?? (rates.length === 0 ? 'has given no rate' : null),
+    })),
+    rates: [
+      ...health.flatMap(({ source: { kind }, rates }) => rates.map((rate) => ({ ...rate, kind }))),
+      ...others.map((rate) => ({
+        ...{ ...rate, kind: '-', ageMs: nowMs - rate.atMs },
+        standing: 'not configured' as const,
+      })),
+    ],
+  }
+}
+
 export function standingOf(rate: Rate, latest: readonly Rate[], fx: FxSettings, nowMs: number): RateStanding {
   if (!isFresh(rate, fx.sources, nowMs)) return 'stale'
   const fresh = latest.filter((other) => isFresh(other, fx.sources, nowMs))

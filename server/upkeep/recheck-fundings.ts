@@ -1,0 +1,72 @@
+// First fundings from a node: the transfer is in its block, and a search finds none before it.
+import { Fault } from '#core/fault.ts'
+import { type Funding, hexOf, isBefore, type StoredFunding, toFunding } from '#groups/explorer/fundings.ts'
+import { type ChainNode, nodeOf } from '#groups/explorer/node.ts'
+import { walk } from '#groups/explorer/probe-walk.ts'
+import { fundingsOf, transfersOf } from '#groups/explorer/transfers.ts'
+import { readBlocks } from '#io/evm/blocks.ts'
+import type { Desk } from '#serve/answer.ts'
+import { compared, draw, nothing, type Recheck, sampleOf, Unable } from './recheck.ts'
+
+const probeMs = 30_000
+
+interface Drawn {
+  readonly node: ChainNode
+  readonly stored: Funding
+}
+
+export const fundings: Recheck = {
+  name: 'first fundings from a node',
+  todo: 'ask a second node; if it agrees with the first, delete the row and read the blocks again (tetrad repair)',
+  async run(desk, count) {
+    const nodes = desk.settings.explorer.chains.flatMap(({ id }) => nodeOf(desk, id) ?? [])
+    if (nodes.length === 0) return nothing('no chain has a node')
+    const items = await sampleOf<Drawn>(count, {
+      first: async (limit) => {
+        const found = await Promise.all(nodes.map((node) => fundingsFrom(desk, node, new Uint8Array(20), limit)))
+        return found.flat().slice(0, limit)
+      },
+      any: async () => {
+        const node = nodes[draw(desk, nodes.length)] as ChainNode
+        const from = (bytes: Uint8Array) => fundingsFrom(desk, node, bytes, 1)
+        return (await from(desk.random.bytes(20)))[0] ?? (await from(new Uint8Array(20)))[0]
+      },
+      keyOf: ({ stored }) => `${stored.chain} ${stored.address}`,
+    })
+    return compared(items, async ({ node, stored }) => {
+      try {
+        return await fundingWords(desk, node, stored)
+      } catch (error) {
+        throw error instanceof Fault ? new Unable(error.message) : error
+      }
+    })
+  },
+}
+
+/** The table is ordered by address: those from here on. */
+async function fundingsFrom({ state }: Desk, node: ChainNode, from: Uint8Array, limit: number): Promise<Drawn[]> {
+  const columns = 'address, block, tx_index, position, time_unix, funder, tx, value_wei'
+  const rows = await state.all<StoredFunding & { address: Uint8Array }>(
+    `select ${columns} from fundings where chain = ? and address >= ? order by address limit ?`,
+    ...[node.chain.id, from, limit],
+  )
+  return rows.map((row) => ({ node, stored: toFunding(node.chain.id, hexOf(row.address), row) }))
+}
+
+/** Of a deleted contract a search finds nothing (decision 0017). */
+async function fundingWords(desk: Desk, node: ChainNode, stored: Funding): Promise<string | undefined> {
+  const { traces } = await node.capabilities()
+  if (!traces) throw new Fault('explorer.no_traces')
+  const words = `chain ${node.chain.id} ${stored.address}: stored ${stored.tx} in block ${stored.block}`
+  const untilMs = desk.clock.monotonicMs() + probeMs
+  const [seen] = await readBlocks(node.rpc, traces, [stored.block], { untilMs })
+  const there = seen && fundingsOf(node.chain.id, transfersOf(seen)).find(({ address }) => address === stored.address)
+  const isSame = there?.tx === stored.tx && there.valueWei === stored.valueWei && there.funder === stored.funder
+  if (!isSame)
+    return `${words}, the node shows ${there ? `${there.tx} with ${there.valueWei} wei` : 'no such transfer'}`
+  if (!node.chain.archive) return undefined
+  const { funding } = await walk(node, stored.address, { ...desk.settings.explorer.probe, untilMs })
+  return funding && isBefore(funding, stored)
+    ? `${words}, the node shows ${funding.tx} in block ${funding.block}`
+    : undefined
+}

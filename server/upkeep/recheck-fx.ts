@@ -1,0 +1,48 @@
+// Quotes from the rates they name, and rates from what their sources say.
+import type { Receipt } from '#api/wire/fx-desk.ts'
+import { reaskSources } from '#groups/fx/reask.ts'
+import { signedReceipt } from '#groups/fx/receipt.ts'
+import { checkReceipt } from '#groups/fx/receipt-check.ts'
+import { compared, nothing, type Recheck, sampleOf } from './recheck.ts'
+
+interface QuoteRow {
+  readonly id: string
+  readonly priced_from: string
+  readonly reply: Uint8Array
+}
+
+export const quotePrices: Recheck = {
+  name: 'quotes from the rates they name',
+  todo: 'keep the quote and its receipt; the price was worked out wrongly or the row was changed',
+  async run(desk, count) {
+    const from = (id: string, limit: number) =>
+      desk.state.all<QuoteRow>(
+        'select id, priced_from, reply from fx_quotes where id >= ? order by id limit ?',
+        ...[id, limit],
+      )
+    const items = await sampleOf<QuoteRow>(count, {
+      first: (limit) => from('', limit),
+      any: async () => (await from(desk.random.uuid(), 1))[0] ?? (await from('', 1))[0],
+      keyOf: ({ id }) => id,
+    })
+    return compared(items, async ({ id, priced_from, reply }) => {
+      const receipt = JSON.parse(priced_from) as Partial<Receipt>
+      if (receipt.version !== '1') return undefined
+      const checks = checkReceipt(await signedReceipt(desk, receipt as Receipt), { reply })
+      const wrong = checks.filter(({ ok }) => !ok)
+      return wrong.length === 0 ? undefined : `quote ${id}: ${wrong.map(({ says }) => says).join('; ')}`
+    })
+  },
+}
+
+export const rates: Recheck = {
+  name: 'rates from their sources',
+  todo: 'compare with a third party; a source that changes a rate without its time cannot be relied on',
+  async run(desk) {
+    const { fx, groups } = desk.settings
+    if (!groups.fx.on || fx.sources.every(({ kind }) => kind === 'push')) return nothing('no source can be asked')
+    const { same, near, differing, far, silent } = await reaskSources(desk)
+    const note = [`${same} the very same, ${near} newer and near`, ...silent].join('; ')
+    return { checked: same + near, differing, doubtful: far, note }
+  },
+}

@@ -1,0 +1,144 @@
+// Days of duties from their hours, an hour of duties from a beacon node, and public keys from a beacon node.
+import { type Network, networks } from '#api/wire/validators.ts'
+import type { Range } from '#core/ranges.ts'
+import { rereadHour, storedHours } from '#groups/validators/ingest/reread.ts'
+import { followed } from '#groups/validators/ingest/start.ts'
+import { measures } from '#groups/validators/measures.ts'
+import { readValidator } from '#groups/validators/registry.ts'
+import { dataOf, openBeacon } from '#io/beacon/client.ts'
+import type { Desk } from '#serve/answer.ts'
+import { wordsOf } from './diagnosis.ts'
+import { compared, draw, nothing, type Recheck, sampleOf, Unable } from './recheck.ts'
+
+interface DutyDay {
+  readonly network: Network
+  readonly day: number
+  readonly validator: number
+}
+
+/** Days are sums of hours; hours that have expired cannot be added up. */
+export const dutyDays = (table: 'duty_days' | 'duty_utc_days', day: 'day' | 'utc_day'): Recheck => ({
+  name: `validators’ ${day === 'day' ? 'chain' : 'UTC'} days from their hours`,
+  todo: 'restore the facts from a backup, or delete the network’s rows and read them again',
+  async run(desk, count) {
+    const { facts } = desk
+    const places = await facts.query<{ network: Network; first: number; last: number }>(
+      `select network, min(${day}) as first, max(${day}) as last from duty_hours group by network order by network`,
+    )
+    const any = async (): Promise<DutyDay | undefined> => {
+      const place = places[draw(desk, places.length)]
+      if (!place) return undefined
+      // The first day may have lost hours to expiry by the other kind of day.
+      const at = Math.min(place.last, place.first + 1 + draw(desk, Math.max(1, place.last - place.first)))
+      const who = await facts.query<{ validator: number }>(
+        `select validator from ${table} where network = ? and ${day} = ? order by validator`,
+        [place.network, at],
+      )
+      const validator = who[draw(desk, who.length)]?.validator
+      return validator === undefined ? undefined : { network: place.network, day: at, validator }
+    }
+    const items = await sampleOf(count, { any, keyOf: (one) => `${one.network} ${one.day} ${one.validator}` })
+    return compared(items, async ({ network, day: at, validator }) => {
+      const where = `where network = ? and ${day} = ? and validator = ?`
+      const values = [network, at, validator]
+      const [stored] = await facts.query(`select ${measures.join()} from ${table} ${where}`, values)
+      const sums = measures.map((name) => `sum(${name}) as ${name}`).join()
+      const [summed] = await facts.query(`select ${sums} from duty_hours ${where}`, values)
+      const odd = measures.find((name) => String(stored?.[name]) !== String(summed?.[name]))
+      const words = `${network} validator ${validator} ${day} ${at}`
+      return odd && `${words}: ${odd} is ${stored?.[odd]}, its hours give ${summed?.[odd]}`
+    })
+  },
+})
+
+/** Reading an hour takes what ingesting it took. */
+const rereadMs = 600_000
+
+/** One hour of each network, every row of it. Nodes keep old states for a while only: then the newest hour has to do. */
+export const dutyHours: Recheck = {
+  name: 'an hour of duties from a beacon node',
+  todo: 'ask a second node; if it agrees with the first, restore the facts from a backup or read the network again',
+  async run(desk) {
+    const own = followed(desk)
+    if (own.length === 0) return nothing('no network has a beacon node')
+    let checked = 0
+    const [differing, notes]: [string[], string[]] = [[], []]
+    for (const network of own) {
+      const ranges = await storedHours(desk, network)
+      const newest = (ranges.at(-1)?.until ?? 0) - 1
+      for (const hour of new Set(ranges.length > 0 ? [hourIn(desk, ranges), newest] : [])) {
+        try {
+          const read = await rereadHour(desk, network, hour, AbortSignal.timeout(rereadMs))
+          checked += read.checked
+          differing.push(...read.differing)
+          notes.push(`${network} hour ${hour}`)
+          break
+        } catch (error) {
+          notes.push(`${network} hour ${hour} cannot be read: ${wordsOf(error)}`)
+        }
+      }
+    }
+    return { checked, differing, ...(notes.length > 0 && { note: notes.join('; ') }) }
+  },
+}
+
+function hourIn(desk: Desk, ranges: readonly Range[]): number {
+  let at = draw(
+    desk,
+    ranges.reduce((sum, { from, until }) => sum + until - from, 0),
+  )
+  for (const { from, until } of ranges) {
+    if (at < until - from) return from + at
+    at -= until - from
+  }
+  throw new Error('a draw lies outside the ranges')
+}
+
+export const registry: Recheck = {
+  name: 'validators’ public keys from a beacon node',
+  todo: 'the node is on another chain, or the registry was filled from one; correct validators.networks',
+  async run(desk, count) {
+    const own = networks.filter((network) => desk.settings.validators.networks[network].beacon.urls.length > 0)
+    if (own.length === 0) return nothing('no network has a beacon node')
+    const items = await sampleOf(count, {
+      first: async (limit) => (await Promise.all(own.map((one) => known(desk, one, 0, limit)))).flat().slice(0, limit),
+      any: async () => {
+        const network = own[draw(desk, own.length)] as Network
+        const last = await desk.state.get<{ last: number | null }>(
+          'select max(validator_index) as last from validators where network = ?',
+          network,
+        )
+        return (await known(desk, network, draw(desk, (last?.last ?? 0) + 1), 1))[0]
+      },
+      keyOf: ({ network, index }) => `${network} ${index}`,
+    })
+    return compared(items, ({ network, index }) => keyWords(desk, network, index))
+  },
+}
+
+const known = async ({ state }: Desk, network: Network, from: number, limit: number) => {
+  const rows = await state.all<{ index: number }>(
+    `select validator_index as "index" from validators where network = ? and validator_index >= ?
+     order by validator_index limit ?`,
+    ...[network, from, limit],
+  )
+  return rows.map(({ index }) => ({ network, index }))
+}
+
+async function keyWords(desk: Desk, network: Network, index: number): Promise<string | undefined> {
+  const entry = await readValidator(desk.state, network, index)
+  const { urls, timeoutMs } = desk.settings.validators.networks[network].beacon
+  const path = `/eth/v1/beacon/states/finalized/validators/${index}`
+  const told = await openBeacon({ network, urls, timeoutMs, clock: desk.clock })
+    .ask({ path }, (reply) => (reply.is === 'json' ? pubkeyOf(dataOf(reply.body)) : undefined))
+    .catch((error: unknown) => {
+      throw new Unable(wordsOf(error))
+    })
+  const isSame = told?.toLowerCase() === entry?.pubkey.toLowerCase()
+  return isSame ? undefined : `${network} validator ${index}: stored ${entry?.pubkey}, the node shows ${told}`
+}
+
+const pubkeyOf = (data: unknown): string | undefined => {
+  const { validator } = (data ?? {}) as { validator?: { pubkey?: unknown } }
+  return typeof validator?.pubkey === 'string' ? validator.pubkey : undefined
+}

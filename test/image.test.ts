@@ -1,0 +1,211 @@
+// The container image, as far as it can be had without an engine: its last stage is put together from the Dockerfile's own
+// lines, with the packages that its first stage would fetch, and started by its own entry point as a user who owns nothing.
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { constants, existsSync, readFileSync } from 'node:fs'
+import { chmod, chown, cp, mkdir, mkdtemp, readFile, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join, normalize } from 'node:path'
+import { createInterface } from 'node:readline'
+import { after, before, describe, test } from 'node:test'
+
+const root = normalize(join(import.meta.dirname, '..'))
+const dockerfile = readFileSync(join(root, 'ops/Dockerfile'), 'utf8')
+
+interface Copy {
+  /** Stage it comes from; undefined: the repository. */
+  readonly from: string | undefined
+  readonly sources: readonly string[]
+  readonly target: string
+}
+
+interface Stage {
+  readonly name: string
+  readonly copies: readonly Copy[]
+  readonly text: string
+}
+
+const stages: readonly Stage[] = dockerfile
+  .split(/^FROM /m)
+  .slice(1)
+  .map((text, at) => ({
+    name: /^\S+ AS (\S+)/.exec(text)?.[1] ?? String(at),
+    text,
+    copies: [...text.matchAll(/^COPY (?:--from=(\S+) )?(.+) (\S+)$/gm)].map(([, from, sources = '', target = '']) => ({
+      ...{ from, sources: sources.split(' '), target },
+    })),
+  }))
+const last = stages.at(-1) as Stage
+const wordsOf = (instruction: string): string[] =>
+  JSON.parse(new RegExp(`^${instruction} (\\[.*\\])$`, 'm').exec(last.text)?.[1] ?? '[]')
+
+/** What `.dockerignore` keeps out, of what the repository has. */
+const ignored = /\.(test|suite)\.ts$|^(api|console)\/dist(\/|$)/
+
+describe('the Dockerfile', () => {
+  test('copies only what is there, from stages that are there, into the folder it works in', () => {
+    const names = new Set<string>()
+    for (const { name, copies } of stages) {
+      for (const { from, sources, target } of copies) {
+        assert.match(target, /^\.\//)
+        if (from !== undefined) assert.ok(names.has(from), `${from} comes later, or never`)
+        else for (const source of sources) assert.ok(existsSync(join(root, source)), source)
+      }
+      names.add(name)
+    }
+    assert.deepEqual([...names], ['packages', 'console', '2'])
+  })
+
+  test('lets into the build exactly what it copies', async () => {
+    const lines = (await readFile(join(root, 'ops/Dockerfile.dockerignore'), 'utf8')).trim().split('\n')
+    const allowed = lines.filter((line) => line.startsWith('!')).map((line) => line.slice(1))
+    const needed = stages.flatMap(({ copies }) => copies.flatMap(({ from, sources }) => (from ? [] : sources)))
+    assert.deepEqual(new Set(allowed), new Set(needed))
+    for (const line of ['api/dist', 'console/dist', '**/*.test.ts', '**/*.suite.ts'])
+      assert.ok(lines.includes(line), line)
+  })
+
+  test('does not run as root, fetches no development packages for the last stage, and builds the console before it', () => {
+    assert.match(last.text, /^USER tetrad$/m)
+    assert.ok(last.text.indexOf('USER tetrad') < last.text.indexOf('ENTRYPOINT'))
+    assert.match(stages[0]?.text ?? '', /npm ci --omit=dev/)
+    assert.match(stages[1]?.text ?? '', /^RUN npm run console$/m)
+    assert.ok(last.copies.some(({ from, target }) => from === 'console' && target === './console/dist'))
+    assert.equal(/^RUN .*npm/m.test(last.text), false)
+  })
+})
+
+/** As `npm ci --omit=dev` leaves them, by the lock file, without the Nodes that the Dockerfile removes. */
+async function copyPackages(target: string): Promise<void> {
+  const lock = JSON.parse(await readFile(join(root, 'package-lock.json'), 'utf8')) as {
+    packages: Record<string, { dev?: boolean; devOptional?: boolean }>
+  }
+  const removed = [...(stages[0]?.text ?? '').matchAll(/node_modules\/(node-\w+-)\*/g)].map(([, name = '']) => name)
+  assert.equal(removed.length, 3)
+  for (const [path, { dev }] of Object.entries(lock.packages)) {
+    const name = path.slice('node_modules/'.length)
+    // Those inside another come with it.
+    if (path === '' || dev || name.includes('/node_modules/') || !existsSync(join(root, path))) continue
+    if (removed.some((one) => name.startsWith(one))) continue
+    await mkdir(dirname(join(target, name)), { recursive: true })
+    await cp(join(root, path), join(target, name), { recursive: true, mode: constants.COPYFILE_FICLONE })
+  }
+}
+
+/** The pages, as they lie there or built for this. */
+async function copyConsole(target: string): Promise<void> {
+  const built = join(root, 'console/dist')
+  if (existsSync(join(built, 'index.html'))) return cp(built, target, { recursive: true })
+  const vite = join(root, 'node_modules/.bin/vite')
+  const { status } = spawnSync(vite, ['build', 'console', '--outDir', target, '--logLevel', 'warn'], { cwd: root })
+  assert.equal(status, 0)
+}
+
+async function assemble(app: string): Promise<void> {
+  for (const { from, sources, target } of last.copies) {
+    const place = join(app, target)
+    if (from === 'packages') await copyPackages(place)
+    else if (from === 'console') await copyConsole(place)
+    else {
+      for (const source of sources) {
+        const filter = (path: string) => !ignored.test(path.slice(root.length + 1))
+        // A file copied into a folder keeps its name.
+        await cp(join(root, source), target.endsWith('/') ? join(place, source) : place, { recursive: true, filter })
+      }
+    }
+  }
+}
+
+describe('its last stage', () => {
+  let dir = ''
+  let app = ''
+  let who: { uid?: number; gid?: number } = {}
+  before(async () => {
+    dir = await mkdtemp(join(tmpdir(), 'tetrad-image-'))
+    app = join(dir, 'app')
+    await chmod(dir, 0o755)
+    await mkdir(join(dir, 'data'), { mode: 0o700 })
+    await assemble(app)
+    // As the image does; where that may not be tried, as whoever runs the tests.
+    const uid = Number(/--uid (\d+)/.exec(last.text)?.[1])
+    const stranger = { uid, gid: uid }
+    if (process.getuid?.() !== 0) return
+    await chown(join(dir, 'data'), uid, uid)
+    if (spawnSync(process.execPath, ['--version'], { ...stranger, cwd: app }).status === 0) who = stranger
+  })
+  after(() => rm(dir, { recursive: true, force: true }))
+
+  const env = () => {
+    const [, given = ''] = /^ENV (.+)$/m.exec(last.text) ?? []
+    const named = Object.fromEntries(given.split(' ').map((pair) => pair.split('=') as [string, string]))
+    assert.equal(named.TETRAD_DATA, '/data')
+    return { ...named, TETRAD_DATA: join(dir, 'data'), PATH: '/usr/bin:/bin' }
+  }
+  /** Arguments of the entry point, where `/app` lies here and `node` is ours. */
+  const start = (args: readonly string[]): ChildProcess => {
+    const [node, ...entry] = wordsOf('ENTRYPOINT')
+    assert.equal(node, 'node')
+    const words = [...entry, ...args].map((word) => word.replace(/^\/app\//, `${app}/`))
+    return spawn(process.execPath, words, { ...who, cwd: app, env: env(), stdio: ['ignore', 'pipe', 'pipe'] })
+  }
+  const run = async (...args: string[]) => {
+    const child = start(args)
+    const [out, err] = [child.stdout, child.stderr].map(async (stream) => {
+      const chunks: Buffer[] = []
+      for await (const chunk of stream as AsyncIterable<Buffer>) chunks.push(chunk)
+      return Buffer.concat(chunks).toString()
+    })
+    const [code] = await once(child, 'exit')
+    return { code, stdout: (await out) ?? '', stderr: (await err) ?? '' }
+  }
+
+  test('starts by its own entry point, answers, shows the console, is worked on from beside, and stops when told', async () => {
+    const server = start([...wordsOf('CMD'), '--port', '0', '--json'])
+    const errors: string[] = []
+    createInterface(server.stderr as NodeJS.ReadableStream).on('line', (line) => errors.push(line))
+    const ended = once(server, 'exit')
+    try {
+      const early = ended.then(([code]) => assert.fail(`ended with ${code}: ${errors.join('\n')}`))
+      const lines = createInterface(server.stdout as NodeJS.ReadableStream)
+      const [line] = (await Promise.race([once(lines, 'line'), early])) as [string]
+      const { url, key } = JSON.parse(line) as { url: string; key: string }
+      const at = url.replace('0.0.0.0', '127.0.0.1')
+      // What the health check asks.
+      assert.match(wordsOf('  CMD').join(' '), /\/healthz/)
+      assert.equal((await fetch(`${at}/healthz`)).status, 200)
+      if (who.uid !== undefined) assert.equal((await stat(join(dir, 'data/state.sqlite'))).uid, who.uid)
+      const page = await (await fetch(`${at}/`)).text()
+      const [, script = ''] = /src="\.?(\/assets\/[^"]+\.js)"/.exec(page) ?? []
+      assert.equal((await fetch(`${at}${script}`)).status, 200, page)
+      const headers = { authorization: `Bearer ${key}` }
+      assert.equal((await fetch(`${at}/v0/eth/validators/effectiveness?indices=1`, { headers })).status, 200)
+      for (const args of [
+        ['doctor', '--offline', '--sample', '1'],
+        ['coverage'],
+        ['keys', 'list'],
+        ['backup', join(dir, 'data', 'copy')],
+        ['conform', '--base-url', at, '--key', key, '--only', 'markets'],
+      ]) {
+        const { code, stdout, stderr } = await run(...args)
+        assert.equal(code, 0, `${args.join(' ')}: ${stdout}${stderr}`)
+      }
+    } finally {
+      server.kill('SIGTERM')
+    }
+    assert.deepEqual(await ended, [0, null], errors.join('\n'))
+  })
+
+  test('holds what the other commands load', async () => {
+    for (const args of [
+      ['config', 'schema'],
+      ['config', 'check'],
+      ['openapi'],
+      ['ask', 'markets.bySlug', '--help'],
+      ['restore', join(dir, 'data', 'copy'), '--data', join(dir, 'data', 'again')],
+    ]) {
+      const { code, stderr } = await run(...args)
+      assert.equal(code, 0, `${args.join(' ')}: ${stderr}`)
+    }
+  })
+})

@@ -1,0 +1,143 @@
+// The compose file and the systemd unit, held against the image, the settings and the commands they name.
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { existsSync, globSync } from 'node:fs'
+import { cp, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, normalize } from 'node:path'
+import { describe, test } from 'node:test'
+import { parse } from 'yaml'
+import { run } from '#cli/run.ts'
+import { leaves } from '#io/config/leaves.ts'
+import { otherVariables } from '#io/config.ts'
+import { settingsWith } from './desk.ts'
+
+const root = normalize(join(import.meta.dirname, '..'))
+const read = (path: string) => readFile(join(root, path), 'utf8')
+const { stopDelayMs, stopTimeoutMs, port } = settingsWith().server
+
+interface Mount {
+  readonly source: string
+  readonly target: string
+}
+
+interface Service {
+  readonly volumes?: readonly (string | Mount)[]
+  readonly ports?: readonly string[]
+  readonly command?: readonly string[]
+  readonly build?: { readonly context: string; readonly dockerfile: string }
+  readonly stop_grace_period?: string
+  readonly read_only?: boolean
+  readonly tmpfs?: readonly string[]
+}
+
+const compose = async () =>
+  parse(await read('ops/compose.yaml')) as { services: Record<string, Service>; volumes: Record<string, null> }
+
+const mountsOf = ({ volumes = [] }: Service): Mount[] =>
+  volumes.map((one) => {
+    if (typeof one !== 'string') return one
+    const [source = '', target = ''] = one.split(':')
+    return { source, target }
+  })
+
+describe('compose file', () => {
+  test('mounts files that are there, volumes that are declared, and places that the image has', async () => {
+    const { services, volumes } = await compose()
+    const dockerfile = await read('ops/Dockerfile')
+    for (const service of Object.values(services)) {
+      for (const { source } of mountsOf(service)) {
+        if (!source.startsWith('./')) assert.ok(source in volumes, source)
+        else if (source !== './tetrad.yaml') assert.ok(existsSync(join(root, 'ops', source)), source)
+      }
+    }
+    const { tetrad } = services
+    assert.ok(tetrad)
+    const [, declared = ''] = /^VOLUME (.+)$/m.exec(dockerfile) ?? []
+    const targets = mountsOf(tetrad).map(({ target }) => target)
+    assert.deepEqual(targets, [...declared.split(' '), '/app/tetrad.yaml'])
+    // Where commands in the container look for it by default.
+    assert.match(dockerfile, /^WORKDIR \/app$/m)
+    assert.equal(tetrad.command, undefined, 'the image’s own command, so that there is one place to read it')
+    assert.ok(existsSync(join(root, 'ops', tetrad.build?.context ?? '', tetrad.build?.dockerfile ?? '')))
+    // The program writes nowhere but to its volumes and to /tmp, where Node keeps what it has compiled.
+    assert.deepEqual([tetrad.read_only, tetrad.tmpfs], [true, ['/tmp']])
+  })
+
+  test('publishes the port that the server listens on and the watcher asks, and only to this machine', async () => {
+    const { services } = await compose()
+    assert.deepEqual(services.tetrad?.ports, [`127.0.0.1:8080:${port}`])
+    assert.match(await read('ops/Dockerfile'), new RegExp(`^EXPOSE ${port}$`, 'm'))
+    const watcher = parse(await read('ops/prometheus/prometheus.yml')) as {
+      rule_files: string[]
+      scrape_configs: { job_name: string; metrics_path: string; static_configs: { targets: string[] }[] }[]
+    }
+    const [job] = watcher.scrape_configs
+    assert.deepEqual([job?.job_name, job?.metrics_path], ['tetrad', '/metrics'])
+    assert.deepEqual(job?.static_configs, [{ targets: [`tetrad:${port}`] }])
+    for (const file of watcher.rule_files)
+      assert.ok(existsSync(join(root, 'ops/prometheus', file.replace('/etc/prometheus/', ''))), file)
+    for (const name of await readdir(join(root, 'ops/grafana/provisioning'), { recursive: true }))
+      if (name.endsWith('.yaml')) parse(await read(`ops/grafana/provisioning/${name}`))
+  })
+
+  test('gives the server longer to stop than it takes', async () => {
+    const { services } = await compose()
+    const seconds = Number(/^(\d+)s$/.exec(services.tetrad?.stop_grace_period ?? '')?.[1])
+    assert.ok(seconds * 1000 > stopDelayMs + stopTimeoutMs, String(seconds))
+  })
+})
+
+const unit = await read('ops/tetrad.service')
+
+describe('unit', () => {
+  const values = (name: string) => [...unit.matchAll(new RegExp(`^${name}=(.*)$`, 'gm'))].map(([, value = '']) => value)
+
+  test('starts commands that exist with options they take, for a user that is not root', async () => {
+    const started = [...values('ExecStartPre'), ...values('ExecStart')].map((line) => line.split(' '))
+    assert.equal(started.length, 2)
+    for (const [env, node, file = '', ...words] of started) {
+      assert.deepEqual([env, node], ['/usr/bin/env', 'node'])
+      assert.ok(existsSync(file.replace('/opt/tetrad', root)), file)
+      const { code, stdout } = await run([...words.filter((word) => /^\w+$/.test(word)), '--help'], { cwd: root })
+      assert.equal(code, 0, words.join(' '))
+      for (const option of words.filter((word) => word.startsWith('--')))
+        assert.ok(stdout.includes(`${option} `), option)
+    }
+    assert.deepEqual(values('User'), ['tetrad'])
+  })
+
+  test('gives the server longer to stop than it takes', () => {
+    assert.ok(Number(values('TimeoutStopSec')[0]) * 1000 > stopDelayMs + stopTimeoutMs)
+  })
+
+  const analyze = spawnSync('systemd-analyze', ['--version']).status === 0
+  test('is what systemd understands, and shut tight', { skip: !analyze && 'no systemd-analyze here' }, async () => {
+    const dir = await mkdtemp(join(tmpdir(), 'tetrad-unit-'))
+    try {
+      const file = join(dir, 'tetrad.service')
+      await cp(join(root, 'ops/tetrad.service'), file)
+      const verified = spawnSync('systemd-analyze', ['verify', file], { encoding: 'utf8' })
+      const about = verified.stderr.split('\n').filter((line) => line.includes('tetrad'))
+      assert.deepEqual([verified.status, about], [0, []])
+      const secured = spawnSync('systemd-analyze', ['security', '--offline=true', '--threshold=45', file])
+      assert.equal(secured.status, 0, String(secured.stdout).split('\n').at(-2) ?? '')
+    } finally {
+      await rm(dir, { recursive: true, force: true })
+    }
+  })
+})
+
+test('every TETRAD_ variable that ops/ names is one that is read', async () => {
+  const known = new Set([...leaves.map(({ variable }) => variable), ...otherVariables])
+  const files = globSync('ops/**/*', { cwd: root, withFileTypes: true }).filter((entry) => entry.isFile())
+  let named = 0
+  for (const { parentPath, name } of files) {
+    const text = await readFile(join(parentPath, name), 'utf8')
+    for (const [variable] of text.matchAll(/\bTETRAD_[A-Z_]*[A-Z]\b/g)) {
+      assert.ok(known.has(variable), `${name}: ${variable}`)
+      named += 1
+    }
+  }
+  assert.ok(named >= 2)
+})
