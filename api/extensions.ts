@@ -3,17 +3,27 @@
 // specification (decision 0049).
 import type { Endpoint } from './kit.ts'
 import type { ExtensionId } from './routes.ts'
+import { currencies } from './wire/fx-currencies.ts'
 import { checkSignature, quote, receipt, receiptKey, setRate } from './wire/fx-desk.ts'
+import { labelSearch } from './wire/label-search.ts'
 import { changeStream, changes, changesBySlug } from './wire/market-changes.ts'
+import { search } from './wire/market-search.ts'
 import { trail } from './wire/trail.ts'
+import { explain } from './wire/validators-explain.ts'
+import { find } from './wire/validators-find.ts'
 
 export const extensions = {
   'explorer.trail': trail,
+  'explorer.labelSearch': labelSearch,
+  'fx.currencies': currencies,
   'fx.quote': quote,
   'fx.receipt': receipt,
   'fx.checkSignature': checkSignature,
   'fx.receiptKey': receiptKey,
   'fx.setRate': setRate,
+  'validators.explain': explain,
+  'validators.find': find,
+  'markets.search': search,
   'markets.changesBySlug': changesBySlug,
   'markets.changes': changes,
   'markets.changeStream': changeStream,

@@ -28,6 +28,21 @@ export const faults = {
   'key.guarded': { status: 429, retry: 'later', says: 'Too many invalid API keys from this address.' },
   'key.group': { status: 403, retry: 'changed', says: 'This API key may not use this interface.' },
   'plan.too_low': { status: 403, retry: 'changed', says: 'This endpoint needs a higher plan.' },
+  'console.session': {
+    status: 401,
+    retry: 'changed',
+    says: 'This is the operator’s: open the sign-in link that the server printed, or make one with tetrad console link.',
+  },
+  'console.link': {
+    status: 401,
+    retry: 'changed',
+    says: 'This sign-in link is not valid, was used already or is too old; make a new one with tetrad console link.',
+  },
+  'console.origin': {
+    status: 403,
+    retry: 'changed',
+    says: 'Only a page of this server may make this call.',
+  },
   'limit.second': { status: 429, retry: 'later', says: 'Too many calls in one second.' },
   'limit.day': { status: 429, retry: 'later', says: 'The daily number of calls is used up.' },
   'explorer.module': { status: 400, retry: 'changed', says: 'The module name is missing or not known.' },
@@ -56,8 +71,8 @@ export const faults = {
   },
   'explorer.probe_bounds': {
     status: 503,
-    retry: 'never',
-    says: 'The first funding of this address cannot be found within the limits of a search.',
+    retry: 'later',
+    says: 'One search is not enough to find the first funding of this address; try again later to go on.',
   },
   'explorer.link': {
     status: 403,

@@ -6,6 +6,7 @@ import type { Endpoint } from './kit.ts'
 import { headers, jsonContent, responsesOf } from './openapi-responses.ts'
 import { Components, type SchemaObject } from './openapi-schemas.ts'
 import { type Group, groups, placeOf } from './routes.ts'
+import { clientOf, curlOf } from './samples.ts'
 
 export interface OpenapiOptions {
   /** Address under which the interfaces are reached; the document's own origin when left out. */
@@ -28,7 +29,7 @@ export function openapi({ serverUrl = '/', version = '0.1.0' }: OpenapiOptions =
   const paths = Object.fromEntries(
     all.map(({ path, method }) => {
       const there = all.filter((endpoint) => endpoint.path === path)
-      return [path, { [method.toLowerCase()]: operation(there, components) }]
+      return [path, { [method.toLowerCase()]: operation(there, components, sampleUrl(serverUrl)) }]
     }),
   )
   return {
@@ -58,7 +59,10 @@ const securitySchemes = {
   bearer: { type: 'http', scheme: 'bearer', description: 'The key, `tetrad:<id>:<secret>`.' },
 }
 
-function operation(there: Endpoint[], components: Components): SchemaObject {
+/** Samples need an address even where the document leaves it to its reader. */
+const sampleUrl = (serverUrl: string): string => (serverUrl === '/' ? 'http://127.0.0.1:8080' : serverUrl)
+
+function operation(there: Endpoint[], components: Components, baseUrl: string): SchemaObject {
   const [first] = there
   if (!first) throw new Error('a path without an endpoint')
   const body = bodySchema(first, components)
@@ -71,7 +75,18 @@ function operation(there: Endpoint[], components: Components): SchemaObject {
     parameters: parametersOf(there, components),
     ...(body && { requestBody: { required: true, content: jsonContent(body, inputExamples(first)) } }),
     responses: responsesOf(there, components),
+    'x-endpoints': there.map(({ id }) => id),
+    'x-codeSamples': there.flatMap((endpoint) => samplesOf(endpoint, baseUrl)),
   }
+}
+
+function samplesOf({ id, example, auth }: Endpoint, baseUrl: string): SchemaObject[] {
+  const input = { ...example.input }
+  const key = auth === 'open' ? undefined : 'tetrad:<id>:<secret>'
+  return [
+    { lang: 'Shell', label: `${id}: curl`, source: curlOf(id, baseUrl, input, key) },
+    { lang: 'TypeScript', label: `${id}: client`, source: clientOf(id, baseUrl, input) },
+  ]
 }
 
 function describe(endpoint: Endpoint): string {
@@ -106,7 +121,10 @@ function parametersOf(there: Endpoint[], components: Components): Parameter[] {
       const parameter = toParameter(endpoint, name, schema, components)
       if (!parameter) continue
       const shared = there.every(({ input }) => name in input.properties)
-      united.set(parameter.name, { ...parameter, required: parameter.required && shared })
+      const only = shared
+        ? {}
+        : { 'x-endpoints': there.filter(({ input }) => name in input.properties).map(({ id }) => id) }
+      united.set(parameter.name, { ...parameter, required: parameter.required && shared, ...only })
     }
   }
   return [...united.values()]

@@ -1,9 +1,9 @@
-// Iterators over the two paged endpoints (spec 4.5, 4.6). A link to the next page is never followed: only its query is
+// Iterators over the paged endpoints of group C (spec 4.5 and 4.6, and two beyond it). A link to the next page is never followed: only its query is
 // taken, and asked at the address the caller gave. So no link, however it came about, can carry the key to another
 // host, and a proxy that shows the server under another name or path does no harm (decision 0061).
 import type { Ask, InputOf, ReplyOf } from './calls.ts'
 import { TransportError } from './errors.ts'
-import { type EndpointId, type Route, routes } from './routes.ts'
+import { type AnyId, allRoutes, type Route } from './routes.ts'
 import type { SendOptions } from './send.ts'
 
 export interface PageOptions extends SendOptions {
@@ -13,6 +13,8 @@ export interface PageOptions extends SendOptions {
 
 type Aggregate = 'validators.aggregateEffectiveness'
 type Single = 'validators.effectiveness'
+type Explain = 'validators.explain'
+type Find = 'validators.find'
 
 export interface PageMethods {
   aggregateEffectivenessPages(input: InputOf<Aggregate>, options?: PageOptions): AsyncGenerator<ReplyOf<Aggregate>>
@@ -22,6 +24,8 @@ export interface PageMethods {
   ): AsyncGenerator<ReplyOf<Aggregate>['data'][number]>
   effectivenessPages(input: InputOf<Single>, options?: PageOptions): AsyncGenerator<ReplyOf<Single>>
   effectivenessAll(input: InputOf<Single>, options?: PageOptions): AsyncGenerator<ReplyOf<Single>['results'][number]>
+  explainPages(input: InputOf<Explain>, options?: PageOptions): AsyncGenerator<ReplyOf<Explain>>
+  findPages(input: InputOf<Find>, options?: PageOptions): AsyncGenerator<ReplyOf<Find>>
 }
 
 export function pageMethods(ask: Ask): PageMethods {
@@ -32,6 +36,8 @@ export function pageMethods(ask: Ask): PageMethods {
   return {
     aggregateEffectivenessPages: aggregate,
     effectivenessPages: single,
+    explainPages: (input, options = {}) => pages<ReplyOf<Explain>>(ask, 'validators.explain', input, options),
+    findPages: (input, options = {}) => pages<ReplyOf<Find>>(ask, 'validators.find', input, options),
     async *aggregateEffectivenessAll(input, options) {
       for await (const page of aggregate(input, options)) yield* page.data
     },
@@ -43,7 +49,7 @@ export function pageMethods(ask: Ask): PageMethods {
 
 async function* pages<P extends { readonly next: string | null }>(
   ask: Ask,
-  id: EndpointId,
+  id: AnyId,
   input: object,
   options: PageOptions,
 ): AsyncGenerator<P> {
@@ -60,14 +66,14 @@ async function* pages<P extends { readonly next: string | null }>(
   throw unreadable(id, `there are more than ${pagesMax} pages; narrow the question or raise pagesMax`)
 }
 
-function queryOf(id: EndpointId, link: unknown): URLSearchParams {
+function queryOf(id: AnyId, link: unknown): URLSearchParams {
   const mark = typeof link === 'string' ? link.indexOf('?') : -1
   if (mark < 0) throw unreadable(id, 'the link to the next page cannot be read')
   return new URLSearchParams((link as string).slice(mark + 1))
 }
 
-const unreadable = (id: EndpointId, says: string): TransportError => {
-  const { group }: Route = routes[id]
+const unreadable = (id: AnyId, says: string): TransportError => {
+  const { group }: Route = allRoutes[id]
   const at = { group, endpoint: id, status: 200, requestId: undefined, retryAfterMs: undefined }
   return new TransportError(at, 'unreadable', says)
 }

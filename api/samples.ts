@@ -1,9 +1,13 @@
-// Calls as lines to paste into a shell, one per endpoint, made by the client's own code from the contract.
-import { toRequest } from '#api/request.ts'
-import type { EndpointId } from '#api/routes.ts'
+// A call as text to paste: a line for the shell, or a few lines for the client. Made by the client's own code, so that a
+// sample says exactly what the client would send.
+import { stringifyJson } from './json.ts'
+import { toRequest } from './request.ts'
+import { type AnyId, allRoutes } from './routes.ts'
 
-/** One call of one endpoint. */
-export function curlOf(id: EndpointId, baseUrl: string, input: Readonly<Record<string, unknown>>, key: string): string {
+type Inputs = Readonly<Record<string, unknown>>
+
+/** One call of one endpoint; without a key where none is given. */
+export function curlOf(id: AnyId, baseUrl: string, input: Inputs, key?: string): string {
   const { url, method, headers, body } = toRequest(id, baseUrl, input, key)
   const words = ['curl', '-s', quoted(url)]
   for (const [name, value] of Object.entries(headers))
@@ -14,3 +18,31 @@ export function curlOf(id: EndpointId, baseUrl: string, input: Readonly<Record<s
 
 /** Single quotes hold everything but themselves, in every shell of the Bourne family. */
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
+
+/** The same call through the typed client; the key comes from the environment. */
+export function clientOf(id: AnyId, baseUrl: string, input: Inputs): string {
+  const given = Object.keys(input).length === 0 ? '' : literal(input)
+  const key = allRoutes[id].auth === 'open' ? '' : ', key: process.env.TETRAD_KEY'
+  const call = allRoutes[id].stream
+    ? `for await (const change of client.markets.watchChanges(${given})) console.log(change)`
+    : `const reply = await client.${id}(${given})`
+  return [
+    "import { createClient } from '@tetrad/api'",
+    '',
+    `const client = createClient({ baseUrl: '${baseUrl}'${key} })`,
+    call,
+  ].join('\n')
+}
+
+/** As JavaScript: names without quotes, strings in single ones. */
+function literal(value: unknown): string {
+  if (typeof value === 'bigint') return `${value}n`
+  if (typeof value === 'string')
+    return `'${value.replaceAll('\\', '\\\\').replaceAll("'", "\\'").replaceAll('\n', '\\n')}'`
+  if (Array.isArray(value)) return `[${value.map(literal).join(', ')}]`
+  if (typeof value !== 'object' || value === null) return stringifyJson(value)
+  const named = Object.entries(value).map(
+    ([name, one]) => `${/^[A-Za-z_$][\w$]*$/.test(name) ? name : literal(name)}: ${literal(one)}`,
+  )
+  return `{ ${named.join(', ')} }`
+}

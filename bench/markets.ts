@@ -1,6 +1,6 @@
 // Promises about markets: 4.8 with 100 000 of them at 0.80 or more of a bare node:http server with the same bytes, plain
 // and packed, 304s too; what the first question about a market costs; how fast records come in and in how much memory;
-// what a change of an event with 300 markets costs; how many bytes a version takes.
+// what a change of an event with 300 markets costs; how many bytes a version takes; what a search by words costs.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { createWriteStream, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -9,6 +9,7 @@ import { createInterface } from 'node:readline'
 import { decompose, Renames } from '#groups/markets/decompose.ts'
 import { marketAsOf } from '#groups/markets/past.ts'
 import { putMarkets } from '#groups/markets/records.ts'
+import { searchMarkets } from '#groups/markets/search.ts'
 import { manyMarkets, manySlug } from '#sim/markets/many.ts'
 import { openState } from '#store/open.ts'
 
@@ -198,7 +199,24 @@ async function changing(data: string): Promise<void> {
     `${whole(median(tookMs))} ms to change, ${(median(tookMs) / 300).toFixed(2)} ms per answer written`,
   )
   await versions(state)
+  await searches(state)
   await state.close()
+}
+
+/** A word that all markets have, one that one has, one that none has, and several that meet nowhere. */
+async function searches(state: Awaited<ReturnType<typeof openState>>): Promise<void> {
+  const questions = { common: 'market', rare: manySlug(count >> 1), absent: 'nowhere', disjoint: 'market number wide' }
+  const told: string[] = []
+  for (const [name, q] of Object.entries(questions)) {
+    const tookMs: number[] = []
+    for (let turn = 0; turn < 20; turn++) {
+      const startMs = performance.now()
+      await searchMarkets(state, q, 20)
+      tookMs.push(performance.now() - startMs)
+    }
+    told.push(`${name} ${median(tookMs).toFixed(1)} ms`)
+  }
+  say('by words', told.join(', '))
 }
 
 /** A price tick changes some fifteen of two hundred fields. */

@@ -7,7 +7,7 @@ import { extensions } from '#api/extensions.ts'
 import { parseJson, stringifyJson } from '#api/json.ts'
 import type { Endpoint } from '#api/kit.ts'
 import { print, printJson } from './print.ts'
-import { type CommonOptions, configOf } from './settings.ts'
+import { addressOf, type CommonOptions } from './settings.ts'
 
 /** Longer lists of choices would bury the rest of the help. */
 const choicesMax = 20
@@ -60,14 +60,6 @@ function addEndpoint(ask: Command, endpoint: Endpoint): void {
 }
 
 const specOf = (spec: string): string => (spec === 'beyond' ? 'beyond the specification' : `specification ${spec}`)
-
-async function addressOf(options: CommonOptions & { url?: string }): Promise<string> {
-  const given = options.url ?? (process.env.TETRAD_URL || undefined)
-  if (given !== undefined) return given
-  const { host, port } = (await configOf(options)).settings.server
-  const reachable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host
-  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`
-}
 
 export function inputsOf(node: InputNode, path: readonly string[], needed: boolean): Input[] {
   if (!node.properties) return [{ path, node, needed: needed && node.default === undefined }]

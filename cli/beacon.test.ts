@@ -1,19 +1,28 @@
-// `tetrad ingest beacon`, `validators audit` and `validators explain` as child processes, against a recorded node over HTTP.
+// `tetrad ingest beacon` and `validators audit` as child processes, against a recorded node over HTTP.
 import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { withChainTimes } from '#groups/validators/ingest/chain.ts'
+import { startBeacon } from '#groups/validators/ingest/start.ts'
+import { systemClock } from '#io/clock.ts'
+import { silentLog } from '#io/log.ts'
+import { systemRandom } from '#io/random.ts'
+import { startUpkeep } from '#server/upkeep/start.ts'
 import { openStores } from '#store/open.ts'
 import { openReplay } from '#test/beacon-replay.ts'
+import { settingsWith } from '#test/desk.ts'
 import { openFolder, run } from './run.ts'
 
 async function openScene() {
   const node = await openReplay()
   const folder = await openFolder()
-  const networks = { hoodi: { epochsPerHour: 2, epochsPerDay: 4, beacon: { urls: [node.url], fromEpoch: 0 } } }
-  await writeFile(join(folder.dir, 'tetrad.yaml'), JSON.stringify({ validators: { networks } }))
+  const beacon = { urls: [node.url], fromEpoch: 0, everyMs: 3_600_000 }
+  const settings = { validators: { networks: { hoodi: { epochsPerHour: 2, epochsPerDay: 4, beacon } } } }
+  await writeFile(join(folder.dir, 'tetrad.yaml'), JSON.stringify(settings))
   return {
     dir: folder.dir,
+    settings,
     run: (...args: string[]) => run(args, { cwd: folder.dir }),
     async [Symbol.asyncDispose]() {
       await folder[Symbol.asyncDispose]()
@@ -33,6 +42,39 @@ test('ingest beacon --once reads everything that is final, and a second time not
   )
   const second = await at.run('ingest', 'beacon', '--network', 'hoodi', '--once', '--json')
   assert.equal(JSON.parse(second.stdout).written, 0)
+})
+
+test('beside a running server, ingest beacon has that look at once, shows how it gets on, and writes nothing itself', async () => {
+  await using at = await openScene()
+  const dataDir = join(at.dir, 'data')
+  const stores = await openStores(dataDir)
+  const stop = new AbortController()
+  const plain = {
+    ...stores,
+    clock: systemClock,
+    random: systemRandom,
+    log: silentLog,
+    settings: settingsWith(at.settings),
+  }
+  const desk = { ...plain, settings: await withChainTimes(plain) }
+  const upkeep = startUpkeep(desk, { dataDir, version: '1' }, stop.signal)
+  // The first look is over before anyone asks, and the next one by itself would be an hour away.
+  const looked = Promise.withResolvers<void>()
+  const beacon = startBeacon(desk, stop.signal, (_, { until }) => until === 13 && looked.resolve())
+  try {
+    await looked.promise
+    const { code, stdout, stderr } = await at.run('ingest', 'beacon', '--network', 'hoodi', '--once', '--json')
+    assert.equal(code, 0, stderr)
+    const { until, finalizedEpoch, written } = JSON.parse(stdout)
+    assert.deepEqual({ until, finalizedEpoch, written }, { until: 13, finalizedEpoch: 14, written: 0 })
+    const other = await at.run('ingest', 'beacon', '--network', 'holesky', '--once')
+    assert.deepEqual([other.code, other.stdout], [1, ''])
+    assert.match(other.stderr, /does not follow holesky: set validators\.networks\.holesky\.beacon\.urls/)
+  } finally {
+    stop.abort()
+    await Promise.all([upkeep, beacon])
+    await stores.close()
+  }
 })
 
 test('ingest beacon says what to do while somebody else holds the facts', async () => {
@@ -78,33 +120,4 @@ test('an audit of the recorded node finds that both ways agree, and keeps that',
   const [kept] = await stores.facts.query<{ count: number }>('select count(*) as count from beacon_audits')
   await stores.close()
   assert.equal(kept?.count, 18)
-})
-
-test('an explanation names what was missed and whether the next block was missing', async () => {
-  await using at = await openScene()
-  const { code, stdout, stderr } = await at.run(
-    'validators',
-    'explain',
-    '1',
-    '--network',
-    'hoodi',
-    '--from-epoch',
-    '6',
-    '--until-epoch',
-    '8',
-    '--json',
-  )
-  assert.equal(code, 0, stderr)
-  const { epochs } = JSON.parse(stdout)
-  assert.deepEqual(epochs[1].vote, {
-    slot: 56,
-    included: false,
-    delay: null,
-    target: false,
-    head: false,
-    nextBlockMissing: false,
-  })
-  assert.deepEqual(epochs[1].faults, ['vote of slot 56 is missing'])
-  const plain = await at.run('validators', 'explain', '1', '--network', 'hoodi', '--from-epoch', '7')
-  assert.match(plain.stdout, /epoch 7: vote of slot 56 is missing\n0 of 1 epochs without a fault/)
 })

@@ -1,25 +1,25 @@
 // `tetrad ingest beacon` reads a network's finalized epochs into the facts store; `tetrad validators audit` holds the rewards against
-// the node's own; `tetrad validators explain` shows the duties behind a score. A running server owns the facts file and ingests by
-// itself, so the first two refuse to run beside it (decision 0107).
+// the node's own. A running server owns the facts file and ingests by itself: the first then has it look at once and shows how it
+// gets on, the second is refused (decision 0078).
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { type Network, networks } from '#api/wire/validators.ts'
+import { Fault } from '#core/fault.ts'
 import type { Settings } from '#core/settings.ts'
 import type { Beacon } from '#io/beacon/client.ts'
 import type { Stores } from '#store/open.ts'
+import { refuseDemo } from './data.ts'
 import { CommandFailure } from './failure.ts'
-import { note, print, printJson, table } from './print.ts'
+import { print, printJson, table } from './print.ts'
 import { type CommonOptions, configOf, dataDirOf } from './settings.ts'
 
-interface BeaconCommand extends CommonOptions {
+export interface BeaconCommand extends CommonOptions {
   readonly network: Network
   readonly once?: boolean
   readonly fromEpoch?: number
   readonly untilEpoch?: number
-  readonly fromDay?: number
-  readonly toDay?: number
 }
 
-const networkOption = () => new Option('--network <name>', 'which network').choices(networks).default('mainnet')
+export const networkOption = () => new Option('--network <name>', 'which network').choices(networks).default('mainnet')
 
 /** After the command `ingest` is there. */
 export function addBeacon(program: Command): void {
@@ -29,9 +29,11 @@ export function addBeacon(program: Command): void {
     .description("Read a network's finalized epochs, then follow it until stopped. Goes on where it was interrupted.")
     .addOption(networkOption())
     .option('--once', 'end when everything that is final has been read')
-    .action((_: unknown, command: Command) => inWords(ingestBeacon(command.optsWithGlobals())))
+    .action((_: unknown, command: Command) => inWords(runIngest(command.optsWithGlobals())))
 
-  const validators = program.command('validators').description('Validators: audit rewards, explain scores.')
+  const validators = program
+    .command('validators')
+    .description('Validators: find them, explain their scores, audit rewards.')
   validators
     .command('audit')
     .description("Hold what the consensus rules give against the node's own rewards; the difference is kept and shown.")
@@ -39,76 +41,31 @@ export function addBeacon(program: Command): void {
     .requiredOption('--from-epoch <n>', 'first epoch', epochNumber)
     .option('--until-epoch <n>', 'epoch to stop before (default: one epoch)', epochNumber)
     .action((_: unknown, command: Command) => inWords(audit(command.optsWithGlobals())))
-  validators
-    .command('explain')
-    .description('The duties behind a score: what was missed, late or wrong, and whose fault it was.')
-    .argument('<index>', 'validator index', epochNumber)
-    .addOption(networkOption())
-    .option('--from-epoch <n>', 'first epoch', epochNumber)
-    .option('--until-epoch <n>', 'epoch to stop before', epochNumber)
-    .option('--from-day <n>', 'first chain day, instead of epochs', epochNumber)
-    .option('--to-day <n>', 'last chain day', epochNumber)
-    .action((index: number, _: unknown, command: Command) => inWords(explain(index, command.optsWithGlobals())))
 }
+
+async function runIngest(options: BeaconCommand): Promise<void> {
+  const { ingestBeacon, watchServer } = await import('./beacon-ingest.ts')
+  if (await watchServer(options)) return
+  await withStores(options, (stores, settings) => ingestBeacon(options, stores, settings))
+}
+
+const nodesFaults = new Set(['BeaconError', 'DepositGap', 'FetchError', 'Fault'])
 
 /** What a node does not give is for the person at the keyboard to see, not a broken belief of ours. */
 async function inWords(work: Promise<void>): Promise<void> {
   try {
     await work
   } catch (error) {
-    if (error instanceof Error && error.name === 'BeaconError')
+    // By name: what comes from another thread has lost its class.
+    if (error instanceof Error && nodesFaults.has(error.name) && !(error instanceof Fault))
       throw new CommandFailure('beacon.unavailable', error.message)
     throw error
   }
 }
 
-function epochNumber(text: string): number {
+export function epochNumber(text: string): number {
   if (!/^\d{1,10}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.')
   return Number(text)
-}
-
-async function ingestBeacon(options: BeaconCommand): Promise<void> {
-  const [{ followerOf }, { systemClock }, { systemRandom }, { openLog }, { poll }, { untilStopped }] =
-    await Promise.all([
-      import('#groups/validators/ingest/start.ts'),
-      import('#io/clock.ts'),
-      import('#io/random.ts'),
-      import('#io/log.ts'),
-      import('#ingest/poll.ts'),
-      import('./stop.ts'),
-    ])
-  await withStores(options, async (stores, settings) => {
-    const log = openLog('warn', (line) => process.stderr.write(line))
-    const desk = { ...stores, settings, clock: systemClock, random: systemRandom, log }
-    const follower = await followerOf(desk, options.network)
-    const stop = new AbortController()
-    const startMs = systemClock.monotonicMs()
-    let last = { until: 0, finalizedEpoch: 0, written: 0 }
-    const step = async (signal: AbortSignal) => {
-      last = await follower.catchUp(signal, ({ until, finalizedEpoch }) => {
-        if (!options.json) note(`${options.network}: epoch ${until} of ${finalizedEpoch - 1}`)
-      })
-    }
-    const { everyMs } = settings.validators.networks[options.network].beacon
-    const work = options.once
-      ? step(stop.signal)
-      : poll(
-          desk,
-          { everyMs, timeoutMs: 7 * 86_400_000, backoffMaxMs: 60_000, work: step, report: tellFailure },
-          stop.signal,
-        )
-    await Promise.race([work, untilStopped(systemClock, async () => stop.abort())])
-    await work.catch((error) => {
-      if (!stop.signal.aborted) throw error
-    })
-    const seconds = (systemClock.monotonicMs() - startMs) / 1000
-    if (options.json) printJson({ network: options.network, ...last, seconds: Number(seconds.toFixed(3)) })
-    else print(`${options.network}: read up to epoch ${last.until}, ${last.written} epochs in ${seconds.toFixed(1)} s`)
-  })
-}
-
-const tellFailure = (outcome: { readonly is: string; readonly error?: unknown }): void => {
-  if (outcome.is === 'failed') note(`tetrad: ${(outcome.error as Error).message}; trying again`)
 }
 
 async function audit(options: BeaconCommand): Promise<void> {
@@ -132,29 +89,6 @@ async function audit(options: BeaconCommand): Promise<void> {
     const differing = lines.reduce((sum, line) => sum + line.differing, 0)
     print(differing === 0 ? 'Both ways agree.' : `${differing} figures differ; the rules' are used.`)
   })
-}
-
-async function explain(validator: number, options: BeaconCommand): Promise<void> {
-  const { explainEpochs } = await import('#groups/validators/ingest/explain.ts')
-  const { settings } = await configOf(options)
-  const beacon = await beaconOf(options, settings)
-  const lines = []
-  for await (const one of explainEpochs(beacon, validator, epochsOf(options, settings), new AbortController().signal)) {
-    lines.push(one)
-  }
-  if (options.json) return printJson({ validator, network: options.network, epochs: lines })
-  for (const { epoch, faults } of lines) if (faults.length > 0) print(`epoch ${epoch}: ${faults.join('; ')}`)
-  const good = lines.filter(({ faults }) => faults.length === 0).length
-  print(`${good} of ${lines.length} epochs without a fault`)
-}
-
-function epochsOf(options: BeaconCommand, settings: Settings): { from: number; until: number } {
-  const { epochsPerDay } = settings.validators.networks[options.network]
-  if (options.fromDay !== undefined) {
-    return { from: options.fromDay * epochsPerDay, until: ((options.toDay ?? options.fromDay) + 1) * epochsPerDay }
-  }
-  if (options.fromEpoch === undefined) throw new CommandFailure('usage', 'Name --from-epoch or --from-day.')
-  return { from: options.fromEpoch, until: options.untilEpoch ?? options.fromEpoch + 1 }
 }
 
 async function beaconOf({ network }: BeaconCommand, settings: Settings): Promise<Beacon> {
@@ -184,6 +118,7 @@ async function withStores(
   ])
   const stores = await openStores(dataDirOf(options))
   try {
+    await refuseDemo(options, stores.state)
     const log = openLog('warn', (line) => process.stderr.write(line))
     await work(stores, await withChainTimes({ facts: stores.facts, settings, clock: systemClock, log }))
   } finally {

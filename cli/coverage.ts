@@ -1,5 +1,6 @@
 // `tetrad coverage`: how much of each chain, network and feed has been read, how old it is, and where the holes are.
 import type { Command } from 'commander'
+import { ageText } from '#server/upkeep/age.ts'
 import type { Coverage, Stream } from '#server/upkeep/coverage.ts'
 import { withState } from './data.ts'
 import { askOwner } from './owner.ts'
@@ -18,7 +19,7 @@ export function addCoverage(program: Command): void {
   program
     .command('coverage')
     .description(
-      'Show how much of every chain, network and feed has been read, and every hole; fails when there is one.',
+      'Is the data fresh and complete? Every chain, network, source and feed, and every hole; fails when something is stale or missing.',
     )
     .option('--chain <id>', 'only this chain')
     .action(async (_: unknown, command: Command) => {
@@ -26,7 +27,7 @@ export function addCoverage(program: Command): void {
       const shown = await reportsOf(options)
       if (options.json) printJson(shown)
       else show(shown)
-      if (shown.some((one) => one.holesCount > 0)) process.exitCode = 1
+      if (shown.some(isWrong)) process.exitCode = 1
     })
 }
 
@@ -50,21 +51,43 @@ async function reportsOf(options: CommonOptions & { chain?: string }): Promise<r
   })
 }
 
+/** What is missing where nobody is meant to read is how the operator left it. */
+const isWrong = ({ standing }: Stream): boolean => standing === 'stale' || standing === 'holes'
+
 function show(streams: readonly Shown[]): void {
-  const rows = streams.map(({ name, from, until, read, holesCount, ageSeconds, fresh, addresses }) => {
+  const rows = streams.map((stream) => {
+    const { name, standing, from, until, read, holesCount, ageSeconds, addresses } = stream
     const total = from === null || until === null ? 0 : until - from
     return [
-      ...[name, total === 0 || from === null || until === null ? '-' : `${from}-${until - 1}`],
-      total === 0 || read === null ? '-' : `${((100 * read) / total).toFixed(2)} %`,
-      ...[String(holesCount), ageSeconds === null ? '-' : `${ageSeconds} s`],
-      ...[fresh === null ? '-' : fresh ? 'yes' : 'NO', addresses === undefined ? '-' : String(addresses)],
+      ...[isWrong(stream) ? standing.toUpperCase() : standing, name],
+      total === 0 || from === null || until === null ? '-' : `${from}-${until - 1}`,
+      total === 0 || read === null ? '-' : `${shareText(read, total)} %`,
+      ...[total === 0 ? '-' : String(holesCount), ageSeconds === null ? '-' : ageText(ageSeconds)],
+      addresses === undefined ? '-' : String(addresses),
     ]
   })
-  print(table(['stream', 'blocks or epochs', 'read', 'holes', 'age', 'fresh', 'addresses'], rows))
+  print(table(['standing', 'stream', 'blocks or epochs', 'read', 'holes', 'age', 'addresses'], rows))
   for (const { name, holes, holesCount } of streams) {
     for (const { from, until } of holes.slice(0, holesShown)) print(`${name}: ${from}-${until - 1} not read`)
     if (holesCount > holesShown) print(`${name}: … and ${holesCount - holesShown} more`)
   }
-  const broken = streams.find(({ chain, holesCount }) => chain !== undefined && holesCount > 0)
-  if (broken) note(`Fill them with: tetrad repair --chain ${broken.chain}`)
+  print(`\n${summary(streams)}`)
+  const broken = streams.find(({ chain, standing }) => chain !== undefined && standing === 'holes')
+  if (broken) note(`Fill the holes with: tetrad repair --chain ${broken.chain}`)
 }
+
+/** The whole thing at a glance. */
+function summary(streams: readonly Stream[]): string {
+  const wrong = streams.filter(isWrong).length
+  const catching = streams.filter(({ standing }) => standing === 'catching up').length
+  const open = streams.filter(({ standing, complete }) => standing === 'not followed' && !complete).length
+  const also = [
+    ...(catching > 0 ? [`${catching} catching up`] : []),
+    ...(open > 0 ? [`${open} with a part that nobody reads`] : []),
+  ]
+  if (wrong > 0) return `${wrong} of ${streams.length} stale or incomplete${also.map((one) => `, ${one}`).join('')}.`
+  return also.length > 0 ? `Nothing stale; ${also.join(', ')}.` : 'Fresh and complete.'
+}
+
+/** Never rounded up to the whole. */
+const shareText = (read: number, total: number): string => (Math.floor((10_000 * read) / total) / 100).toFixed(2)

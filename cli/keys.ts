@@ -2,6 +2,7 @@
 // beside a running server, which sees the change at its next request.
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { type Group, groups, type Plan, plans } from '#api/routes.ts'
+import { keyView, stateOf } from '#server/console/key-view.ts'
 import type { KeyInfo } from '#store/keys.ts'
 import { withState } from './data.ts'
 import { CommandFailure } from './failure.ts'
@@ -81,7 +82,7 @@ async function list(options: CommonOptions): Promise<void> {
   const { listKeys } = await import('#store/keys.ts')
   const found = await withState(options, 'found', listKeys)
   const nowMs = systemClock.now()
-  if (options.json) return printJson(found.map((key) => keyJson(key, nowMs)))
+  if (options.json) return printJson(found.map((key) => keyView(key, nowMs)))
   if (found.length === 0) return note('There are no keys yet; make one with: tetrad keys create --name … --plan …')
   const rows = found.map((key) => [
     ...[key.id, key.name, key.plan, groupsText(key)],
@@ -128,26 +129,6 @@ const groupsText = ({ groups: allowed, admin }: KeyInfo): string =>
   `${allowed.length === groups.length ? 'all' : allowed.join(',')}${admin ? ' +admin' : ''}`
 
 const unknownKey = (id: string) => new CommandFailure('key.unknown', `There is no key ${id}; see: tetrad keys list.`)
-
-function stateOf(key: KeyInfo, nowMs: number): 'active' | 'revoked' | 'expired' {
-  if (key.revokedAtMs !== undefined) return 'revoked'
-  return key.expiresAtMs !== undefined && key.expiresAtMs <= nowMs ? 'expired' : 'active'
-}
-
-const timeOrNull = (atMs: number | undefined) => (atMs === undefined ? null : new Date(atMs).toISOString())
-
-const keyJson = (key: KeyInfo, nowMs: number) => ({
-  id: key.id,
-  name: key.name,
-  plan: key.plan,
-  groups: key.groups,
-  admin: key.admin,
-  state: stateOf(key, nowMs),
-  createdAt: timeOrNull(key.createdAtMs),
-  expiresAt: timeOrNull(key.expiresAtMs),
-  revokedAt: timeOrNull(key.revokedAtMs),
-  lastUsedAt: timeOrNull(key.lastUsedAtMs),
-})
 
 function groupList(text: string): Group[] {
   const named = text.split(',').map((name) => name.trim())

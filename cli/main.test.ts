@@ -14,8 +14,11 @@ const commands = [
   ...['config', 'config check', 'config show', 'config schema', 'openapi', 'ask'].map((words) => words.split(' ')),
   ...['chains', 'ingest', 'ingest evm', 'coverage', 'repair'].map((words) => words.split(' ')),
   ...['fx', 'fx sources', 'fx rate', 'fx rate set', 'fx history', 'fx quote'].map((words) => words.split(' ')),
-  ...['fx receipt', 'fx receipt-key', 'fx verify-receipt', 'fx check-signature'].map((words) => words.split(' ')),
+  ...['fx receipt', 'fx receipt-key', 'fx rotate-receipt-key', 'fx verify-receipt', 'fx check-signature'].map((words) =>
+    words.split(' '),
+  ),
   ...['doctor', 'backup', 'restore', 'conform'].map((words) => words.split(' ')),
+  ...['validators', 'validators explain', 'validators find'].map((words) => words.split(' ')),
   ...Object.keys(contract).map((id) => ['ask', id]),
 ]
 

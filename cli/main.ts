@@ -8,6 +8,7 @@ import { addBeacon } from './beacon.ts'
 import { addChains } from './chains.ts'
 import { addConfig } from './config.ts'
 import { addConform } from './conform.ts'
+import { addConsole } from './console.ts'
 import { addCoverage } from './coverage.ts'
 import { addDoctor } from './doctor.ts'
 import { addEntities } from './entities.ts'
@@ -22,6 +23,7 @@ import { addOpenapi } from './openapi.ts'
 import { addServe } from './serve.ts'
 import { commonOptions } from './settings.ts'
 import { addTrail } from './trail.ts'
+import { addValidators } from './validators.ts'
 
 const examples = `
 Examples:
@@ -67,12 +69,14 @@ async function build(args: readonly string[], json: boolean): Promise<Command> {
   commonOptions(program)
   addServe(program)
   addKeys(program)
+  addConsole(program)
   addLabels(program)
   addTrail(program)
   addConfig(program)
   addChains(program)
   addIngest(program)
   addBeacon(program)
+  addValidators(program)
   addImport(program)
   addEntities(program)
   addMarkets(program)

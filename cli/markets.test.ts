@@ -37,6 +37,8 @@ describe('tetrad import markets', () => {
     })
     const again = await json(['import', 'markets', 'm.json.gz'], folder.dir)
     assert.deepEqual([again.changed, again.written], [0, 0])
+    const found = await json(['markets', 'search', 'seven'], folder.dir)
+    assert.deepEqual(found, [{ id: '1', slug: 'one', open: true }])
     const [drift] = await json(['markets', 'drift'], folder.dir)
     assert.deepEqual([drift.source, drift.kind, drift.field, drift.records], ['import', 'market', 'url_name', 1])
     assert.match(drift.firstSeen, /^\d{4}-/)

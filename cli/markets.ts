@@ -1,5 +1,5 @@
-// `tetrad markets …` shows what came with the markets (drift, rejects, vanished ones, feeds); `tetrad ingest markets`
-// reads the configured feeds. Both work beside a running server.
+// `tetrad markets …` finds markets and shows what came with them (drift, rejects, vanished ones, feeds); `tetrad ingest
+// markets` reads the configured feeds. Both work beside a running server.
 import type { Command } from 'commander'
 import { InvalidArgumentError } from 'commander'
 import type { PassReport } from '#groups/markets/ingest.ts'
@@ -18,6 +18,7 @@ interface ListOptions extends CommonOptions {
   readonly max: number
 }
 
+const searchMax = 50
 const maxOption = ['--max <n>', 'how many, at most', wholeNumber, 100] as const
 
 export function addMarkets(program: Command): void {
@@ -31,7 +32,15 @@ export function addMarkets(program: Command): void {
     .option('--full', 'everything, not only what changed lately')
     .action((_: unknown, command: Command) => read(command.optsWithGlobals()))
 
-  const markets = program.command('markets').description('What came with the markets: drift, rejects, vanished, feeds.')
+  const markets = program
+    .command('markets')
+    .description('Markets by words, and what came with them: drift, rejects, vanished, feeds.')
+  markets
+    .command('search')
+    .description('Find markets by words in their question, slug or tags; without words the most traded open ones.')
+    .argument('[words...]', 'each must begin a word of the market')
+    .option('--max <n>', 'how many, at most 50', wholeNumber, 20)
+    .action((words: string[], _: unknown, command: Command) => search(words, command.optsWithGlobals()))
   markets
     .command('drift')
     .description('Fields of sources that the contract does not know: stored aside, not served.')
@@ -112,6 +121,19 @@ function pageLine(feed: string, quiet: boolean) {
       if (!quiet && stderr.isTTY) stderr.write('\r\u001b[2K')
     },
   }
+}
+
+async function search(words: readonly string[], options: ListOptions): Promise<void> {
+  const { searchMarkets } = await import('#groups/markets/search.ts')
+  const found = await withState(options, 'found', (state) =>
+    searchMarkets(state, words.join(' '), Math.min(options.max, searchMax)),
+  )
+  if (options.json) return printJson(found)
+  if (found.length === 0) return note('No market has all of these words.')
+  const cells = found.map(({ slug, question = '', open, volumeNum }) => [
+    ...[open ? 'open' : 'closed', volumeNum === undefined ? '-' : String(Math.round(volumeNum)), slug, question],
+  ])
+  print(table(['state', 'volume', 'slug', 'question'], cells))
 }
 
 async function drift(options: CommonOptions): Promise<void> {

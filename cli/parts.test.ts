@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
 import { afterEach, describe, test } from 'node:test'
 import { contract } from '#api/contract.ts'
 import { OwnedClock } from '#io/clock.ts'
 import { inputsOf } from './ask.ts'
-import { curlOf } from './curls.ts'
 import { CommandFailure, tell } from './failure.ts'
 import { untilStopped } from './stop.ts'
 import { momentOf } from './when.ts'
@@ -77,32 +75,6 @@ describe('stopping, decision 0056', () => {
     })
     send('SIGTERM')
     await assert.rejects(stopped, /disk full/)
-  })
-})
-
-describe('curl lines', () => {
-  const key = `tetrad:demo:${'s'.repeat(43)}`
-  /** What a shell makes of the line, one argument per line. */
-  const words = (line: string) =>
-    execFileSync('sh', ['-c', line.replace(/^curl/, 'printf "%s\\n"')], { encoding: 'utf8' })
-      .trimEnd()
-      .split('\n')
-
-  test('each endpoint has one, and the shell reads it back as it was meant', () => {
-    for (const { id, example, path } of Object.values(contract)) {
-      const [silent, url = ''] = words(curlOf(id, 'http://127.0.0.1:1', { ...example.input }, key))
-      assert.equal(silent, '-s')
-      const { pathname } = new URL(url)
-      assert.match(pathname, new RegExp(`^${path.replace(/\{\w+\}/, '[^/]+')}$`))
-    }
-  })
-
-  test('a quote in a value does not end the word', () => {
-    const input = { ...contract['fx.createQuote'].example.input, idempotencyKey: "it's" }
-    const said = words(curlOf('fx.createQuote', 'http://127.0.0.1:1', input, key))
-    assert.ok(said.includes("idempotency-key: it's"))
-    assert.ok(said.includes(`authorization: Bearer ${key}`))
-    assert.deepEqual(JSON.parse(said.at(-1) ?? '').from, contract['fx.createQuote'].example.input.from)
   })
 })
 

@@ -23,7 +23,8 @@ async function openServer() {
     throw new Error(`the server ended with ${code} before it listened`)
   })
   const [line] = (await Promise.race([once(createInterface(child.stdout), 'line'), ended])) as [string]
-  const { url } = JSON.parse(line) as { url: string }
+  const { url, ...more } = JSON.parse(line) as { url: string }
+  assert.deepEqual(more, {}, 'no sign-in link for a script')
   return {
     dir: home.dir,
     url,

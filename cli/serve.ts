@@ -6,6 +6,8 @@ import type { Flag } from '#io/config.ts'
 import type { Desk } from '#serve/answer.ts'
 import type { DemoSamples } from '#sim/demo.ts'
 import manifest from '../package.json' with { type: 'json' }
+import { linkFor } from './console.ts'
+import { refuseDemo } from './data.ts'
 import { CommandFailure } from './failure.ts'
 import { bold, note, print, printJson } from './print.ts'
 import { type CommonOptions, configOf, dataDirOf } from './settings.ts'
@@ -41,7 +43,7 @@ async function serve(options: ServeOptions): Promise<void> {
     version: manifest.version,
     log: openLog(settings.log.level, (line) => process.stderr.write(line)),
     prepare: async (desk) => {
-      await keepApart(desk, demo !== undefined, dataDirOf(options))
+      await keepApart(desk, options, demo !== undefined)
       if (demo) shown = { samples: await demo.load(desk), key: await demoKey(desk) }
     },
   }).catch(async (error: unknown) => {
@@ -49,29 +51,30 @@ async function serve(options: ServeOptions): Promise<void> {
     await demo?.close()
     throw error
   })
+  const stopping = new AbortController()
   const stopped = untilStopped(systemClock, async () => {
+    stopping.abort()
     await server.close()
     await demo?.close()
   })
-  if (options.json) printJson({ url: server.url, ...(shown && { key: shown.key }) })
-  else await greet(server.url, shown)
+  const { console: pages, server: place } = server.desk.settings
+  if (pages.on && !options.json) await buildPages(stopping.signal)
+  if (stopping.signal.aborted) return stopped
+  // A link is for a person at a terminal; in a journal it would lie around.
+  const isGreeting = pages.on && (shown !== undefined || (process.stdout.isTTY && !options.json))
+  const signIn = isGreeting ? await linkFor(server.desk, place.publicUrl || server.url) : undefined
+  if (options.json) printJson({ url: server.url, ...(shown && { key: shown.key }), ...(signIn && { signIn }) })
+  else await greet(server.url, shown, signIn)
   await stopped
 }
 
-/** Invented data is never served as real, and real data never mixed with invented (decision 0063). */
-async function keepApart(desk: Desk, wantsDemo: boolean, folder: string): Promise<void> {
-  const { contentsOf } = await import('#sim/demo.ts')
-  const contents = await contentsOf(desk.state)
-  if (!wantsDemo && contents === 'demo') {
-    throw new CommandFailure(
-      'data.demo',
-      `${folder} holds the demo world, which must not be served as your data; name another folder with --data, or delete this one.`,
-    )
-  }
+/** Real data is never mixed with invented; the other way round no command goes on (data.ts). */
+async function keepApart(desk: Desk, options: ServeOptions, wantsDemo: boolean): Promise<void> {
+  const contents = await refuseDemo(options, desk.state)
   if (wantsDemo && contents === 'own') {
     throw new CommandFailure(
       'data.own',
-      `${folder} holds data, but nothing is configured; name the configuration with --config, or another folder with --data for the demo world.`,
+      `${dataDirOf(options)} holds data, but nothing is configured; name the configuration with --config, or another folder with --data for the demo world.`,
     )
   }
   if (wantsDemo && contents === 'nothing') note('Making the demo world; this takes a few seconds the first time.')
@@ -95,10 +98,19 @@ async function demoKey(desk: Desk): Promise<string> {
   return (await rotateKey(desk.state, wanted, desk.clock, desk.random)).key
 }
 
-async function greet(url: string, demo: Shown | undefined): Promise<void> {
+async function buildPages(signal: AbortSignal): Promise<void> {
+  const [{ buildConsole }, { consoleDir }] = await Promise.all([
+    import('./console-build.ts'),
+    import('#server/console/paths.ts'),
+  ])
+  await buildConsole(consoleDir, signal)
+}
+
+async function greet(url: string, demo: Shown | undefined, signIn: string | undefined): Promise<void> {
   print(`${bold('Tetrad')} listens on ${url}`)
+  if (signIn) print(`Sign in as the operator, once and within 15 minutes (later: tetrad console link):\n  ${signIn}`)
   if (!demo) return
-  const [{ contract }, { curlOf }] = await Promise.all([import('#api/contract.ts'), import('./curls.ts')])
+  const [{ contract }, { curlOf }] = await Promise.all([import('#api/contract.ts'), import('#api/samples.ts')])
   const [index = 0] = demo.samples.indices
   const inputs: Readonly<Record<EndpointId, Readonly<Record<string, unknown>>>> = {
     'explorer.labelListV2': {},

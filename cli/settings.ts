@@ -16,6 +16,20 @@ export const commonOptions = (program: Command): Command =>
 
 export const dataDirOf = (options: CommonOptions): string => options.data ?? (process.env.TETRAD_DATA || 'data')
 
+/** Where a running server is asked, unless --url says so. */
+export async function addressOf(options: CommonOptions & { url?: string }): Promise<string> {
+  const given = options.url ?? (process.env.TETRAD_URL || undefined)
+  if (given !== undefined) return given
+  const { host, port } = (await configOf(options)).settings.server
+  return `http://${hostInUrl(host)}:${port}`
+}
+
+/** An address that listens on all of the machine's is reached on loopback. */
+function hostInUrl(host: string): string {
+  const reachable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host
+  return reachable.includes(':') ? `[${reachable}]` : reachable
+}
+
 export async function configOf(options: CommonOptions, flags: readonly Flag[] = []): Promise<Config> {
   const { loadConfig } = await import('#io/config.ts')
   return loadConfig({ file: options.config, env: process.env, flags })

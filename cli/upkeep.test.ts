@@ -20,7 +20,10 @@ describe('beside a running server', () => {
       env,
       stdio: ['ignore', 'pipe', 'ignore'],
     })
-    const [chunk] = (await once(server.stdout as NodeJS.ReadableStream, 'data')) as [Buffer]
+    const ended = once(server, 'exit').then(([code]) => {
+      throw new Error(`the server ended with ${code} before it listened`)
+    })
+    const [chunk] = (await Promise.race([once(server.stdout as NodeJS.ReadableStream, 'data'), ended])) as [Buffer]
     ;({ url, key } = JSON.parse(chunk.toString('utf8')))
   })
   after(async () => {
@@ -30,34 +33,49 @@ describe('beside a running server', () => {
     await home[Symbol.asyncDispose]()
   })
 
-  test('doctor examines what the server has open, and says what to do', async () => {
+  test('doctor finds the demo world healthy, and looks twice only at the hole that it has on purpose', async () => {
     const { code, stdout } = await run(['doctor', '--json', '--sample', '3'], { cwd: home.dir })
-    const { healthy, findings } = JSON.parse(stdout)
-    const byName = new Map(findings.map((one: { name: string }) => [one.name, one]))
-    assert.match((byName.get('stores') as { says: string }).says, /every row of the facts can be read/)
-    assert.match((byName.get('recheck: market documents from their records') as { says: string }).says, /3 agree/)
-    // The demo has a hole on purpose.
-    assert.deepEqual(
-      [code, healthy, (byName.get('chain 137') as { todo: string }).todo],
-      [1, false, 'tetrad repair --chain 137'],
-    )
+    const { healthy, findings } = JSON.parse(stdout) as Examined
+    const byName = new Map(findings.map((one) => [one.name, one]))
+    assert.match(byName.get('stores')?.says ?? '', /every row of the facts can be read/)
+    assert.match(byName.get('recheck: market documents from their records')?.says ?? '', /^3 agree/)
+    assert.match(byName.get('recheck: markets from their feeds')?.says ?? '', /agree/)
+    assert.match(byName.get('recheck: rates from their sources')?.says ?? '', /agree/)
+    assert.deepEqual([code, healthy], [0, true], stdout)
     const plain = await run(['doctor', '--offline', '--sample', '0'], { cwd: home.dir })
-    assert.match(plain.stdout, /BAD {3}chain 137: 1 holes.*\n {8}→ tetrad repair --chain 137/)
-    assert.match(plain.stdout, /\nNot healthy: 1 bad, 1 to look at, \d+ well\.\n$/)
+    assert.match(
+      plain.stdout,
+      /LOOK {2}chain 137: a hole from 80 to 139, and nobody reads it.*\n {8}→ give the chain a node/,
+    )
+    assert.match(plain.stdout, /\nHealthy: 0 bad, 2 to look at, \d+ well\.\n$/)
   })
 
-  test('coverage tells of every stream, as /coverage does', async () => {
+  test('coverage tells of every stream, as /coverage does, and how it stands', async () => {
     const { code, stdout } = await run(['coverage', '--json'], { cwd: home.dir })
-    assert.equal(code, 1)
-    const streams = JSON.parse(stdout) as { name: string; addresses?: number; ageSeconds?: number }[]
+    assert.equal(code, 0, stdout)
+    const streams = JSON.parse(stdout) as { name: string; standing: string; addresses?: number }[]
     const served = (await (await fetch(`${url}/coverage`)).json()) as { streams: { name: string }[] }
     assert.deepEqual(
       streams.map(({ name }) => name),
       served.streams.map(({ name }) => name),
     )
     assert.ok((streams.find(({ name }) => name === 'chain 1')?.addresses ?? 0) > 1000)
+    const standings = new Map(streams.map(({ name, standing }) => [name, standing]))
+    assert.deepEqual([standings.get('feed demo'), standings.get('chain 137')], ['well', 'not followed'])
     const plain = await run(['coverage'], { cwd: home.dir })
-    assert.match(plain.stdout, /network mainnet +\d+-\d+ +100\.00 % +0 +\d+ s/)
+    assert.match(plain.stdout, /network mainnet +\d+-\d+ +100\.00 % +0 +\d/)
+    assert.match(plain.stdout, /\nNothing stale; 1 with a part that nobody reads\.\n$/)
+  })
+
+  test('fx sources shows what the server asks, also where nothing is configured', async () => {
+    const { code, stdout } = await run(['fx', 'sources', '--json'], { cwd: home.dir })
+    assert.equal(code, 0)
+    const { sources, rates } = JSON.parse(stdout) as { sources: { source: string }[]; rates: { standing: string }[] }
+    assert.deepEqual(
+      sources.map(({ source }) => source),
+      ['demo-north', 'demo-south'],
+    )
+    assert.ok(rates.length > 10 && rates.every(({ standing }) => standing === 'used'), stdout)
   })
 
   test('conform ends with 0 where all is right, and with 1 and the reason where it is not', async () => {
@@ -80,6 +98,11 @@ describe('beside a running server', () => {
     assert.match(JSON.parse(stderr).error.message, /is not empty; name a new folder/)
   })
 })
+
+interface Examined {
+  readonly healthy: boolean
+  readonly findings: readonly { readonly name: string; readonly level: string; readonly says: string }[]
+}
 
 describe('without a server', () => {
   test('backup and restore open the stores themselves', async () => {

@@ -8,21 +8,26 @@ import { rateFindings, startRates } from '#groups/fx/rates.ts'
 import { marketFindings, startMarkets } from '#groups/markets/feeds.ts'
 import { withChainTimes } from '#groups/validators/ingest/chain.ts'
 import { beaconFindings, startBeacon } from '#groups/validators/ingest/start.ts'
+import { leasedFacts, leasedState, runOnce } from '#ingest/lease.ts'
 import { type Clock, systemClock } from '#io/clock.ts'
 import type { Log } from '#io/log.ts'
-import { openMetrics } from '#io/metrics.ts'
+import { type Metrics, openMetrics } from '#io/metrics.ts'
 import { type Random, systemRandom } from '#io/random.ts'
 import { openAdmission } from '#serve/admit.ts'
 import type { Desk } from '#serve/answer.ts'
+import { openGuard } from '#serve/guard.ts'
 import { documentPath, healthPaths, type Readiness, storeFindings } from '#serve/health.ts'
 import { type Door, openDoor } from '#serve/http.ts'
 import { openHouse } from '#serve/pipeline.ts'
 import { openStores } from '#store/open.ts'
 import { timedFacts, timedState } from '#store/timed.ts'
+import { consolePaths } from './console/paths.ts'
+import { Board } from './console/progress.ts'
 import { endpoints } from './endpoints.ts'
 import { extensions } from './extensions.ts'
 import { coveragePath, recentCoverage } from './upkeep/coverage.ts'
 import { watchHead } from './upkeep/heads.ts'
+import { startRetention } from './upkeep/retention.ts'
 import { startUpkeep } from './upkeep/start.ts'
 
 export interface StartOptions {
@@ -49,26 +54,27 @@ export async function start(options: StartOptions): Promise<Running> {
   // Whatever stands is taken down in reverse: at once if a later step fails, otherwise when the server closes.
   await using rising = new AsyncDisposableStack()
   const metrics = openMetrics({ version: options.version ?? 'unknown' })
-  const stores = await openStores(options.dataDir)
+  const stores = await openStores(options.dataDir, options.settings.store)
   rising.defer(() => stores.close())
-  const state = timedState(stores.state, clock, metrics.stored)
-  const facts = timedFacts(stores.facts, clock, metrics.stored)
+  const state = leasedState(timedState(stores.state, clock, metrics.stored))
+  const facts = leasedFacts(timedFacts(stores.facts, clock, metrics.stored), state)
   // A network's genesis and slots are its node's to tell.
   const settings = await withChainTimes({ facts, settings: options.settings, clock, log })
   const desk: Desk = { state, facts, settings, clock, random, log }
   await options.prepare?.(desk)
 
-  const admission = await openAdmission(desk, (what) => metrics.limited(what))
+  const guard = openGuard(settings)
+  const admission = await openAdmission(desk, (what) => metrics.limited(what), guard, metrics.limitsHeld)
   rising.defer(() => admission.close())
   const stop = new AbortController()
-  const ingested = ({ source, is }: { source: string; is: string }) => metrics.ingested(source, is)
+  const board = new Board(clock)
   const upkeep = { dataDir: options.dataDir, version: options.version ?? 'unknown' }
+  const ingest = settings.ingest.on ? Object.entries(ingesters(desk, metrics, board)) : []
   const loops = [
-    startRates(desk, stop.signal, ingested),
-    startMarkets(desk, stop.signal, ingested),
-    startChains(desk, stop.signal, (chain) => watchHead(desk, chain)),
-    startBeacon(desk, stop.signal),
     startUpkeep(desk, upkeep, stop.signal),
+    ...ingest.map(([name, work]) => {
+      return runOnce(desk, { name, work, tell: (is) => metrics.leased(name, is) }, stop.signal)
+    }),
   ]
   rising.defer(async () => {
     stop.abort()
@@ -92,6 +98,7 @@ export async function start(options: StartOptions): Promise<Running> {
     documentPath('/openapi.json', () => openapi({ serverUrl: settings.server.publicUrl || '/' })),
     labelExportPath(desk),
     coveragePath(desk),
+    ...consolePaths(desk, { version: options.version ?? 'unknown', readiness, metrics, board, guard }),
   ])
   rising.defer(() => door.close())
   rising.defer(async () => {
@@ -109,5 +116,36 @@ export async function start(options: StartOptions): Promise<Running> {
       await standing.disposeAsync()
       log.info({}, 'stopped')
     },
+  }
+}
+
+type Work = (signal: AbortSignal) => Promise<void>
+
+/** What brings data in or lets it go. Of several processes one runs it (decision 0142). */
+function ingesters(desk: Desk, metrics: Metrics, board: Board): Readonly<Record<string, Work>> {
+  return {
+    rates: (signal) =>
+      startRates(desk, signal, (notice) => {
+        metrics.ingested(notice.source, notice.is)
+        board.rates(notice)
+      }),
+    markets: (signal) =>
+      startMarkets(desk, signal, (notice) => {
+        if (notice.is !== 'page') metrics.ingested(notice.source, notice.is)
+        board.feed(notice)
+      }),
+    chains: (signal) =>
+      startChains(desk, signal, (chain) => {
+        const tells = [watchHead(desk, chain), board.chain(chain)]
+        return (progress) => {
+          for (const tell of tells) tell(progress)
+        }
+      }),
+    beacon: (signal) =>
+      startBeacon(desk, signal, (network, step) => {
+        metrics.audited(network, step.compared, step.differing)
+        board.network(network, step)
+      }),
+    retention: (signal) => startRetention(desk, signal),
   }
 }

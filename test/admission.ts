@@ -49,6 +49,7 @@ export const stateWith = (state: State, changes: Partial<State>): State => ({
   engine: state.engine,
   get: (sql, ...values) => state.get(sql, ...values),
   all: (sql, ...values) => state.all(sql, ...values),
+  recent: state.recent,
   each: (sql, ...values) => state.each(sql, ...values),
   write: (work, options) => state.write(work, options),
   version: () => state.version(),

@@ -11,6 +11,9 @@ import type { Random } from '#io/random.ts'
 import type { Desk, Visit } from '#serve/answer.ts'
 import { chance } from '#sim/chance.ts'
 import { openStores } from '#store/open.ts'
+import type { State } from '#store/state.ts'
+import { stateWith } from './admission.ts'
+import { openSchema } from './postgres.ts'
 
 /** 2026-11-15T12:00:00Z: the present of every test that does not say otherwise. */
 export const testNowMs = Date.UTC(2026, 10, 15, 12)
@@ -36,23 +39,46 @@ export function seededRandom(seed: string): Random {
   }
 }
 
+/** Names a PostgreSQL that every desk gets a place of its own in; otherwise the state is a file. */
+const stateServer = process.env.TETRAD_TEST_STATE
+
 export async function openDesk(overrides: object = {}, nowMs = testNowMs): Promise<TestDesk> {
   const dir = await mkdtemp(join(tmpdir(), 'tetrad-test-'))
-  const stores = await openStores(dir)
+  await using undo = new AsyncDisposableStack()
+  undo.defer(() => rm(dir, { recursive: true, force: true }))
+  const schema = stateServer ? undo.use(await openSchema(stateServer)) : undefined
+  const settings = settingsWith(schema ? { ...overrides, store: { state: schema.url } } : overrides)
+  const stores = await openStores(dir, settings.store)
+  undo.defer(() => stores.close())
+  const all = undo.move()
   return {
     dir,
-    state: stores.state,
+    state: process.env.TETRAD_TEST_TWICE ? runningTwice(stores.state) : stores.state,
     facts: stores.facts,
-    settings: settingsWith(overrides),
+    settings,
     clock: new OwnedClock(nowMs),
     random: seededRandom('desk'),
     log: silentLog,
-    async [Symbol.asyncDispose]() {
-      await stores.close()
-      await rm(dir, { recursive: true, force: true })
-    },
+    [Symbol.asyncDispose]: () => all.disposeAsync(),
   }
 }
+
+const undone = new Error('undone')
+
+/** State 7 for the whole suite: the work of every write runs once for nothing, and then for good. */
+const runningTwice = (state: State): State =>
+  stateWith(state, {
+    write: async (work, options) => {
+      const first = state.write(async (tx) => {
+        await work(tx)
+        throw undone
+      }, options)
+      await first.catch((error: unknown) => {
+        if (error !== undone) throw error
+      })
+      return state.write(work, options)
+    },
+  })
 
 export const testVisit = (changes: Partial<Visit> = {}): Visit => ({
   caller: { keyId: 'test', plan: 'enterprise' },

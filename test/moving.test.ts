@@ -16,7 +16,14 @@ import type { Manifest } from '#store/backup.ts'
 import { createKey } from '#store/keys.ts'
 import { settingsWith } from './desk.ts'
 
-async function answersOf(url: string, key: string, samples: DemoSamples, quoteId: string): Promise<unknown> {
+/** `asOf`: the markets of the demo are traded all the time, so that both are asked about the same moment. */
+async function answersOf(
+  url: string,
+  key: string,
+  samples: DemoSamples,
+  quoteId: string,
+  asOf: string,
+): Promise<unknown> {
   const client = createClient({ baseUrl: url, key })
   const { address, indices, slug } = samples
   const [index = 0] = indices
@@ -30,7 +37,7 @@ async function answersOf(url: string, key: string, samples: DemoSamples, quoteId
       await client.validators.effectiveness({ validator_index_or_pubkey: index, granularity: 'hour', limit: 500 })
     ).results,
     metadata: await client.validators.metadata({ validator_index_or_pubkey: index }),
-    market: await client.markets.bySlug({ slug }),
+    market: await client.markets.bySlug({ slug, asOf }),
     quote: await client.fx.quote({ id: quoteId }),
     receiptKey: await client.fx.receiptKey(),
   }
@@ -51,7 +58,7 @@ test('a backup of a running server, restored elsewhere, gives the same answers',
   const demo = await openDemo()
   stack.defer(() => demo.close())
   const settings = settingsWith({ ...demo.settings, server: { port: 0 } })
-  let samples: DemoSamples = { address: '', indices: [], slug: '' }
+  let samples: DemoSamples | undefined
   const here = await start({
     ...{ settings, dataDir: join(dir, 'here'), log: silentLog },
     prepare: async (desk) => {
@@ -71,7 +78,9 @@ test('a backup of a running server, restored elsewhere, gives the same answers',
   }
   const { id } = await client.fx.createQuote(input)
 
-  const before = await answersOf(here.url, key, samples, id)
+  assert(samples)
+  const asOf = new Date(desk.clock.now()).toISOString()
+  const before = await answersOf(here.url, key, samples, id, asOf)
   const { result: link } = await client.explorer.labelListV2({ format: 'json' })
 
   // Callers and sources go on while it is copied.
@@ -93,7 +102,7 @@ test('a backup of a running server, restored elsewhere, gives the same answers',
   const there = await start({ settings, dataDir: join(dir, 'there'), log: silentLog })
   stack.defer(() => there.close())
   await untilReady(there)
-  const after = (await answersOf(there.url, key, samples, id)) as Record<string, unknown>
+  const after = (await answersOf(there.url, key, samples, id, asOf)) as Record<string, unknown>
   for (const [name, answer] of Object.entries(before as object)) assert.deepEqual(after[name], answer, name)
 
   // A link made here is good there: its secret came along.

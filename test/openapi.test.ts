@@ -59,10 +59,10 @@ describe('the document', () => {
     assert.match((await lint(JSON.parse(broken))).join('\n'), /no-invalid-media-type-examples/)
   })
 
-  test('schemas are written once and referred to, so the document stays below 200 kB', () => {
+  test('schemas are written once and referred to, so the document stays below 250 kB', () => {
     const text = JSON.stringify(openapi())
     assert.equal(text.split('"imageUrlOptimized"').length - 1, 1)
-    assert.ok(text.length < 200_000, String(text.length))
+    assert.ok(text.length < 250_000, String(text.length))
   })
 
   test('the server address is the one that was given', () => {

@@ -38,7 +38,7 @@ function fetchEvm(): void {
 }
 
 const asked = process.argv.slice(2)
-const files = globSync(asked.length > 0 ? asked : '{api,server,cli,conform,sim,test,docs}/**/*.test.ts', {
+const files = globSync(asked.length > 0 ? asked : '{api,server,cli,conform,console,sim,test,docs}/**/*.test.ts', {
   cwd: root,
   exclude: ['api/dist/**'],
 }).sort()
@@ -46,7 +46,9 @@ const files = globSync(asked.length > 0 ? asked : '{api,server,cli,conform,sim,t
 if (asked.length === 0) {
   fetchEvm()
   step('Types (tsc)', bin('tsc'), [])
+  step('Types of the console (tsc)', bin('tsc'), ['-p', 'console'])
   step('Lint and format (biome)', bin('biome'), ['check', '.'])
+  step('Console (vite)', bin('vite'), ['build', 'console', '--logLevel', 'warn'])
 }
 step(`Tests (${files.length} files)`, process.execPath, [
   '--test',

@@ -9,7 +9,7 @@ import { compile, type RealEvm } from './real-evm.ts'
 export const permit2 = '0x000000000022D473030F116dDEE9F6B43aC78BA3'
 
 /** How Permit2 refuses. */
-const refusals = ['InvalidSigner()', 'InvalidNonce()', 'SignatureExpired(uint256)']
+const refusals = ['InvalidSigner()', 'InvalidContractSignature()', 'InvalidNonce()', 'SignatureExpired(uint256)']
 
 const source = `
 // SPDX-License-Identifier: MIT
@@ -78,6 +78,19 @@ contract Settlement {
       permit, IPermit2.SignatureTransferDetails(address(this), permit.permitted.amount), owner, witness, WITNESS, signature
     );
     Token(c.base).transfer(taker.recipient, c.baseAmount - taker.fee);
+  }
+}
+
+/// A wallet that is a contract: its owner signs for it (EIP-1271).
+contract Wallet {
+  address public immutable owner;
+  constructor(address by) { owner = by; }
+  function approve(Token token, address spender, uint256 amount) external { token.approve(spender, amount); }
+  function isValidSignature(bytes32 hash, bytes calldata signature) external view returns (bytes4) {
+    if (signature.length != 65) return 0xffffffff;
+    (bytes32 r, bytes32 s) = abi.decode(signature[:64], (bytes32, bytes32));
+    address signer = ecrecover(hash, uint8(signature[64]), r, s);
+    return signer != address(0) && signer == owner ? bytes4(0x1626ba7e) : bytes4(0xffffffff);
   }
 }
 

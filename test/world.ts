@@ -1,5 +1,6 @@
 // The whole server on a free port with the demo world in it, as `tetrad serve` would start it.
 //   await using world = await openWorld()
+import { strict as assert } from 'node:assert'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -24,7 +25,7 @@ export async function openWorld(overrides: object = {}): Promise<World> {
   const dir = await mkdtemp(join(tmpdir(), 'tetrad-world-'))
   const lines: string[] = []
   const demo = await openDemo()
-  let samples: DemoSamples = { address: '', indices: [], slug: '' }
+  let samples: DemoSamples | undefined
   const server = await start({
     settings: settingsWith({ ...demo.settings, server: { port: 0 }, ...overrides }),
     dataDir: dir,
@@ -32,7 +33,12 @@ export async function openWorld(overrides: object = {}): Promise<World> {
     prepare: async (desk) => {
       samples = await demo.load(desk)
     },
+  }).catch(async (error: unknown) => {
+    // The demo's own servers would keep the process alive.
+    await demo.close()
+    throw error
   })
+  assert(samples, 'the demo world is loaded')
   await untilReady(server)
   const keyFor = async (plan: Plan) => {
     const { desk } = server

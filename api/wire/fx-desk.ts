@@ -147,23 +147,39 @@ export const receipt = endpoint({
   },
 })
 
+const ReceiptKey = Type.Object({
+  keyId: Text,
+  publicKey: Base64Url(32, 'Raw 32 bytes, base64url.'),
+  createdAt: DateTime,
+  retiredAt: { ...DateTime, description: 'From then on it has signed nothing.' },
+})
+
 export const receiptKey = endpoint({
   ...extensionRoutes['fx.receiptKey'],
   id: 'fx.receiptKey',
-  summary: 'The public key that receipts are signed with.',
+  summary: 'The public key that receipts are signed with, and those that were used before.',
   notes:
-    'Made once and kept with the data. Note it down from a place you trust: a receipt carries it as well, but that proves nothing by itself.',
+    'Kept with the data; the operator may have a new one made, and receipts signed before stay good under the key of their time. Note the keys down from a place you trust: a receipt carries its own as well, but that proves nothing by itself.',
   input: Type.Object({}),
   reply: Type.Object({
     algorithm: oneOf(['Ed25519']),
     keyId: Text,
     publicKey: Base64Url(32, 'Raw 32 bytes, base64url.'),
     createdAt: DateTime,
+    past: Type.Array(ReceiptKey, { description: 'Newest first; empty while the first one is in use.' }),
   }),
   faults: [],
   example: {
     input: {},
-    reply: { algorithm: 'Ed25519', ...exampleKey, createdAt: '2026-11-01T08:00:00.000Z' },
+    reply: {
+      ...{ algorithm: 'Ed25519', ...exampleKey, createdAt: '2026-11-01T08:00:00.000Z' },
+      past: [
+        {
+          ...{ keyId: '0d4e6f1b2c3a5978', publicKey: 'Xl3Y0fQ7vVx2mJc1nTzB8kPqRsLw4hGdEaUoNi6ZyM0' },
+          ...{ createdAt: '2025-11-01T08:00:00.000Z', retiredAt: '2026-11-01T08:00:00.000Z' },
+        },
+      ],
+    },
   },
 })
 

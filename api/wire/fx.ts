@@ -17,7 +17,10 @@ import { routes } from '../routes.ts'
 /** Fees and collateral: a non-negative decimal with up to six fractional digits (spec 2.2). */
 const Decimal6 = Type.String({ pattern: '^\\d+(?:\\.\\d{1,6})?$' })
 
-export const Amount = Type.Object({ currency: Text, amount: Text })
+export const Amount = Type.Object({
+  currency: { ...Text, description: 'Currency code.' },
+  amount: { ...Text, description: 'Decimal text in whole units of the currency.' },
+})
 export type Amount = Static<typeof Amount>
 
 export const AmountAsked = Type.Object({
@@ -34,7 +37,11 @@ export const AmountAsked = Type.Object({
 const TypedField = Type.Object({ name: Text, type: Text })
 
 export const TypedData = Type.Object({
-  domain: Type.Object({ name: Text, chainId: Whole, verifyingContract: Address }),
+  domain: Type.Object({
+    name: { ...Text, description: 'Of the contract that checks the signature.' },
+    chainId: { ...Whole, description: 'The only chain the signature counts on.' },
+    verifyingContract: { ...Address, description: 'The Permit2 contract of that chain.' },
+  }),
   types: Type.Object({
     EIP712Domain: Type.Array(TypedField),
     Consideration: Type.Array(TypedField),
@@ -45,36 +52,39 @@ export const TypedData = Type.Object({
   }),
   primaryType: Text,
   message: Type.Object({
-    permitted: Type.Object({ token: Address, amount: BigWhole }),
-    spender: Address,
-    nonce: BigWhole,
-    deadline: Whole,
+    permitted: Type.Object({
+      token: { ...Address, description: 'The token the taker gives.' },
+      amount: { ...BigWhole, description: 'At most so much of it, in its smallest unit.' },
+    }),
+    spender: { ...Address, description: 'The contract that settles, and may take it.' },
+    nonce: { ...BigWhole, description: 'Makes the permit good for one use.' },
+    deadline: { ...Whole, description: 'Unix seconds after which the permit is worthless.' },
     witness: Type.Object({
       consideration: Type.Object({
-        quoteId: Text,
-        base: Text,
-        quote: Text,
-        baseAmount: Text,
-        quoteAmount: Text,
-        maturity: Whole,
+        quoteId: { ...Text, description: 'The id of the quote as 32 bytes.' },
+        base: { ...Text, description: 'The token the taker gets.' },
+        quote: { ...Text, description: 'The token the taker gives.' },
+        baseAmount: { ...Text, description: 'In the smallest unit of `base`.' },
+        quoteAmount: { ...Text, description: 'In the smallest unit of `quote`.' },
+        maturity: { ...Whole, description: 'Unix seconds by which it settles.' },
       }),
-      fee: BigWhole,
-      recipient: Address,
+      fee: { ...BigWhole, description: 'In the smallest unit of the token the taker gets.' },
+      recipient: { ...Address, description: 'Receives the proceeds.' },
     }),
   }),
 })
 export type TypedData = Static<typeof TypedData>
 
 export const Quote = Type.Object({
-  id: Type.String({ format: 'uuid' }),
-  rate: Num,
-  to: Amount,
-  from: Amount,
-  createdAt: DateTime,
-  expiresAt: DateTime,
-  fee: Decimal6,
-  collateral: Type.Optional(Decimal6),
-  typedData: Type.Optional(TypedData),
+  id: Type.String({ format: 'uuid', description: 'Names the quote from now on.' }),
+  rate: { ...Num, description: 'Units of `to` for one unit of `from`.' },
+  to: { ...Amount, description: 'What the taker gets.' },
+  from: { ...Amount, description: 'What the taker gives.' },
+  createdAt: { ...DateTime, description: 'When it was made.' },
+  expiresAt: { ...DateTime, description: 'Until when it stands.' },
+  fee: { ...Decimal6, description: 'In units of `to`.' },
+  collateral: Type.Optional({ ...Decimal6, description: 'In units of `from`; left out where none is asked for.' }),
+  typedData: Type.Optional({ ...TypedData, description: 'EIP-712 data to sign; only with a tradable quote.' }),
 })
 export type Quote = Static<typeof Quote>
 

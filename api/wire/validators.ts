@@ -25,13 +25,13 @@ export type Network = (typeof networks)[number]
 export const pageSizeMax = 1000
 export const namedMax = 10_000
 
-const ValidatorIndex = Type.Integer({ minimum: 0, maximum: 2 ** 40 - 1 })
+export const ValidatorIndex = Type.Integer({ minimum: 0, maximum: 2 ** 40 - 1 })
 const Pubkey = Type.String({ pattern: '^(0x)?[0-9a-fA-F]{96}$' })
-const IndexOrPubkey = Type.String({
+export const IndexOrPubkey = Type.String({
   pattern: '^(\\d{1,12}|(0x)?[0-9a-fA-F]{96})$',
   description: 'Validator index, or public key with or without 0x.',
 })
-const network = withDefault(oneOf(networks, { description: 'The chain the question is about.' }), 'mainnet')
+export const network = withDefault(oneOf(networks, { description: 'The chain the question is about.' }), 'mainnet')
 /** A day or hour number, or a date/time; which one is right depends on `filterType`. */
 const moment = (what: string) =>
   Type.String({
@@ -114,7 +114,11 @@ export const AggregatePage = Type.Object({
   data: Type.Array(AggregateRecord),
   next: nullable(Text),
   page: Page,
-  total: Count,
+  total: {
+    ...Count,
+    description:
+      'Records from where this page begins to where the filters end: on the first page all of them, then fewer.',
+  },
 })
 
 export const effectivenessIntegers = [

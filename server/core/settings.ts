@@ -7,27 +7,35 @@ import { marketsSettings } from './settings/markets.ts'
 import { retentionSettings } from './settings/retention.ts'
 import {
   aliasesSettings,
+  consoleSettings,
   groupsSettings,
+  ingestSettings,
   keysSettings,
+  limitsSetting,
   logSettings,
   plansSettings,
   serverSettings,
 } from './settings/server.ts'
+import { storeSettings } from './settings/store.ts'
 import { validatorsSettings } from './settings/validators.ts'
 
 export const SettingsSchema = Type.Object(
   {
     server: serverSettings,
     log: logSettings,
+    console: consoleSettings,
     groups: groupsSettings,
     aliases: aliasesSettings,
     plans: plansSettings,
+    limits: limitsSetting,
     keys: keysSettings,
     explorer: explorerSettings,
     fx: fxSettings,
     validators: validatorsSettings,
     markets: marketsSettings,
     retention: retentionSettings,
+    store: storeSettings,
+    ingest: ingestSettings,
   },
   { additionalProperties: false, description: 'Configuration of Tetrad (tetrad.yaml).' },
 )

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { OwnedClock } from '#io/clock.ts'
 import type { Random } from '#io/random.ts'
-import { type PollOutcome, PollTimeout, poll, waitMs } from './poll.ts'
+import { Bell, type PollOutcome, PollTimeout, poll, waitMs } from './poll.ts'
 
 const steady = (byte: number): Random => ({ bytes: (count) => new Uint8Array(count).fill(byte), uuid: () => '' })
 /** Lets everything that can run without time passing run. */
@@ -107,4 +107,33 @@ test('the wait after failures lies between half the backoff and the whole of it,
       assert.ok(wait >= whole / 2 && wait <= whole, `${wait}`)
     }),
   )
+})
+
+test('a bell ends the wait, also when it was rung during the attempt', async () => {
+  const clock = new OwnedClock(0)
+  const stop = new AbortController()
+  const bell = new Bell()
+  let attempts = 0
+  const polling = poll(
+    { clock, random: steady(0) },
+    {
+      everyMs: 3_600_000,
+      timeoutMs: 1000,
+      backoffMaxMs: 3_600_000,
+      bell,
+      work: async () => {
+        attempts += 1
+        if (attempts === 2) bell.ring()
+      },
+      report: () => {},
+    },
+    stop.signal,
+  )
+  await settle()
+  assert.equal(attempts, 1)
+  bell.ring()
+  for (let turn = 0; turn < 5; turn++) await settle()
+  assert.equal(attempts, 3, 'nobody rang again')
+  stop.abort()
+  await polling
 })

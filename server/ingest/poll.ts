@@ -14,12 +14,29 @@ export interface PollPlan<T> {
   /** The longest wait after repeated failures. */
   readonly backoffMaxMs: number
   readonly work: (signal: AbortSignal) => Promise<T>
+  /** Ends the wait for the next attempt. */
+  readonly bell?: Bell
   readonly report: (outcome: PollOutcome<T>) => void
 }
 
 export type PollOutcome<T> =
   | { readonly is: 'done'; readonly value: T; readonly tookMs: number; readonly failuresBefore: number }
   | { readonly is: 'failed'; readonly error: unknown; readonly tookMs: number; readonly failures: number }
+
+/** Rung during an attempt, it makes the next one follow at once. */
+export class Bell {
+  #rung = new AbortController()
+
+  ring(): void {
+    this.#rung.abort()
+  }
+
+  /** Aborts with the next ring. */
+  listen(): AbortSignal {
+    this.#rung = new AbortController()
+    return this.#rung.signal
+  }
+}
 
 export class PollTimeout extends Error {
   constructor(timeoutMs: number) {
@@ -38,6 +55,7 @@ export async function poll<T>(
   while (!signal.aborted) {
     const startMs = clock.monotonicMs()
     const tookMs = () => clock.monotonicMs() - startMs
+    const early = plan.bell ? AbortSignal.any([signal, plan.bell.listen()]) : signal
     const ended = await attempt(clock, plan, signal)
     if (ended.is === 'done') {
       plan.report({ ...ended, tookMs: tookMs(), failuresBefore: failures })
@@ -48,7 +66,7 @@ export async function poll<T>(
       failures += 1
       plan.report({ ...ended, tookMs: tookMs(), failures })
     }
-    await clock.sleep(Math.max(0, waitMs(plan, failures, random) - tookMs()), signal)
+    await clock.sleep(Math.max(0, waitMs(plan, failures, random) - tookMs()), early)
   }
 }
 

@@ -301,6 +301,12 @@ describe('problems in variables and flags name them', () => {
     assert.deepEqual(await env('TETRAD_SOMETHING_ELSE', '1'), ['TETRAD_SOMETHING_ELSE  is not a known variable'])
   })
 
+  test('an alias that leads to a name it does not have, with its line', async () => {
+    assert.deepEqual(await problemsOf('aliases:\n  paths:\n    /old/{a}: /new/{b}\n'), [
+      'tetrad.yaml:3:15  aliases.paths./old/{a} leads to {b}, but /old/{a} names {a}; use the same name on both sides, found "/new/{b}"',
+    ])
+  })
+
   test('what an orchestrator announces about a service called tetrad is not ours', async () => {
     const links = {
       TETRAD_PORT: 'tcp://10.0.0.7:8080',

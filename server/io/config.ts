@@ -5,6 +5,7 @@ import { resolve } from 'node:path'
 import { complete } from '#core/check.ts'
 import type { Problem } from '#core/fault.ts'
 import { withoutKeys } from '#core/key.ts'
+import { aliasProblems } from '#core/settings/aliases.ts'
 import { fxProblems } from '#core/settings/fx.ts'
 import { type Settings, SettingsSchema } from '#core/settings.ts'
 import { type Leaf, leaves, nodeAt, type SchemaNode, settingsNode } from './config/leaves.ts'
@@ -84,7 +85,7 @@ export async function loadConfig(request: ConfigRequest): Promise<Config> {
   const { value: settings, problems: found } = complete(SettingsSchema, merged)
   if (unread.length === 0) {
     const source = yaml && { name, yaml }
-    const all = found.length > 0 ? found : fxProblems(settings.fx)
+    const all = found.length > 0 ? found : [...aliasProblems(settings.aliases), ...fxProblems(settings.fx)]
     problems.push(...all.map((problem) => placed(problem, settings, overrides, source)))
   }
   if (problems.length > 0) throw new ConfigError(problems)

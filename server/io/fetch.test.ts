@@ -3,7 +3,15 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { cleanUrl, FetchError, type FetchFailure, type FetchOptions, fetchJson, fetchText } from './fetch.ts'
+import {
+  cleanUrl,
+  FetchError,
+  type FetchFailure,
+  type FetchOptions,
+  fetchBytes,
+  fetchJson,
+  fetchText,
+} from './fetch.ts'
 
 async function serve(listener: RequestListener) {
   const server = createServer(listener)
@@ -37,6 +45,25 @@ test('a user name and password in the address travel as a header', async () => {
   await using server = await serve((request, response) => response.end(request.headers.authorization))
   const text = await fetchText(`http://de%3Ask:pass@${server.host}/`, limits)
   assert.equal(text, `Basic ${Buffer.from('de:sk:pass').toString('base64')}`)
+})
+
+test('a large answer goes where it is told to; one whose length is not announced, or that is packed, is put together', async () => {
+  const large = Buffer.from(Array.from({ length: 3_000_000 }, (_, at) => at % 251))
+  await using server = await serve((request, response) => {
+    if (request.url === '/plain') response.writeHead(200, { 'content-length': large.length }).end(large)
+    else if (request.url === '/packed') response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(large))
+    else response.write(large, () => response.end())
+  })
+  const place = new Uint8Array(4_000_000)
+  const options = { timeoutMs: 5000, bytesMax: 5_000_000, room: () => place }
+  const at = (path: string) => fetchBytes(`http://${server.host}${path}`, options)
+  for (const path of ['/plain', '/packed', '/chunked']) {
+    const { bytes } = await at(path)
+    assert.equal(bytes.buffer === place.buffer, path === '/plain', path)
+    assert.equal(Buffer.compare(bytes, large), 0, path)
+  }
+  const tight = { ...options, bytesMax: 2_000_000 }
+  await assert.rejects(fetchBytes(`http://${server.host}/plain`, tight), failsWith('size', /more than 2000000 bytes/))
 })
 
 test('a longer answer than allowed is refused, also when it arrives compressed', async () => {

@@ -32,6 +32,8 @@ export interface FetchOptions {
   readonly headers?: Readonly<Record<string, string>>
   readonly method?: 'GET' | 'POST'
   readonly body?: string
+  /** Where the bytes of a large answer go: at least as many as asked for. New memory otherwise. */
+  readonly room?: (bytes: number) => Uint8Array
 }
 
 /** The text of a 200 answer. Anything else is a FetchError. */
@@ -46,7 +48,7 @@ export interface FetchedBytes {
 /** The bytes of a 200 answer with its headers, for answers that come in more than one form. */
 export const fetchBytes = (address: string, options: FetchOptions): Promise<FetchedBytes> =>
   fetched(address, options, async (response) => ({
-    bytes: await readBytes(response, address, options.bytesMax),
+    bytes: await readBytes(response, address, options),
     header: (name) => response.headers.get(name) ?? undefined,
   }))
 
@@ -107,6 +109,9 @@ async function refuseOthers(response: Response, address: string): Promise<void> 
   throw new FetchError('status', `${cleanUrl(address)} answered with status ${status}`, { status, retryAfterMs })
 }
 
+/** From here on an answer is put together in place. */
+const largeBytes = 1024 * 1024
+
 async function readText(response: Response, address: string, bytesMax: number): Promise<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true })
   let text = ''
@@ -114,10 +119,28 @@ async function readText(response: Response, address: string, bytesMax: number): 
   return text + decode(decoder, address)
 }
 
-async function readBytes(response: Response, address: string, bytesMax: number): Promise<Uint8Array> {
+async function readBytes(response: Response, address: string, { bytesMax, room }: FetchOptions): Promise<Uint8Array> {
+  const length = response.headers.has('content-encoding') ? 0 : Number(response.headers.get('content-length') ?? 0)
+  if (length > largeBytes && length <= bytesMax) return readLarge(response, address, length, room)
   const chunks: Uint8Array[] = []
   for await (const chunk of chunksOf(response, address, bytesMax)) chunks.push(chunk)
   return chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks)
+}
+
+/** Into one buffer of the length that was announced: pieces beside their sum would need twice the memory. */
+async function readLarge(
+  response: Response,
+  address: string,
+  length: number,
+  room: FetchOptions['room'] = Buffer.allocUnsafeSlow,
+): Promise<Uint8Array> {
+  const bytes = room(length)
+  let at = 0
+  for await (const chunk of chunksOf(response, address, length)) {
+    bytes.set(chunk, at)
+    at += chunk.length
+  }
+  return bytes.subarray(0, at)
 }
 
 async function* chunksOf(response: Response, address: string, bytesMax: number): AsyncGenerator<Uint8Array> {

@@ -75,8 +75,14 @@ test('two servers in one process count apart, and each tells about the process',
 
 test('every stream stands there with its age, holes and state, and is gone when it is no longer told', async () => {
   const metrics = openMetrics({ process: false })
-  const chain = { group: 'explorer', name: 'chain 1', ageSeconds: null, holesCount: 2, complete: false, fresh: null }
-  const rates = { group: 'fx', name: 'rates desk', ageSeconds: 3, holesCount: 0, complete: true, fresh: true }
+  const chain = {
+    ...{ group: 'explorer', name: 'chain 1', ageSeconds: null, holesCount: 2, complete: false, fresh: null },
+    standing: 'catching up',
+  }
+  const rates = {
+    ...{ group: 'fx', name: 'rates desk', ageSeconds: 3, holesCount: 0, complete: true, fresh: true },
+    standing: 'well',
+  }
   metrics.standing([chain, rates])
   assert.deepEqual(await lines(metrics, 'tetrad_stream_'), [
     'tetrad_stream_age_seconds{group="fx",stream="rates desk"} 3',
@@ -85,10 +91,30 @@ test('every stream stands there with its age, holes and state, and is gone when 
     'tetrad_stream_complete{group="explorer",stream="chain 1"} 0',
     'tetrad_stream_complete{group="fx",stream="rates desk"} 1',
     'tetrad_stream_fresh{group="fx",stream="rates desk"} 1',
+    'tetrad_stream_catching_up{group="explorer",stream="chain 1"} 1',
+    'tetrad_stream_catching_up{group="fx",stream="rates desk"} 0',
   ])
   metrics.standing([{ ...rates, fresh: false }])
   assert.deepEqual(await lines(metrics, 'tetrad_stream_fresh'), [
     'tetrad_stream_fresh{group="fx",stream="rates desk"} 0',
   ])
   assert.deepEqual(await lines(metrics, 'tetrad_stream_holes{group="explorer"'), [])
+})
+
+test('totals are the figures that the text writes', async () => {
+  const metrics = openMetrics({ process: false })
+  metrics.request('markets.bySlug', 'bytes', 20)
+  metrics.request('markets.bySlug', 'nothing', 30)
+  metrics.request('none', 'route.unknown')
+  metrics.limited('limit.second')
+  metrics.limited('limit.second')
+  const { requests, times, limited } = await metrics.totals()
+  assert.deepEqual(requests, [
+    { endpoint: 'markets.bySlug', outcome: 'ok', count: 1 },
+    { endpoint: 'markets.bySlug', outcome: 'nothing', count: 1 },
+    { endpoint: 'none', outcome: 'route.unknown', count: 1 },
+  ])
+  assert.equal(times.get('markets.bySlug')?.count, 2)
+  assert.equal(times.get('markets.bySlug')?.seconds.toFixed(3), '0.050')
+  assert.deepEqual([times.has('none'), limited], [false, { 'limit.second': 2 }])
 })

@@ -1,6 +1,6 @@
 // What a monitor reads at /metrics. The only file that names the metrics library; it has a registry of its own, so that
 // two servers in one process do not add up. Label sets are resolved once and kept: counting a request must not be felt.
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { Counter, collectDefaultMetrics, Gauge, Histogram, type MetricValue, Registry } from 'prom-client'
 
 export const metricsContentType = Registry.PROMETHEUS_CONTENT_TYPE
 
@@ -16,13 +16,28 @@ export interface Metrics {
   request(endpoint: string, outcome: string, tookMs?: number): void
   /** A call was refused by this limit: `limit.second`, `limit.day`, `key.guarded`. */
   limited(kind: string): void
+  /** Whether limits are held where they are configured to be: false while Redis does not answer. */
+  limitsHeld(is: boolean): void
   stored(port: 'state' | 'facts', operation: string, tookMs: number): void
   /** One round of a source ended so: `ok`, `unchanged`, or a word for the failure. */
   ingested(source: string, outcome: string): void
+  /** Whether this process is the one that runs an ingester. */
+  leased(ingester: string, is: boolean): void
+  /** Rewards of a network that were held against its node's own, and how many of them differ. */
+  audited(network: string, compared: number, differing: number): void
   ready(is: boolean): void
   /** How each stream of data stands; told whenever somebody is about to read. */
   standing(streams: readonly StreamStanding[]): void
   text(): Promise<string>
+  /** What was counted since the start, as figures: the same that `text` writes. */
+  totals(): Promise<Totals>
+}
+
+export interface Totals {
+  readonly requests: readonly { readonly endpoint: string; readonly outcome: string; readonly count: number }[]
+  /** Endpoint → how many answers were timed, and their time together. */
+  readonly times: ReadonlyMap<string, { readonly count: number; readonly seconds: number }>
+  readonly limited: Readonly<Record<string, number>>
 }
 
 export interface StreamStanding {
@@ -33,6 +48,7 @@ export interface StreamStanding {
   readonly complete: boolean
   /** Null: nobody follows it. */
   readonly fresh: boolean | null
+  readonly standing: string
 }
 
 export interface MetricsOptions {
@@ -53,6 +69,18 @@ export function openMetrics({ version = 'unknown', process: ofProcess = true }: 
   })
   build.labels(version, process.version).set(1)
   const readyGauge = new Gauge({ name: 'tetrad_ready', help: '1 when answers would be right, otherwise 0.', registers })
+  const limitsGauge = new Gauge({
+    name: 'tetrad_limits_held',
+    help: '1 when limits are held where they should be, 0 while Redis does not answer.',
+    registers,
+  })
+  limitsGauge.set(1)
+  const leases = new Gauge({
+    name: 'tetrad_ingest_leased',
+    help: '1 when this process runs the ingester, 0 when another one does.',
+    labelNames: ['ingester'],
+    registers,
+  })
   const requests = counts(registry, 'tetrad_requests_total', 'Requests by endpoint and outcome.', [
     'endpoint',
     'outcome',
@@ -60,6 +88,10 @@ export function openMetrics({ version = 'unknown', process: ofProcess = true }: 
   const limits = counts(registry, 'tetrad_limits_hit_total', 'Calls refused by a limit, by its kind.', ['kind'])
   const rounds = counts(registry, 'tetrad_ingest_total', 'Rounds of ingest by source and outcome.', [
     'source',
+    'outcome',
+  ])
+  const audits = counts(registry, 'tetrad_audit_figures_total', "Rewards held against the node's own, by outcome.", [
+    'network',
     'outcome',
   ])
   const latency = times(registry, 'tetrad_request_seconds', 'Time to answer, by endpoint.', requestSeconds, [
@@ -78,13 +110,43 @@ export function openMetrics({ version = 'unknown', process: ofProcess = true }: 
       if (tookMs !== undefined) latency(endpoint, '')(tookMs / 1000)
     },
     limited: (kind) => limits(kind, '')(1),
+    limitsHeld: (is) => limitsGauge.set(is ? 1 : 0),
     stored,
     ingested: (source, outcome) => rounds(source, outcome)(1),
+    leased: (ingester, is) => leases.labels(ingester).set(is ? 1 : 0),
+    audited(network, compared, differing) {
+      audits(network, 'agree')(compared - differing)
+      audits(network, 'differ')(differing)
+    },
     ready: (is) => readyGauge.set(is ? 1 : 0),
     standing: streamGauges(registry),
     text: () => registry.metrics(),
+    totals: () => totalsOf(registry),
   }
 }
+
+async function totalsOf(registry: Registry): Promise<Totals> {
+  const read = async (name: string) => (await registry.getSingleMetric(name)?.get())?.values ?? []
+  const requests = await read('tetrad_requests_total')
+  const limits = await read('tetrad_limits_hit_total')
+  const times = new Map<string, { count: number; seconds: number }>()
+  for (const { labels, value, metricName = '' } of (await read('tetrad_request_seconds')) as NamedValue[]) {
+    const endpoint = String(labels.endpoint)
+    const known = times.get(endpoint) ?? { count: 0, seconds: 0 }
+    if (metricName.endsWith('_count')) times.set(endpoint, { ...known, count: value })
+    if (metricName.endsWith('_sum')) times.set(endpoint, { ...known, seconds: value })
+  }
+  return {
+    requests: requests.map(({ labels, value }) => ({
+      ...{ endpoint: String(labels.endpoint), outcome: String(labels.outcome), count: value },
+    })),
+    times,
+    limited: Object.fromEntries(limits.map(({ labels, value }) => [String(labels.kind), value])),
+  }
+}
+
+/** A histogram's values carry their names. */
+type NamedValue = MetricValue<string> & { readonly metricName?: string }
 
 function streamGauges(registry: Registry): Metrics['standing'] {
   const gauge = (name: string, help: string) =>
@@ -93,14 +155,16 @@ function streamGauges(registry: Registry): Metrics['standing'] {
   const missing = gauge('holes', 'Stretches of a stream that have not been read.')
   const complete = gauge('complete', '1 when nothing of a stream is missing, otherwise 0.')
   const fresh = gauge('fresh', '1 when a stream is not older than it may be, otherwise 0; only for those followed.')
+  const catching = gauge('catching_up', '1 when a stream is behind and moves on, otherwise 0.')
   return (streams) => {
     // A stream that is gone from the configuration must not stand there for ever.
-    for (const one of [age, missing, complete, fresh]) one.reset()
+    for (const one of [age, missing, complete, fresh, catching]) one.reset()
     for (const { group, name, ageSeconds, holesCount, ...is } of streams.slice(0, labelSetsMax)) {
       if (ageSeconds !== null) age.labels(group, name).set(ageSeconds)
       missing.labels(group, name).set(holesCount)
       complete.labels(group, name).set(is.complete ? 1 : 0)
       if (is.fresh !== null) fresh.labels(group, name).set(is.fresh ? 1 : 0)
+      catching.labels(group, name).set(is.standing === 'catching up' ? 1 : 0)
     }
   }
 }

@@ -122,7 +122,7 @@ describe('key', () => {
     const { id, key } = await makeKey(desk, 'enterprise')
     assert.equal(await codeOf(admission, quote, bearing(key)), 'admitted')
     assert.equal(await codeOf(admission, quote, bearing(key)), 'admitted')
-    const other = await openState(desk.dir)
+    const other = await openState(desk.dir, desk.settings.store)
     await revokeKey(other, id, desk.clock)
     await other.close()
     assert.equal(await codeOf(admission, quote, bearing(key)), 'key.invalid')

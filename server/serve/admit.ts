@@ -8,10 +8,11 @@ import { networkOf } from '#core/network.ts'
 import { anonymousId, type KeyRecord } from '#store/keys.ts'
 import type { Refusal } from '#store/usage.ts'
 import type { Answer, Caller, Desk, RawQuery } from './answer.ts'
-import { Guard } from './guard.ts'
+import { type Guard, openGuard } from './guard.ts'
 import { Keyring } from './keyring.ts'
 import { Ledger } from './ledger.ts'
-import { Limits, type Party } from './limits.ts'
+import { type Limits, OwnLimits, type Party } from './limits.ts'
+import { SharedLimits } from './limits-shared.ts'
 
 /** What a request shows to be let in. */
 export interface Claim {
@@ -32,13 +33,23 @@ export interface Admission {
 /** Told of every refusal; the key id is empty where no good key was shown. */
 export type RefusalNotice = (what: Refusal | 'key.missing' | 'key.invalid' | 'key.guarded', keyId: string) => void
 
-export async function openAdmission(desk: Desk, notice: RefusalNotice = () => {}): Promise<Admission> {
+export async function openAdmission(
+  desk: Desk,
+  notice: RefusalNotice = () => {},
+  guard: Guard = openGuard(desk.settings),
+  tell?: (shared: boolean) => void,
+): Promise<Admission> {
   const ledger = await Ledger.open(desk)
-  const front = new FrontDesk(desk, notice, ledger)
+  const { limits: url } = desk.settings
+  const shared = url === '' ? undefined : await SharedLimits.open(desk, ledger, { url, ...(tell && { tell }) })
+  const front = new FrontDesk(desk, notice, ledger, guard, shared ?? new OwnLimits(desk.clock, ledger))
   return {
     admit: (answer, claim) => front.admit(answer, claim),
     flush: () => ledger.flush(),
-    close: () => ledger.close(),
+    async close() {
+      await shared?.close()
+      await ledger.close()
+    },
   }
 }
 
@@ -50,13 +61,12 @@ class FrontDesk {
   readonly #guard: Guard
   readonly #keyring: Keyring
 
-  constructor(desk: Desk, notice: RefusalNotice, ledger: Ledger) {
-    const { badMax, badWindowMs } = desk.settings.keys
+  constructor(desk: Desk, notice: RefusalNotice, ledger: Ledger, guard: Guard, limits: Limits) {
     this.#desk = desk
     this.#notice = notice
     this.#ledger = ledger
-    this.#limits = new Limits(desk.clock, ledger)
-    this.#guard = new Guard(badMax, badWindowMs)
+    this.#limits = limits
+    this.#guard = guard
     this.#keyring = new Keyring(desk)
   }
 
@@ -68,14 +78,14 @@ class FrontDesk {
     const party = key ? this.#partyOf(key) : this.#strangerFrom(network)
     const caller: Caller = { keyId: party.keyId, plan: key?.plan ?? 'free' }
 
-    // From here on nothing waits: what is checked is what is taken.
     if (key && !key.groups.includes(endpoint.group)) throw this.#refuse(new Fault('key.group'), caller, endpoint)
     if (endpoint.admin && !key?.admin) throw this.#refuse(new Fault('key.group', notAdmin), caller, endpoint)
     if (plans.indexOf(caller.plan) < plans.indexOf(endpoint.plan)) {
       throw this.#refuse(new Fault('plan.too_low', { terms: { plan: endpoint.plan } }), caller, endpoint)
     }
     answer.gate?.(claim.query, this.#desk)
-    const full = this.#limits.pass(party, endpoint)
+    // In one step, here or in Redis: what is checked is what is taken.
+    const full = await this.#limits.pass(party, endpoint)
     if (full) throw this.#refuse(full, caller, endpoint)
     return caller
   }

@@ -5,6 +5,7 @@
 // 2. A key that has worked from the same address is looked at even then, so that one bad neighbour does not stop the
 //    others behind a shared address. For a stranger's key, right or wrong, the answer is the same.
 // 3. Forgetting is always on the safe side: bad keys are never forgotten inside the window, proofs may be.
+import type { Settings } from '#core/settings.ts'
 import { Windows } from '#core/window.ts'
 
 const networksMax = 100_000
@@ -46,3 +47,5 @@ export class Guard {
     return this.#bad.waitMs(network, this.#badMax + 1, tickMs)
   }
 }
+
+export const openGuard = ({ keys }: Settings): Guard => new Guard(keys.badMax, keys.badWindowMs)

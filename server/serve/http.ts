@@ -60,11 +60,11 @@ export async function openDoor(house: House, extras: readonly Extra[]): Promise<
   // Bodies reach the pipeline unread: a caller without a key is not told what is wrong with its JSON.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
-  for (const way of ways) mount(app, house, way, common)
+  for (const way of ways) mount(app, house, way, commonHeaders(house.desk.settings, way))
   app.setNotFoundHandler((request, reply) => {
     const path = pathOf(request.raw)
     const way = request.method === 'OPTIONS' && settings.cors ? ways.find(({ fits }) => fits.test(path)) : undefined
-    if (way) return send(reply, request.id, common, preflight(house.desk.settings, way))
+    if (way && !way.sameOrigin) return send(reply, request.id, common, preflight(house.desk.settings, way))
     refuse(house, common, request, reply, strayFault(ways, path))
   })
   app.setErrorHandler((error, request, reply) =>
@@ -91,7 +91,7 @@ function mount(app: FastifyInstance, house: House, way: Way, common: Record<stri
       if (headerBytes(raw) > headerBytesMax) {
         return refuse(house, common, request, reply, new Fault('input.headers_too_large'))
       }
-      const departure = await way.respond(arrivalOf(house, way.place, request))
+      const departure = await way.respond(arrivalOf(house, way.place, request), request.method)
       if (departure.chunks && request.method !== 'HEAD')
         pour(house, reply, { ...common, 'x-request-id': request.id }, departure)
       else send(reply, request.id, common, departure)

@@ -45,11 +45,13 @@ export class Ledger {
     this.#lastUsedMs.set(keyId, nowMs)
   }
 
-  count(keyId: string, endpoint: AnyId, outcome: UsageOutcome, nowMs: number): void {
+  /** `soFar`: the day's figure with this call, where it is counted for several processes; it may come out of order. */
+  count(keyId: string, endpoint: AnyId, outcome: UsageOutcome, nowMs: number, soFar?: number): void {
     const day = dayOf(nowMs)
     if (outcome === 'admitted') {
       const admitted = this.#dayFigures(day)
-      admitted.set(keyId, (admitted.get(keyId) ?? 0) + 1)
+      const before = admitted.get(keyId) ?? 0
+      admitted.set(keyId, soFar === undefined ? before + 1 : Math.max(before, soFar))
     }
     this.#add({ day, keyId, endpoint, outcome, calls: 1 })
   }

@@ -1,4 +1,5 @@
-// Calls per second and per day (decision 0004). A call passes all of its limits or uses up none of them.
+// Calls per second and per day (decision 0004). A call passes all of its limits or uses up none of them. Here one process
+// counts for itself; limits-shared.ts is for several.
 import type { Endpoint } from '#api/kit.ts'
 import { Fault } from '#core/fault.ts'
 import { Windows } from '#core/window.ts'
@@ -23,7 +24,12 @@ export interface Party extends Allowance {
   readonly network?: string
 }
 
-export class Limits {
+export interface Limits {
+  /** Takes one call from every limit that applies, or says which one is in the way. */
+  pass(party: Party, endpoint: Endpoint): Fault | undefined | Promise<Fault | undefined>
+}
+
+export class OwnLimits implements Limits {
   readonly #clock: Clock
   readonly #ledger: Ledger
   // Apart, so that a crowd without keys cannot take the room of those who have one.
@@ -35,7 +41,6 @@ export class Limits {
     this.#ledger = ledger
   }
 
-  /** Takes one call from every limit that applies, or says which one is in the way. */
   pass(party: Party, endpoint: Endpoint): Fault | undefined {
     const nowMs = this.#clock.now()
     const tickMs = this.#clock.monotonicMs()
@@ -44,17 +49,27 @@ export class Limits {
     const nameHere = `${name} ${endpoint.id}`
     const perSecondHere = endpoint.perSecond ?? 0
     if (party.perDay > 0 && this.#ledger.admittedOn(dayOf(nowMs), party.keyId) >= party.perDay) {
-      return new Fault('limit.day', { terms: { limit: party.perDay }, retryAfterMs: dayMs - (nowMs % dayMs) })
+      return dayIsFull(party, nowMs)
     }
     const waitMs = party.perSecond > 0 ? windows.waitMs(name, party.perSecond, tickMs) : 0
     const waitHereMs = perSecondHere > 0 ? windows.waitMs(nameHere, perSecondHere, tickMs) : 0
-    if (waitMs > 0 || waitHereMs > 0) {
-      const limit = waitHereMs >= waitMs ? perSecondHere : party.perSecond
-      return new Fault('limit.second', { terms: { limit }, retryAfterMs: Math.max(waitMs, waitHereMs) })
-    }
+    if (waitMs > 0 || waitHereMs > 0) return secondIsFull(party, endpoint, { waitMs, waitHereMs })
     if (party.perSecond > 0) windows.take(name, tickMs)
     if (perSecondHere > 0) windows.take(nameHere, tickMs)
     this.#ledger.count(party.keyId, endpoint.id, 'admitted', nowMs)
     return undefined
   }
+}
+
+export const dayIsFull = ({ perDay }: Party, nowMs: number): Fault =>
+  new Fault('limit.day', { terms: { limit: perDay }, retryAfterMs: dayMs - (nowMs % dayMs) })
+
+/** The limit with the longer wait is named: the caller's own, or the endpoint's (`Here`). */
+export function secondIsFull(
+  { perSecond }: Party,
+  { perSecond: perSecondHere = 0 }: Endpoint,
+  { waitMs, waitHereMs }: { readonly waitMs: number; readonly waitHereMs: number },
+): Fault {
+  const limit = waitHereMs >= waitMs ? perSecondHere : perSecond
+  return new Fault('limit.second', { terms: { limit }, retryAfterMs: Math.max(waitMs, waitHereMs) })
 }

@@ -163,8 +163,11 @@ async function* mapped(chunks: AsyncIterable<string>, change: (text: string) => 
   for await (const chunk of chunks) yield change(chunk)
 }
 
+const wordsOf = ({ says, problems }: Fault): string =>
+  [says, ...problems.map((problem) => `${problem.at.join('.')} ${problem.says}.`)].join(' ')
+
 /** The words for a path that belongs to no group. */
 export const houseShape: Shape = {
-  fault: (fault) => ({ status: fault.status, body: { error: { code: fault.code, message: fault.says } } }),
+  fault: (fault) => ({ status: fault.status, body: { error: { code: fault.code, message: wordsOf(fault) } } }),
   nothing: () => ({ status: 404, body: { error: { code: 'record.unknown', message: 'Not found.' } } }),
 }

@@ -7,11 +7,21 @@ import { nearest, type Place } from './match.ts'
 import { type House, houseShape, logRequest, type Request, renamed, respond, toFault } from './pipeline.ts'
 import { type Departure, renderFault } from './render.ts'
 
+type ExtraReply = (request: Request) => Promise<Departure>
+
 /** A path outside the contract; `{name}` stands for one segment or a part of it. */
 export interface Extra {
   readonly path: string
-  readonly reply: (request: Request) => Promise<Departure>
+  /** Answers GET and HEAD. */
+  readonly reply?: ExtraReply
+  /** Answers the methods that change something. */
+  readonly changes?: Readonly<Partial<Record<'POST' | 'DELETE', ExtraReply>>>
+  /** For pages of this very origin: others may not read it, and are not told how to ask. */
+  readonly sameOrigin?: true
 }
+
+/** One that is there to be read. */
+export type Readable = Extra & { readonly reply: ExtraReply }
 
 export interface Way {
   readonly path: string
@@ -20,7 +30,8 @@ export interface Way {
   /** Set for a path of the contract. */
   readonly place?: Place
   readonly fits: RegExp
-  respond(request: Request): Promise<Departure>
+  readonly sameOrigin?: true
+  respond(request: Request, method: string): Promise<Departure>
 }
 
 export function waysOf(house: House, extras: readonly Extra[]): readonly Way[] {
@@ -36,10 +47,11 @@ export function waysOf(house: House, extras: readonly Extra[]): readonly Way[] {
     })),
     ...extras.map((extra) => ({
       path: extra.path,
-      methods: ['GET', 'HEAD'],
+      methods: [...(extra.reply ? ['GET', 'HEAD'] : []), ...Object.keys(extra.changes ?? {})],
       urlBytesMax,
       fits: pattern(extra.path),
-      respond: (request: Request) => respondExtra(house, extra, request),
+      ...(extra.sameOrigin && { sameOrigin: extra.sameOrigin }),
+      respond: (request: Request, method: string) => respondExtra(house, extra, request, method),
     })),
   ]
 }
@@ -47,12 +59,16 @@ export function waysOf(house: House, extras: readonly Extra[]): readonly Way[] {
 const pattern = (template: string): RegExp =>
   new RegExp(`^${template.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`)
 
-async function respondExtra(house: House, extra: Extra, request: Request): Promise<Departure> {
+async function respondExtra(house: House, extra: Extra, request: Request, method: string): Promise<Departure> {
   const startMs = house.desk.clock.monotonicMs()
   let departure: Departure
   let outcome = 'ok'
   try {
-    departure = renamed(house, await extra.reply(request))
+    const reply = extra.changes?.[method as 'POST' | 'DELETE'] ?? extra.reply
+    if (!reply) throw new Error(`nothing answers ${method} at ${extra.path}`)
+    const made = await reply(request)
+    // Other spellings are for existing clients; our own pages know ours.
+    departure = extra.sameOrigin ? made : renamed(house, made)
   } catch (error) {
     const fault = toFault(house.desk, error, request)
     departure = renderFault(houseShape, fault, 'open')
@@ -77,7 +93,8 @@ export function refusal(house: House, request: { requestId: string; path: string
 export function strayFault(ways: readonly Way[], path: string): Fault {
   const way = ways.find(({ fits }) => fits.test(path))
   if (!way) return new Fault('route.unknown')
-  return new Fault('route.method', { headers: { allow: [...way.methods, 'OPTIONS'].join(', ') } })
+  const allow = [...way.methods, ...(way.sameOrigin ? [] : ['OPTIONS'])]
+  return new Fault('route.method', { headers: { allow: allow.join(', ') } })
 }
 
 /** What the framework says about a URL it cannot route; the problem is told of the path parameter it is in. */
@@ -111,9 +128,9 @@ const sentHeaders = [
 ]
 
 /** On every reply. */
-export const commonHeaders = ({ server }: Settings): Record<string, string> => ({
+export const commonHeaders = ({ server }: Settings, way?: Way): Record<string, string> => ({
   ...securityHeaders,
-  ...(server.cors && corsHeaders),
+  ...(server.cors && !way?.sameOrigin && corsHeaders),
 })
 
 /** What a page of another origin is told before it asks. */

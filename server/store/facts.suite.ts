@@ -159,6 +159,26 @@ function lists(place: () => Promise<FactsPlace>): void {
     await assert.rejects(facts.query(sql, [0, 1]), /the list \{who\} of the query is missing/)
     await facts.close()
   })
+
+  test('ids that lie far apart, below zero or outside the rows choose the rows they name', async () => {
+    await using here = await place()
+    const facts = await here.open()
+    const own = someSums(10, 1)
+    await facts.write((tx) => tx.append('sums', { ...own, who: Int32Array.from({ length: 10 }, (_, at) => at - 5) }))
+    const chosen = async (who: number[]) =>
+      (
+        await facts.query<{ who: number }>(
+          'select who from sums where who in (select id from {who}) or who = 4 order by who',
+          [],
+          { who },
+        )
+      ).map((row) => row.who)
+    assert.deepEqual(await chosen([-5, -1, 0, 3]), [-5, -1, 0, 3, 4])
+    assert.deepEqual(await chosen([-2, 2 ** 40]), [-2, 4])
+    assert.deepEqual(await chosen([-(2 ** 40), 2 ** 31]), [4])
+    assert.deepEqual(await chosen([7, 9]), [4])
+    await facts.close()
+  })
 }
 
 function transactions(place: () => Promise<FactsPlace>): void {

@@ -118,7 +118,7 @@ test('a key that makes no sense is refused in words, and nothing is stored', asy
 test('a second connection, such as a command beside the server, sees the same keys', async () => {
   await using desk = await openDesk()
   const { id } = await createKey(desk.state, { name: 'ci', plan: 'free' }, desk.clock, desk.random)
-  const other = await openState(desk.dir)
+  const other = await openState(desk.dir, desk.settings.store)
   try {
     assert.equal((await listKeys(other))[0]?.id, id)
     await revokeKey(other, id, desk.clock)

@@ -1,8 +1,8 @@
-// Keys as they are stored: made, found, listed, revoked. Only `createKey` and `rotateKey` ever hold a whole key, and hand
-// it out once.
+// Keys as they are stored: made, found, listed, revoked. Only what makes a key ever holds a whole one, and hands it out
+// once.
 import { type Group, groups, type Plan, plans } from '#api/routes.ts'
 import { invalid } from '#core/fault.ts'
-import { digestOf, isKeyId, keyIdBytes, keyText, secretBytes, toKeyId, toSecret } from '#core/key.ts'
+import { digestOf, isKeyId, type KeyParts, keyIdBytes, keyText, secretBytes, toKeyId, toSecret } from '#core/key.ts'
 import type { Clock } from '#io/clock.ts'
 import type { Random } from '#io/random.ts'
 import type { State, StateReader, StateWriter } from './state.ts'
@@ -81,9 +81,18 @@ export async function rotateKey(
   clock: Clock,
   random: Random,
 ): Promise<{ readonly id: string; readonly key: string }> {
+  return putKey(state, { ...wanted, secret: toSecret(random.bytes(secretBytes)) }, clock)
+}
+
+/** The same with a secret that the caller brings: 256 bits that nobody can guess. */
+export async function putKey(
+  state: State,
+  wanted: NewKey & KeyParts,
+  clock: Clock,
+): Promise<{ readonly id: string; readonly key: string }> {
   checkWanted(wanted, clock.now())
-  const { id, name, plan, expiresAtMs, admin = false } = wanted
-  const parts = { id, secret: toSecret(random.bytes(secretBytes)) }
+  const { id, secret, name, plan, expiresAtMs, admin = false } = wanted
+  const parts = { id, secret }
   const allowed = wanted.groups && groups.filter((group) => wanted.groups?.includes(group)).join(',')
   await state.write(async (tx) => {
     await tx.run(
@@ -115,6 +124,11 @@ export async function revokeKey(state: State, id: string, clock: Clock): Promise
     await tx.run(moveRevision)
     return (await tx.run('update keys set revoked_ms = coalesce(revoked_ms, ?) where id = ?', clock.now(), id)) > 0
   })
+}
+
+/** Removes a key, record and all, in the caller's transaction: for one that lives and dies with another record. */
+export async function dropKey(tx: StateWriter, id: string): Promise<void> {
+  if ((await tx.run('delete from keys where id = ?', id)) > 0) await tx.run(moveRevision)
 }
 
 /** Inside the transaction that writes the usage. */

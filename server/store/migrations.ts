@@ -13,10 +13,20 @@ import { migration as adminKeys } from './migrations/0010-admin-keys.ts'
 import { migration as labelRegistry } from './migrations/0011-label-registry.ts'
 import { migration as quotesAge } from './migrations/0012-quotes-age.ts'
 import { migration as entityHistory } from './migrations/0013-entity-history.ts'
+import { migration as consoleAccess } from './migrations/0014-console.ts'
+import { migration as marketSearch } from './migrations/0015-market-search.ts'
+import { migration as probeMarks } from './migrations/0016-probe-marks.ts'
+import { migration as deposits } from './migrations/0017-deposits.ts'
+import { migration as receiptKeys } from './migrations/0018-receipt-keys.ts'
+import { migration as validatorSearch } from './migrations/0019-validator-search.ts'
+import { migration as labelStage } from './migrations/0020-label-stage.ts'
+import { migration as leases } from './migrations/0021-leases.ts'
 import { migration as duties } from './migrations/facts-0001-duties.ts'
 import { migration as dutiesCoverage } from './migrations/facts-0002-coverage.ts'
 import { migration as beacon } from './migrations/facts-0003-beacon.ts'
 import { migration as audits } from './migrations/facts-0004-audits.ts'
+import { migration as watched } from './migrations/facts-0005-watched.ts'
+import { migration as lapses } from './migrations/facts-0006-lapses.ts'
 import type { Migration } from './state.ts'
 
 export const stateMigrations: readonly Migration[] = [
@@ -33,5 +43,13 @@ export const stateMigrations: readonly Migration[] = [
   labelRegistry,
   quotesAge,
   entityHistory,
+  consoleAccess,
+  marketSearch,
+  probeMarks,
+  deposits,
+  receiptKeys,
+  validatorSearch,
+  labelStage,
+  leases,
 ]
-export const factsMigrations: readonly FactsMigration[] = [duties, dutiesCoverage, beacon, audits]
+export const factsMigrations: readonly FactsMigration[] = [duties, dutiesCoverage, beacon, audits, watched, lapses]

@@ -1,5 +1,5 @@
-// Opens the embedded stores of a data folder: `state.sqlite` and `facts.duckdb`. When this fails the message is for the
-// operator: it names the file, what happened and what to do.
+// Opens both stores: `state.sqlite` and `facts.duckdb` in the data folder, or the servers that the settings name. When this
+// fails the message is for the operator: it names the file or server, what happened and what to do.
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Fault } from '#core/fault.ts'
@@ -15,21 +15,34 @@ export interface Stores {
   close(): Promise<void>
 }
 
+/** The settings called `store`, all of which may be left out. */
 export interface StoreOptions {
+  /** postgres://…; empty: the file in the data folder. */
+  readonly state?: string
+  readonly stateReplicas?: readonly string[]
+  readonly stateConnections?: number
   /** How long to keep asking while another process holds the state file. */
   readonly busyWaitMs?: number
 }
 
 const stateFile = (dir: string): string => join(dir, 'state.sqlite')
 const factsFile = (dir: string): string => join(dir, 'facts.duckdb')
+const connectionsUsual = 8
 
 /** The state store alone: what commands use beside a running server, which owns the facts. */
 export async function openState(dir: string, options: StoreOptions = {}): Promise<State> {
+  const { state: url = '', stateReplicas: replicas = [], stateConnections: connections = connectionsUsual } = options
+  if (url !== '') {
+    const { openPostgres } = await import('./engines/postgres.ts')
+    return openPostgres(url, stateMigrations, { connections, replicas })
+  }
   await makeFolder(dir)
   return openSqlite(stateFile(dir), stateMigrations, { busyWaitMs: options.busyWaitMs ?? 5000 })
 }
 
 export async function openStores(dir: string, options: StoreOptions = {}): Promise<Stores> {
+  // Also where both stores are elsewhere: the control socket is in it.
+  await makeFolder(dir)
   const state = await openState(dir, options)
   try {
     const facts = await openDuckdb(factsFile(dir), factsMigrations)

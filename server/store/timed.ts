@@ -11,6 +11,10 @@ export function timedState(state: State, clock: Clock, tell: TellTime): State {
     engine: state.engine,
     get: <R>(sql: string, ...values: Value[]) => timed('get', () => state.get<R>(sql, ...values)),
     all: <R>(sql: string, ...values: Value[]) => timed('all', () => state.all<R>(sql, ...values)),
+    recent: {
+      get: <R>(sql: string, ...values: Value[]) => timed('recent', () => state.recent.get<R>(sql, ...values)),
+      all: <R>(sql: string, ...values: Value[]) => timed('recent', () => state.recent.all<R>(sql, ...values)),
+    },
     write: (work, options) => timed('write', () => state.write(work, options)),
     // How long a walk takes is up to the one who walks.
     each: <R>(sql: string, ...values: Value[]) => state.each<R>(sql, ...values),

@@ -44,8 +44,9 @@ export async function addUsage(
   counts: Iterable<UsageCount>,
   lastUsedMs: ReadonlyMap<string, number>,
 ): Promise<void> {
+  const list = [...counts]
   await state.write(async (tx) => {
-    for (const { day, keyId, endpoint, outcome, calls } of counts) {
+    for (const { day, keyId, endpoint, outcome, calls } of list) {
       await tx.run(
         `insert into usage (day, key_id, endpoint, outcome, calls) values (?, ?, ?, ?, ?)
          on conflict (day, key_id, endpoint, outcome) do update set calls = usage.calls + excluded.calls`,

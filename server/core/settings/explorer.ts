@@ -79,7 +79,7 @@ export const explorerSettings = section(
           64,
           0,
           10_000,
-          'Blocks one search may read in a row, where the state of an account proves nothing.',
+          'Blocks one search may read, where the state of an account proves nothing; the next search goes on from there.',
         ),
         parallelMax: whole(32, 1, 1000, 'Searches under way at the same time.'),
       },

@@ -62,6 +62,16 @@ export const logSettings = section(
   'Log lines, JSON on standard error.',
 )
 
+export const consoleSettings = section(
+  {
+    on: withDefault(
+      Type.Boolean({ description: 'Serve the pages at / and /docs, and what the signed-in operator may call.' }),
+      true,
+    ),
+  },
+  'The console in the browser.',
+)
+
 const groupSettings = (name: string) =>
   section(
     {
@@ -129,4 +139,26 @@ export const keysSettings = section(
     badWindowMs: wholeNumber(30_000, 'The window in which bad keys are counted.', 1000),
   },
   'The guard against guessing keys.',
+)
+
+export const limitsSetting = withDefault(
+  Type.String({
+    pattern: '^$|^rediss?://[^\\s]+$',
+    description:
+      'Redis that holds the limits of several processes, `redis://user:password@host:6379/0`, `rediss://…` with TLS; empty: this process holds them.',
+  }),
+  '',
+)
+
+export const ingestSettings = section(
+  {
+    on: withDefault(
+      Type.Boolean({
+        description:
+          'Read nodes, sources and feeds, and let go of what is over; off: only answer. Of several that may, one does.',
+      }),
+      true,
+    ),
+  },
+  'Whether this process brings data in.',
 )

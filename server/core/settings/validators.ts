@@ -27,6 +27,15 @@ const beaconSettings = section(
       }),
       -1,
     ),
+    auditValidators: withDefault(
+      Type.Integer({
+        minimum: 0,
+        maximum: 10_000,
+        description:
+          "Validators of each epoch whose rewards are held against the node's own, where it tells them; 0: none.",
+      }),
+      64,
+    ),
   },
   'Where duties are read from.',
 )
@@ -68,6 +77,13 @@ const network = (genesisUnix: number, chainId: string) =>
         Type.Integer({
           minimum: 0,
           description: 'Chain days for which hours are kept; 0: for ever. Days always stay.',
+        }),
+        0,
+      ),
+      lapsesKeptDays: withDefault(
+        Type.Integer({
+          minimum: 0,
+          description: 'Chain days whose late, wrong and missing duties can be told one by one; 0: all of them.',
         }),
         0,
       ),

@@ -15,7 +15,10 @@ const backoffMaxMs = 300_000
 const pruneEveryMs = 3_600_000
 const dayMs = 86_400_000
 
-export type MarketNotice = { readonly source: string } & (
+export type MarketNotice = {
+  readonly source: string
+} /** After each page, with what the pass has brought so far. */ & (
+  | { readonly is: 'page'; readonly report: PassReport }
   | { readonly is: 'done'; readonly report: PassReport }
   | { readonly is: 'failed'; readonly failures: number; readonly reason: string }
 )
@@ -50,7 +53,8 @@ async function follow(
       timeoutMs: passMaxMs,
       backoffMaxMs: Math.max(feed.everyMs, backoffMaxMs),
       work: (stop) => {
-        const pass = readFeed(desk, feed, { holder, takeOver, signal: stop })
+        const onPage = (report: PassReport) => tell({ source: feed.id, is: 'page', report })
+        const pass = readFeed(desk, feed, { holder, takeOver, signal: stop, onPage })
         takeOver = false
         running = pass.catch(() => {})
         return pass

@@ -271,7 +271,7 @@ test('the loops read every feed, survive failures, tell how it stands, and end w
     [false],
   )
   await run(desk, loops)
-  assert.deepEqual(told, ['failed', 'done'])
+  assert.deepEqual(told, ['failed', 'page', 'page', 'done'])
   assert.deepEqual(
     (await marketFindings(desk)).map(({ ok }) => ok),
     [true],

@@ -4,6 +4,7 @@ import type { State, StateReader, StateWriter } from '#store/state.ts'
 import { type Document, type Written, writeMarket } from './documents.ts'
 import type { KindName } from './kinds.ts'
 import { loadLibrary, presentRecords } from './library.ts'
+import { putSearchRow } from './search.ts'
 import { VersionLog } from './versions.ts'
 
 /** Below this, packing saves less than a packet. */
@@ -99,7 +100,9 @@ export async function writeDocuments(tx: StateWriter, ids: readonly string[], at
   for (const id of ids) {
     const document = writeMarket(library, id, texts)
     const slug = library.record('market', id)?.fields.slug
-    if (document && (await putDocument(tx, id, String(slug ?? ''), document, atMs))) count += 1
+    if (!document) continue
+    if (await putDocument(tx, id, String(slug ?? ''), document, atMs)) count += 1
+    await putSearchRow(tx, library, id)
   }
   return count
 }

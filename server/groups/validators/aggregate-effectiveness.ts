@@ -18,6 +18,7 @@ import { answer, type Desk } from '#serve/answer.ts'
 import type { Cell, Facts } from '#store/facts.ts'
 import { coveredEpochs } from './duties.ts'
 import { countRecords, type Fold, firstKeys, foldRecords, type KeyRow, newestFirst } from './fold.ts'
+import { keptEpochs } from './ingest/watched.ts'
 import { pathTo } from './links.ts'
 import { aggregateSql, type PlaceField } from './method.ts'
 import { indicesOf } from './registry.ts'
@@ -40,7 +41,7 @@ export const aggregateEffectiveness = answer(endpoint, shape, async (query, { st
   return {
     is: 'body',
     body: { ...page, page: { filterType: query.filterType, granularity, size: query.size } },
-    confidence: confidenceOf(covered, asked),
+    confidence: confidenceOf(await keptEpochs(facts, query.network, covered, who), asked),
   }
 })
 
@@ -99,12 +100,19 @@ interface PageRead {
 }
 const nothing: PageRead = { data: [], next: null, total: 0 }
 
-/** Finds out cheaply which records the page holds, then reads the measures of those alone. */
 async function readPage(facts: Facts, plan: Plan): Promise<PageRead> {
   const { size, include } = plan.query
-  const total = await countRecords(facts, plan.fold)
-  if (size === 0 || total === 0) return { ...nothing, total }
-  const keys = await firstKeys(facts, plan.fold, size + 1)
+  const fields = include ?? aggregateFields
+  // A pool's year: one record per day, all of them on the page. Reading them tells their number as well.
+  if (!plan.fold.byValidator && windowsIn(plan) <= size) {
+    const rows = await foldRecords(facts, plan.fold, sqlOf(fields), newestFirst(size))
+    return { data: rows.map((row) => toRecord(plan, fields, row)), next: null, total: rows.length }
+  }
+  // Otherwise it is found out cheaply which records the page holds, and only their measures are read.
+  const [total, keys] = await Promise.all([
+    countRecords(facts, plan.fold),
+    size === 0 ? [] : firstKeys(facts, plan.fold, size + 1),
+  ])
   const shown = keys.slice(0, size)
   const [newest, oldest] = [shown[0], shown.at(-1)]
   if (!newest || !oldest) return { ...nothing, total }
@@ -113,13 +121,18 @@ async function readPage(facts: Facts, plan: Plan): Promise<PageRead> {
     days: { from: plan.windows.daysOf(oldest.key).from, until: plan.windows.daysOf(newest.key).until },
     ...(plan.fold.byValidator && { who: [...new Set(shown.map(({ validator }) => validator))] }),
   }
-  const fields = include ?? aggregateFields
   const rows = await foldRecords(facts, narrow, sqlOf(fields), newestFirst(size))
   return {
     data: rows.map((row) => toRecord(plan, fields, row)),
     next: nextPath(plan, oldest, keys[size]),
     total,
   }
+}
+
+/** At most so many records there are when none is for one validator alone. */
+function windowsIn({ fold, windows }: Plan): number {
+  const { from, until } = fold.days
+  return new Set(Array.from({ length: until - from }, (_, at) => windows.keyOf(from + at))).size
 }
 
 interface Place extends Record<PlaceField, number | null> {

@@ -12,7 +12,18 @@ import { type ChainTime, chainDays, type Epoch, type Epochs, hourOf, utcDays } f
 import { holes, type Range } from '#core/ranges.ts'
 import { cover, coverageOf } from '#store/coverage.ts'
 import type { Facts, FactsReader, FactsWriter } from '#store/facts.ts'
-import { compact, type Folded, type Key, merge, rollUp, stage, type Table, tables } from './duty-tables.ts'
+import {
+  compact,
+  type Folded,
+  type Key,
+  merge,
+  partsOf,
+  rollUp,
+  type SumColumns,
+  stage,
+  type Table,
+  tables,
+} from './duty-tables.ts'
 import { type Measure, measures } from './measures.ts'
 
 /** One row per validator and epoch, in any order. A measure that is left out is zero everywhere. */
@@ -48,7 +59,7 @@ export const writeDuties = (facts: Facts, batch: DutiesBatch, also?: Also): Prom
 /** Epochs that share their hour and both of their days, added up already: one row per validator, in rising order. */
 export interface PieceBatch extends Omit<DutiesBatch, 'rows'> {
   readonly validator: Int32Array
-  readonly sums: Readonly<Record<Measure, Float64Array>>
+  readonly sums: SumColumns
 }
 
 /** As writeDuties, for a whole piece that nobody has written any part of. */
@@ -65,13 +76,18 @@ async function write(
     const covered = await coveredEpochs(tx, network)
     const fresh = holes(covered, epochs)
     const pieces = fold(fresh)
-    if (pieces.validator.length > 0) {
+    const halvesOf = (table: Table) => halfFull(time, table.window, covered, fresh)
+    if (pieces.isOnePiece) {
+      for (const part of partsOf(pieces)) {
+        await stage(tx, network, part)
+        for (const table of tables) await merge(tx, table, network, halvesOf(table), part)
+        await tx.run('delete from duty_stage')
+      }
+    } else if (pieces.validator.length > 0) {
       await stage(tx, network, pieces)
-      const halvesOf = (table: Table) => halfFull(time, table.window, covered, fresh)
-      if (pieces.isOnePiece) for (const table of tables) await merge(tx, table, network, halvesOf(table))
-      else for (const table of tables) await rollUp(tx, table)
+      for (const table of tables) await rollUp(tx, table)
       await tx.run('delete from duty_stage')
-      if (!pieces.isOnePiece) for (const table of tables) await compact(tx, table, network, halvesOf(table))
+      for (const table of tables) await compact(tx, table, network, halvesOf(table))
     }
     for (const { from, until } of fresh) await cover(tx, dutiesStream(network), from, until)
     await also?.(tx, fresh)

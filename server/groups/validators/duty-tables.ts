@@ -20,11 +20,36 @@ export interface Table {
   readonly window: Key
 }
 
+/** One column per measure. Counts may be narrow: with a million validators that is a sixth of the memory. */
+export type SumColumns = Readonly<Record<Measure, Float64Array | Int32Array>>
+
 /** Sums by validator and window, sorted by validator, then time. */
 export interface Folded extends Readonly<Record<Key, Int32Array>> {
   readonly isOnePiece: boolean
   readonly validator: Int32Array
-  readonly sums: Readonly<Record<Measure, Float64Array>>
+  readonly sums: SumColumns
+}
+
+/** Rows that are joined at a time: the store's memory for a join does not grow with the network. */
+const rowsPerPart = 131_072
+
+/** A piece in stretches of validators. */
+export function partsOf(piece: Folded): Folded[] {
+  const { validator, hour, day, utc_day, sums } = piece
+  const parts = Math.ceil(validator.length / rowsPerPart)
+  return Array.from({ length: parts }, (_, part) => {
+    const [from, until] = [part * rowsPerPart, (part + 1) * rowsPerPart]
+    return {
+      isOnePiece: true,
+      validator: validator.subarray(from, until),
+      hour: hour.subarray(from, until),
+      day: day.subarray(from, until),
+      utc_day: utc_day.subarray(from, until),
+      sums: Object.fromEntries(
+        measures.map((name) => [name, sums[name].subarray(from, until)]),
+      ) as unknown as SumColumns,
+    }
+  })
 }
 
 /** The pieces cross over once; the store makes hours and days of them itself. */
@@ -46,13 +71,19 @@ export const stage = (
  * One piece, so one row per validator: nothing to group. Where its window has been written in part, each row takes in the one
  * that is there. A join and two copies keep the order of the rows and cost a third of grouping them anew (decision 0108).
  */
-export async function merge(tx: FactsWriter, table: Table, network: Network, halves: readonly number[]): Promise<void> {
+export async function merge(
+  tx: FactsWriter,
+  table: Table,
+  network: Network,
+  halves: readonly number[],
+  { validator }: Pick<Folded, 'validator'>,
+): Promise<void> {
   const own = ['network', 'validator', ...table.keys]
   const into = (name: string) => `insert into ${name} (${[...own, ...measures].join()})`
   const plain = [...own, ...measures].join()
   if (halves.length === 0) return tx.run(`${into(table.name)} select ${plain} from duty_stage`)
-  const windows = `network = ? and ${table.window} in (${halves.map(() => '?').join()})`
-  const values = [network, ...halves]
+  const windows = `network = ? and ${table.window} in (${halves.map(() => '?').join()}) and validator >= ? and validator <= ?`
+  const values = [network, ...halves, validator[0] as number, validator.at(-1) as number]
   await tx.run(
     `${into('duty_merge')} select ${own.map((key) => `fresh.${key}`).join()},
        ${measures.map((name) => `fresh.${name} + coalesce(old.${name}, 0)`).join()}

@@ -2,7 +2,7 @@
 import { contract } from '#api/contract.ts'
 import type { Parsed } from '#api/kit.ts'
 import { type EffectivenessRecord, effectivenessNumbers } from '#api/wire/validators.ts'
-import { dateAt, formatDate, parseDate } from '#core/calendar.ts'
+import { dateAt, formatDate } from '#core/calendar.ts'
 import {
   type ChainHour,
   type ChainTime,
@@ -16,17 +16,17 @@ import {
   overlap,
   utcDays,
 } from '#core/chain-time.ts'
-import type { Problem } from '#core/fault.ts'
 import type { Range } from '#core/ranges.ts'
 import { answer } from '#serve/answer.ts'
 import type { Cell, Facts } from '#store/facts.ts'
 import { coveredEpochs } from './duties.ts'
 import { countRecords, type Fold, foldRecords } from './fold.ts'
-import { pathTo } from './links.ts'
+import { keptEpochs } from './ingest/watched.ts'
+import { linksOf } from './links.ts'
 import { figures } from './method.ts'
 import { findIndex } from './registry.ts'
 import { shape } from './shape.ts'
-import { chainTimeOf, confidenceOf, refuse, servedEpochs } from './span.ts'
+import { askedDays, chainTimeOf, confidenceOf, servedEpochs } from './span.ts'
 import { type Windows, windowsOver } from './windows.ts'
 
 const endpoint = contract['validators.effectiveness']
@@ -35,46 +35,18 @@ type Query = Parsed<typeof endpoint>
 export const effectiveness = answer(endpoint, shape, async (query, { state, facts, settings }, visit) => {
   const time = chainTimeOf(settings, query.network)
   const line: DayLine = query.utc ? utcDays(time) : chainDays(time)
-  const asked = askedEpochs(query, line)
+  const asked = askedDays(query, line)
   const index = await findIndex(state, query.network, query.validator_index_or_pubkey)
   const covered = await coveredEpochs(facts, query.network)
-  const confidence = confidenceOf(covered, asked)
-  if (index === undefined) return { is: 'nothing', confidence }
+  if (index === undefined) return { is: 'nothing', confidence: confidenceOf(covered, asked) }
   const served = servedEpochs(covered, asked)
   const { total, results } = served ? await readPage(facts, planOf(query, time, line, served, index)) : nothing
   return {
     is: 'body',
-    body: { ...linksOf(query, total, visit.origin), pages: Math.ceil(total / query.limit), results },
-    confidence,
+    body: { ...linksOf(endpoint, query, total, visit.origin), pages: Math.ceil(total / query.limit), results },
+    confidence: confidenceOf(await keptEpochs(facts, query.network, covered, [index]), asked),
   }
 })
-
-/** Both kinds of bounds may be given; then both hold (decision 0037). */
-function askedEpochs(query: Query, line: DayLine): Range {
-  const fromDate = query.fromDate === undefined ? undefined : line.firstFrom(parseDate(query.fromDate))
-  const untilDate = query.toDate === undefined ? undefined : line.firstFrom((parseDate(query.toDate) + 1) as never)
-  refuseInverted(query, fromDate, untilDate)
-  const from = Math.max(query.fromDay ?? 0, fromDate ?? 0)
-  const until = Math.min((query.toDay ?? Number.POSITIVE_INFINITY) + 1, untilDate ?? Number.POSITIVE_INFINITY)
-  const fromEpoch = line.epochsOf(from).from
-  if (until === Number.POSITIVE_INFINITY) return { from: fromEpoch, until }
-  return { from: fromEpoch, until: Math.max(fromEpoch, line.epochsOf(until - 1).until) }
-}
-
-/** Dates are compared as dates and days as days; one of each, as days. */
-function refuseInverted(query: Query, fromDate: number | undefined, untilDate: number | undefined): void {
-  const { fromDay, toDay } = query
-  const pairs: readonly (readonly [string, string, boolean])[] = [
-    ['fromDay', 'toDay', fromDay !== undefined && toDay !== undefined && fromDay > toDay],
-    ['fromDate', 'toDate', query.fromDate !== undefined && query.toDate !== undefined && query.fromDate > query.toDate],
-    ['fromDay', 'toDate', fromDay !== undefined && untilDate !== undefined && fromDay >= untilDate],
-    ['fromDate', 'toDay', fromDate !== undefined && toDay !== undefined && fromDate > toDay],
-  ]
-  const problems: Problem[] = pairs
-    .filter(([, , isInverted]) => isInverted)
-    .map(([from, to]) => ({ at: ['query', from], says: `must not be after ${to}` }))
-  if (problems.length > 0) throw refuse(problems)
-}
 
 interface Plan {
   readonly query: Query
@@ -175,14 +147,4 @@ function placeOf({ time, line, served, windows }: Plan, row: Row): { days: Range
   const ofDays = { from: line.epochsOf(days.from).from, until: line.epochsOf(days.until - 1).until }
   const epochs = windows ? ofDays : overlap(ofDays, epochsOfHour(time, row.hourNumber as ChainHour))
   return { days, epochs: overlap(epochs, served) }
-}
-
-/** Absolute, as existing clients expect; a page beyond the end leads back to the last one. */
-function linksOf(query: Query, total: number, origin: string): { previous: string | null; next: string | null } {
-  const { limit, offset } = query
-  const at = (place: number) => `${origin}${pathTo(endpoint, { ...query, offset: place }, ['limit', 'offset'])}`
-  return {
-    previous: offset === 0 ? null : at(Math.max(0, Math.min(offset, total) - limit)),
-    next: offset + limit < total ? at(offset + limit) : null,
-  }
 }

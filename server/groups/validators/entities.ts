@@ -93,22 +93,36 @@ export async function importEntities(
   const seen = new Set<number>()
   let changed = 0
   for (let from = 0; from < records.length; from += recordsPerWrite) {
-    await state.write(async (tx) => {
-      for (const { at, record } of records.slice(from, from + recordsPerWrite)) {
-        const read = readRecord(record)
-        const who = 'why' in read ? [] : await indicesFor(tx, network, read)
-        if ('why' in read || who.length === 0) {
-          rejects.push({ at, why: 'why' in read ? read.why : 'no known validator has this name', record })
-          continue
-        }
-        for (const index of who) {
-          seen.add(index)
-          if (await putEntity(tx, network, index, read, source, nowMs)) changed += 1
-        }
-      }
-    })
+    const part = records.slice(from, from + recordsPerWrite)
+    const done = await state.write((tx) => putRecords(tx, network, part, source, nowMs))
+    rejects.push(...done.rejects)
+    for (const index of done.seen) seen.add(index)
+    changed += done.changed
   }
   return { records: records.length, validators: seen.size, changed, rejects }
+}
+
+async function putRecords(
+  tx: StateWriter,
+  network: Network,
+  records: readonly { readonly at: number; readonly record: EntityRecord }[],
+  source: string,
+  nowMs: number,
+) {
+  const done = { rejects: [] as EntityReject[], seen: [] as number[], changed: 0 }
+  for (const { at, record } of records) {
+    const read = readRecord(record)
+    const who = 'why' in read ? [] : await indicesFor(tx, network, read)
+    if ('why' in read || who.length === 0) {
+      done.rejects.push({ at, why: 'why' in read ? read.why : 'no known validator has this name', record })
+      continue
+    }
+    for (const index of who) {
+      done.seen.push(index)
+      if (await putEntity(tx, network, index, read, source, nowMs)) done.changed += 1
+    }
+  }
+  return done
 }
 
 interface Entity {
@@ -168,6 +182,48 @@ async function indicesFor(tx: StateReader, network: Network, { by, name }: Entit
   return rows.map((row) => row.validator_index)
 }
 
+/** Keeps what validators are found by in step with the entity that changes (decision 0123). */
+async function keepFindable(
+  tx: StateWriter,
+  network: Network,
+  index: number,
+  before: Readonly<Record<string, string | null>> | undefined,
+  { pool, nodeOperators }: Entity,
+): Promise<void> {
+  const poolBefore = before?.pool ?? null
+  if (poolBefore !== pool) {
+    if (poolBefore !== null) {
+      const own = [network, poolBefore]
+      await tx.run('update validator_pools set validators = validators - 1 where network = ? and pool = ?', ...own)
+      await tx.run('delete from validator_pools where network = ? and pool = ? and validators = 0', ...own)
+    }
+    if (pool !== null) {
+      await tx.run(
+        `insert into validator_pools (network, pool, validators) values (?, ?, 1)
+         on conflict (network, pool) do update set validators = validator_pools.validators + 1`,
+        network,
+        pool,
+      )
+    }
+  }
+  for (const operator of JSON.parse(before?.node_operators ?? '[]') as string[]) {
+    await tx.run(
+      'delete from validator_operators where network = ? and operator = ? and validator_index = ?',
+      network,
+      operator,
+      index,
+    )
+  }
+  for (const operator of new Set(nodeOperators)) {
+    await tx.run(
+      'insert into validator_operators (network, operator, validator_index) values (?, ?, ?)',
+      network,
+      operator,
+      index,
+    )
+  }
+}
+
 /** True when anything was different. */
 async function putEntity(
   tx: StateWriter,
@@ -192,6 +248,7 @@ async function putEntity(
     index,
   )
   if (before && Object.values(before).every((value, at) => value === values[at])) return false
+  await keepFindable(tx, network, index, before, entity)
   await tx.run(
     `insert into validator_entity_history (network, validator_index, ${columns}, from_ms, until_ms)
      select network, validator_index, ${columns}, updated_ms, ? from validator_entities where network = ? and validator_index = ?`,

@@ -22,3 +22,18 @@ export function pathTo(
     )
   return query.length > 0 ? `${path}?${query.join('&')}` : path
 }
+
+/** To the pages around this one. Absolute, as existing clients expect; a page beyond the end leads back to the last one. */
+export function linksOf(
+  endpoint: Endpoint,
+  query: Readonly<Record<string, unknown>> & { readonly limit: number; readonly offset: number },
+  total: number,
+  origin: string,
+): { previous: string | null; next: string | null } {
+  const { limit, offset } = query
+  const at = (place: number) => `${origin}${pathTo(endpoint, { ...query, offset: place }, ['limit', 'offset'])}`
+  return {
+    previous: offset === 0 ? null : at(Math.max(0, Math.min(offset, total) - limit)),
+    next: offset + limit < total ? at(offset + limit) : null,
+  }
+}

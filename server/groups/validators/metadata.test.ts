@@ -2,8 +2,9 @@ import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import { openDesk, testVisit } from '#test/desk.ts'
 import { ask, pubkeyOf, register } from '#test/validators-world.ts'
+import { importEntities } from './entities.ts'
 import { metadata } from './metadata.ts'
-import { putDeposits, putEntities, putValidators } from './registry.ts'
+import { putDeposits, putValidators } from './registry.ts'
 
 const address = (digit: string) => `0x${digit.repeat(40)}`
 const entity = {
@@ -13,7 +14,6 @@ const entity = {
   dvtNetwork: 'Braid',
   nodeOperators: ['B', 'A'],
   dvtOperators: ['C'],
-  source: 'test',
 }
 const entry = {
   index: 12,
@@ -31,7 +31,7 @@ describe('200', () => {
     await putValidators(desk.state, 'mainnet', [entry])
     const deposits = [address('f'), address('e'), address('F')].map((text) => ({ index: 12, address: text }))
     await putDeposits(desk.state, 'mainnet', deposits)
-    await putEntities(desk.state, 'mainnet', [entity], desk.clock.now())
+    await importEntities(desk.state, 'mainnet', [{ at: 1, record: entity }], 'test', desk.clock.now())
     const key = pubkeyOf(12)
     for (const who of ['12', '012', key, key.slice(2), key.toUpperCase().replace('0X', '0x')]) {
       const { body } = await ask(metadata, desk, { validator_index_or_pubkey: who })
@@ -72,8 +72,8 @@ describe('200', () => {
     await using desk = await openDesk()
     await putValidators(desk.state, 'mainnet', [{ ...entry, exitEpoch: null }])
     await putValidators(desk.state, 'mainnet', [entry])
-    await putEntities(desk.state, 'mainnet', [{ ...entity, pool: 'Old' }], 1)
-    await putEntities(desk.state, 'mainnet', [entity], 2)
+    const records = [{ ...entity, pool: 'Old' }, entity].map((record, at) => ({ at, record }))
+    await importEntities(desk.state, 'mainnet', records, 'test', 2)
     const { body } = await ask(metadata, desk, { validator_index_or_pubkey: '12' })
     assert.deepEqual([body.exitEpoch, body.pool], [30, 'Lantern Pool'])
   })

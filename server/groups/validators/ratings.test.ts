@@ -6,9 +6,8 @@ import fc from 'fast-check'
 import { type AggregateRecord, type EffectivenessRecord, type Network, networks } from '#api/wire/validators.ts'
 import type { ChainTime, Epoch } from '#core/chain-time.ts'
 import { chance } from '#sim/chance.ts'
-import { actOut } from '#sim/validators/acting.ts'
-import { castOf } from '#sim/validators/cast.ts'
 import { openDesk, type TestDesk } from '#test/desk.ts'
+import { actOut, castOf } from '#test/validators-acting.ts'
 import { dayOf, figuresOf, type Granularity, groupBy, type Row, sum, windowOf } from '#test/validators-reference.ts'
 import { type Asked, ask, followed, register } from '#test/validators-world.ts'
 import { aggregateEffectiveness } from './aggregate-effectiveness.ts'
@@ -35,12 +34,8 @@ before(async () => {
   desk = await openDesk({ validators: { networks: clocks } })
   for (const network of networks) {
     const epochs = { from: 31 as Epoch, until: 1211 as Epoch }
-    const cast = castOf(chance('ratings').fork(network), validatorCount, epochs).map((actor) => ({
-      ...actor,
-      missing: actor.missing * 20,
-      proposing: 1 / 40,
-    }))
-    const streams = cast.map(({ index }) => chance(`${network} ${index}`))
+    const draws = chance('ratings').fork(network)
+    const cast = castOf(draws, validatorCount, epochs)
     await register(
       desk,
       network,
@@ -49,7 +44,7 @@ before(async () => {
     worlds[network] = { rows: [], indices: cast.map(({ index }) => index) }
     for (const [from, until] of readRanges) {
       const batch = { from: from as Epoch, until: until as Epoch }
-      const acted = actOut({ hasExecution: network !== 'holesky', slotsPerEpoch: 8 }, cast, streams, batch)
+      const acted = actOut(draws, cast, batch, network !== 'holesky')
       await writeDuties(desk.facts, { network, time: clocks[network], epochs: batch, rows: acted })
       for (let at = 0; at < acted.epoch.length; at++) {
         const values = measures.map((name) => [name, acted.measures[name]?.[at]])

@@ -15,14 +15,11 @@ export interface ValidatorEntry {
 }
 
 export interface EntityEntry {
-  readonly index: number
   readonly pool: string | null
   readonly subpool: string | null
   readonly dvtNetwork: string | null
   readonly nodeOperators: readonly string[]
   readonly dvtOperators: readonly string[]
-  /** Where this is known from. */
-  readonly source: string
 }
 
 export interface DepositEntry {
@@ -69,34 +66,6 @@ export async function putDeposits(state: State, network: Network, entries: reado
         network,
         index,
         toBytes(address),
-      )
-    }
-  })
-}
-
-export async function putEntities(
-  state: State,
-  network: Network,
-  entries: readonly EntityEntry[],
-  nowMs: number,
-): Promise<void> {
-  await state.write(async (tx) => {
-    for (const entry of entries) {
-      await tx.run(
-        `insert into validator_entities (network, validator_index, pool, subpool, dvt_network, node_operators,
-           dvt_operators, source, updated_ms) values (?, ?, ?, ?, ?, ?, ?, ?, ?)
-         on conflict (network, validator_index) do update set pool = excluded.pool, subpool = excluded.subpool,
-           dvt_network = excluded.dvt_network, node_operators = excluded.node_operators,
-           dvt_operators = excluded.dvt_operators, source = excluded.source, updated_ms = excluded.updated_ms`,
-        network,
-        entry.index,
-        entry.pool,
-        entry.subpool,
-        entry.dvtNetwork,
-        JSON.stringify(entry.nodeOperators),
-        JSON.stringify(entry.dvtOperators),
-        entry.source,
-        nowMs,
       )
     }
   })
@@ -152,7 +121,7 @@ interface RegistryRow {
 
 export interface RegistryEntry extends ValidatorEntry {
   readonly depositAddresses: readonly string[]
-  readonly entity: Omit<EntityEntry, 'index' | 'source'> | undefined
+  readonly entity: EntityEntry | undefined
 }
 
 /** Everything that is known about one validator. */
@@ -170,7 +139,7 @@ export async function readValidator(
   )
   if (!row) return undefined
   const deposits = await state.all<{ address: Uint8Array }>(
-    'select address from validator_deposits where network = ? and validator_index = ? order by address',
+    'select address from validator_deposits where network = ? and validator_index = ? order by place, address',
     network,
     index,
   )

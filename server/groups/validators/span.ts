@@ -1,7 +1,7 @@
 // From the bounds that a caller names to the epochs that are asked for, and how much of them is there.
 import type { Network } from '#api/wire/validators.ts'
-import { calendarUnits } from '#core/calendar.ts'
-import { type ChainHour, type ChainTime, chainDays, type Epoch, epochsOfHour } from '#core/chain-time.ts'
+import { calendarUnits, parseDate } from '#core/calendar.ts'
+import { type ChainHour, type ChainTime, chainDays, type DayLine, type Epoch, epochsOfHour } from '#core/chain-time.ts'
 import { Fault, invalid, type Problem } from '#core/fault.ts'
 import { describeCoverage, type Range } from '#core/ranges.ts'
 import type { Settings } from '#core/settings.ts'
@@ -62,6 +62,41 @@ export function parseTime(name: string, text: string): number {
   const isReal = !Number.isNaN(localMs) && new Date(`${date}T00:00:00Z`).toISOString().startsWith(date as string)
   if (!isReal) throw invalid(['query', name], 'must be an ISO 8601 date or time', text)
   return localMs - (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes)) * 60_000
+}
+
+/** How 4.6 is told what to answer about. */
+export interface DayBounds {
+  readonly fromDate?: string | undefined
+  readonly toDate?: string | undefined
+  readonly fromDay?: number | undefined
+  readonly toDay?: number | undefined
+}
+
+/** Both kinds of bounds may be given; then both hold (decision 0037). */
+export function askedDays(query: DayBounds, line: DayLine): Range {
+  const fromDate = query.fromDate === undefined ? undefined : line.firstFrom(parseDate(query.fromDate))
+  const untilDate = query.toDate === undefined ? undefined : line.firstFrom((parseDate(query.toDate) + 1) as never)
+  refuseInverted(query, fromDate, untilDate)
+  const from = Math.max(query.fromDay ?? 0, fromDate ?? 0)
+  const until = Math.min((query.toDay ?? Number.POSITIVE_INFINITY) + 1, untilDate ?? Number.POSITIVE_INFINITY)
+  const fromEpoch = line.epochsOf(from).from
+  if (until === Number.POSITIVE_INFINITY) return { from: fromEpoch, until }
+  return { from: fromEpoch, until: Math.max(fromEpoch, line.epochsOf(until - 1).until) }
+}
+
+/** Dates are compared as dates and days as days; one of each, as days. */
+function refuseInverted(query: DayBounds, fromDate: number | undefined, untilDate: number | undefined): void {
+  const { fromDay, toDay } = query
+  const pairs: readonly (readonly [string, string, boolean])[] = [
+    ['fromDay', 'toDay', fromDay !== undefined && toDay !== undefined && fromDay > toDay],
+    ['fromDate', 'toDate', query.fromDate !== undefined && query.toDate !== undefined && query.fromDate > query.toDate],
+    ['fromDay', 'toDate', fromDay !== undefined && untilDate !== undefined && fromDay >= untilDate],
+    ['fromDate', 'toDay', fromDate !== undefined && toDay !== undefined && fromDate > toDay],
+  ]
+  const problems: Problem[] = pairs
+    .filter(([, , isInverted]) => isInverted)
+    .map(([from, to]) => ({ at: ['query', from], says: `must not be after ${to}` }))
+  if (problems.length > 0) throw refuse(problems)
 }
 
 /** What an answer rests on: the last finalized epoch that has been read, and which of the asked ones are there. */

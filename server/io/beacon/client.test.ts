@@ -136,3 +136,22 @@ test('the signal ends waiting and asking', async () => {
   setTimeout(() => stop.abort(), 20)
   await assert.rejects(asking, { name: 'AbortError' })
 })
+
+test('passing answers of a node lie in one place, and never over one that is still coming', async () => {
+  const bytes = (path: string) => Buffer.alloc(2_000_000, path)
+  await using node = await openNode((path) => (response) => {
+    const headers = { 'content-type': 'application/octet-stream', 'content-length': 2_000_000 }
+    response.writeHead(200, headers).end(bytes(path))
+  })
+  const beacon = open(node)
+  const places: ArrayBufferLike[] = []
+  const look = (path: string) =>
+    beacon.ask({ path, accept: 'ssz', isPassing: true }, (reply) => {
+      assert(reply.is === 'ssz')
+      places.push(reply.bytes.buffer)
+      return Buffer.compare(reply.bytes, bytes(path)) === 0
+    })
+  assert.deepEqual([await look('/a'), await look('/b')], [true, true])
+  assert.equal(places[0], places[1])
+  assert.deepEqual(await Promise.all(['/c', '/d', '/e'].map(look)), [true, true, true])
+})

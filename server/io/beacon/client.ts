@@ -32,6 +32,8 @@ export interface ChainIdentity {
 export interface Chain {
   readonly identity: ChainIdentity
   readonly rules: ConsensusRules
+  /** On the execution side: the contract that takes deposits, and the id of its chain, where the node names them. */
+  readonly deposits?: { readonly contract: string; readonly chainId: string } | undefined
 }
 
 export type Accept = 'json' | 'ssz' | 'either'
@@ -46,6 +48,8 @@ export interface Question {
   /** Posted as JSON. */
   readonly body?: unknown
   readonly bytesMax?: number
+  /** The bytes are looked at while the answer is read and never again: the next such answer of the node lies in their place. */
+  readonly isPassing?: true
 }
 
 export interface Beacon {
@@ -86,6 +90,8 @@ class Node {
   #failures = 0
   #restUntilMs = 0
   #chain: Chain | undefined
+  /** Where the last passing answer lay. */
+  #room: Uint8Array | undefined
   trouble: string | undefined
 
   constructor(url: string, options: BeaconOptions) {
@@ -126,13 +132,19 @@ class Node {
         `it is on another chain: ${odd} is ${identity[odd]}, not ${expected?.[odd]}; correct validators.networks`,
       )
     }
-    this.#chain = { identity, rules }
+    this.#chain = { identity, rules, deposits: depositsOf(spec) }
     return this.#chain
   }
 
   async ask<T>(question: Question, read: (reply: BeaconReply) => T, signal?: AbortSignal): Promise<T | undefined> {
-    const reply = await this.#fetch(question, signal)
+    let lent: Uint8Array | undefined
+    const room = (bytes: number): Uint8Array => {
+      lent = this.#takeRoom(bytes)
+      return lent
+    }
+    const reply = await this.#fetch(question, signal, question.isPassing ? room : undefined)
     const value = reply && read(reply)
+    this.#room ??= lent
     this.#failures = 0
     this.trouble = undefined
     return value
@@ -149,9 +161,17 @@ class Node {
     return `${this.#url}${path}${path.includes('?') ? '&' : '?'}${this.#query}`
   }
 
+  /** At least this long. Nobody else gets it until it is given back. */
+  #takeRoom(bytes: number): Uint8Array {
+    const room = this.#room
+    this.#room = undefined
+    return room && room.length >= bytes ? room : Buffer.allocUnsafeSlow(Math.ceil(bytes * 1.02))
+  }
+
   async #fetch(
     { path, accept = 'json', body, bytesMax = bytesMaxUsual }: Question,
     signal?: AbortSignal,
+    room?: FetchOptions['room'],
   ): Promise<BeaconReply | undefined> {
     const options: FetchOptions = {
       timeoutMs: this.#options.timeoutMs,
@@ -159,6 +179,7 @@ class Node {
       headers: { accept: accepts[accept], ...(body !== undefined && { 'content-type': 'application/json' }) },
       ...(body !== undefined && { method: 'POST', body: JSON.stringify(body) }),
       ...(signal && { signal }),
+      ...(room && { room }),
     }
     try {
       return toReply(await fetchBytes(this.#addressOf(path), options), accept)
@@ -177,17 +198,18 @@ function rulesOf(spec: Readonly<Record<string, unknown>>): ConsensusRules {
   }
 }
 
+function depositsOf(spec: Readonly<Record<string, unknown>>): Chain['deposits'] {
+  const [contract, chainId] = [String(spec.DEPOSIT_CONTRACT_ADDRESS), String(spec.DEPOSIT_CHAIN_ID)]
+  return /^0x[0-9a-f]{40}$/i.test(contract) && /^\d{1,19}$/.test(chainId) ? { contract, chainId } : undefined
+}
+
 function toReply(reply: FetchedBytes, accept: Accept): BeaconReply {
   const version = reply.header('eth-consensus-version')?.toLowerCase()
   const isSsz = reply.header('content-type')?.startsWith('application/octet-stream') === true
   if (isSsz && accept !== 'json') return { is: 'ssz', bytes: reply.bytes, version }
   if (accept === 'ssz') throw new AnswerError('the answer is not SSZ')
   try {
-    return {
-      is: 'json',
-      body: JSON.parse(Buffer.from(reply.bytes.buffer, reply.bytes.byteOffset, reply.bytes.length).toString('utf8')),
-      version,
-    }
+    return { is: 'json', body: JSON.parse(new TextDecoder().decode(reply.bytes)), version }
   } catch {
     throw new AnswerError('the answer is not JSON')
   }

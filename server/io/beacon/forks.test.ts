@@ -8,8 +8,9 @@ import { type Fork, readRules } from '#core/consensus.ts'
 import type { Block } from './block.ts'
 import { blockFromJson } from './block-json.ts'
 import { blockFromSsz } from './block-ssz.ts'
+import { hasSameCredentials, pubkeyOf, withdrawalAddressOf } from './names.ts'
 import { SszError, View } from './ssz.ts'
-import { hasSameCredentials, pubkeyOf, stateFromSsz, validatorsFromJson, withdrawalAddressOf } from './validators.ts'
+import { stateFromSsz, validatorsFromJson } from './validators.ts'
 
 interface Sample {
   readonly kind: 'block' | 'state'
@@ -65,11 +66,14 @@ const isElectra = (fork: Fork): boolean => fork === 'electra' || fork === 'fulu'
 for (const sample of samples.filter(({ kind }) => kind === 'state')) {
   test(`a ${sample.fork} state gives validators, balances, scores and finality from its SSZ`, () => {
     const state = stateFromSsz(bytesOf(sample), rules.minimal)
-    const { scores, names, ...validators } = state.validators
+    const { scores, pubkeys, credentials, ...validators } = state.validators
     const fromJson = validatorsFromJson(sample.json.validators, 1)
-    const { names: ownNames, ...rest } = fromJson
+    const { pubkeys: ownKeys, credentials: ownCredentials, ...rest } = fromJson
     assert.deepEqual(validators, rest)
-    assert.equal(ownNames.bytes.length, names.bytes.length - 41 * fromJson.count)
+    assert.deepEqual(
+      [pubkeys, credentials].map((one) => [...one]),
+      [ownKeys, ownCredentials].map((one) => [...one]),
+    )
     for (let index = 0; index < fromJson.count; index++) {
       assert.deepEqual([...pubkeyOf(state.validators, index)], [...pubkeyOf(fromJson, index)])
       assert.deepEqual(withdrawalAddressOf(state.validators, index), withdrawalAddressOf(fromJson, index))

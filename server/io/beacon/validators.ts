@@ -2,15 +2,11 @@
 // objects. They come from the SSZ of a whole state or from the JSON list, whichever the node offers.
 import type { ConsensusRules } from '#core/consensus.ts'
 import { AnswerError, bytesOf, fieldsOf, figureOf, listOf } from './json.ts'
+import { credentialsSize, type Names, namesFrom, pubkeySize } from './names.ts'
 import { SszError, type View } from './ssz.ts'
 
-const pubkeySize = 48
-const credentialsSize = 32
-
-export interface Validators {
+export interface Validators extends Names {
   readonly count: number
-  /** Public keys and withdrawal credentials where they came in, one pair every `stride` bytes. */
-  readonly names: { readonly bytes: Uint8Array; readonly stride: number }
   /** Gwei. */
   readonly balance: Float64Array
   /** Effective balance in whole increments. */
@@ -56,7 +52,8 @@ export interface StateParts {
   readonly validators: Validators
 }
 
-export function stateFromSsz(view: View, rules: ConsensusRules): StateParts {
+/** `past`: of an earlier state of the same chain; what it shares with this one is kept once. */
+export function stateFromSsz(view: View, rules: ConsensusRules, past?: Names): StateParts {
   const at = placesOf(rules)
   const records = view.variable(at.validators, at.balances)
   const balances = view.variable(at.balances, at.participation)
@@ -72,11 +69,14 @@ export function stateFromSsz(view: View, rules: ConsensusRules): StateParts {
   return {
     slot: view.u64(at.slot),
     finalizedEpoch: view.u64(at.finalized),
-    validators: fromRecords(records, balances, scores, count, rules.increment),
+    validators: {
+      ...fromRecords(records, balances, scores, count, rules.increment),
+      ...namesFrom(records.bytes, recordSize, count, past),
+    },
   }
 }
 
-function fromRecords(records: View, balances: View, scores: View, count: number, increment: number): Validators {
+function fromRecords(records: View, balances: View, scores: View, count: number, increment: number) {
   const columns = emptyOf(count)
   const score = new Float64Array(count)
   const { bytes } = records
@@ -90,7 +90,7 @@ function fromRecords(records: View, balances: View, scores: View, count: number,
     columns.balance[index] = balances.u64(index * 8)
     score[index] = scores.u64(index * 8)
   }
-  return { ...columns, names: { bytes, stride: recordSize }, scores: score }
+  return { ...columns, scores: score }
 }
 
 /** The JSON list has no holes and is in any order. */
@@ -98,8 +98,8 @@ export function validatorsFromJson(data: unknown, increment: number): Validators
   const list = listOf(data, 'validators')
   const count = list.length
   const columns = emptyOf(count)
-  const stride = pubkeySize + credentialsSize
-  const bytes = new Uint8Array(count * stride)
+  const pubkeys = new Uint8Array(count * pubkeySize)
+  const credentials = new Uint8Array(count * credentialsSize)
   const seen = new Uint8Array(count)
   for (const member of list) {
     const fields = fieldsOf(member, 'validators')
@@ -108,9 +108,9 @@ export function validatorsFromJson(data: unknown, increment: number): Validators
     if (!(index < count) || seen[index] === 1)
       throw new SszError(`the list of ${count} validators has a hole or a double`)
     seen[index] = 1
-    bytes.set(sized(own.pubkey, 'pubkey', pubkeySize), index * stride)
-    const credentials = sized(own.withdrawal_credentials, 'withdrawal_credentials', credentialsSize)
-    bytes.set(credentials, index * stride + pubkeySize)
+    pubkeys.set(sized(own.pubkey, 'pubkey', pubkeySize), index * pubkeySize)
+    const told = sized(own.withdrawal_credentials, 'withdrawal_credentials', credentialsSize)
+    credentials.set(told, index * credentialsSize)
     columns.balance[index] = figureOf(fields.balance, 'balance')
     columns.increments[index] = figureOf(own.effective_balance, 'effective_balance') / increment
     columns.slashed[index] = own.slashed === true ? 1 : 0
@@ -119,30 +119,13 @@ export function validatorsFromJson(data: unknown, increment: number): Validators
     columns.exit[index] = figureOf(own.exit_epoch, 'exit_epoch')
     columns.withdrawable[index] = figureOf(own.withdrawable_epoch, 'withdrawable_epoch')
   }
-  return { ...columns, names: { bytes, stride } }
+  return { ...columns, pubkeys, credentials }
 }
 
 function sized(value: unknown, name: string, size: number): Uint8Array {
   const bytes = bytesOf(value, name)
   if (bytes.length !== size) throw new AnswerError(`${name} has ${bytes.length} bytes, not ${size}`)
   return bytes
-}
-
-export const pubkeyOf = ({ names: { bytes, stride } }: Validators, index: number): Uint8Array =>
-  bytes.subarray(index * stride, index * stride + pubkeySize)
-
-/** The address that withdrawals go to; undefined while the credentials name a key only. */
-export function withdrawalAddressOf(validators: Validators, index: number): Uint8Array | undefined {
-  const { bytes, stride } = validators.names
-  const at = index * stride + pubkeySize
-  const kind = bytes[at]
-  return kind === 1 || kind === 2 ? bytes.subarray(at + 12, at + credentialsSize) : undefined
-}
-
-export function hasSameCredentials(a: Validators, b: Validators, index: number): boolean {
-  const [from, other] = [index * a.names.stride + pubkeySize, index * b.names.stride + pubkeySize]
-  for (let at = 0; at < credentialsSize; at++) if (a.names.bytes[from + at] !== b.names.bytes[other + at]) return false
-  return true
 }
 
 export const isActiveAt = (validators: Validators, index: number, epoch: number): boolean =>

@@ -15,7 +15,7 @@ import { nextTurn, systemClock } from '#io/clock.ts'
 import { Fence } from '../fence.ts'
 import { Gathering, type Member } from '../gathering.ts'
 import { type MigrationTurn, migrate } from '../migrate.ts'
-import type { Migration, Row, State, StateDialect, StateWriter, Value, WriteOptions } from '../state.ts'
+import type { Migration, Row, State, StateDialect, StateReader, StateWriter, Value, WriteOptions } from '../state.ts'
 import { closedFault, Turns } from '../turns.ts'
 import { Connection } from './sqlite-connection.ts'
 import { isBusy, renameSqlite } from './sqlite-faults.ts'
@@ -24,6 +24,7 @@ const writesWaitingMax = 10_000
 const iterationsMax = 16
 /** An iteration lets others go first after this many rows. */
 const rowsPerBreath = 1000
+const manyPerBreath = 100
 const busyStepMs = 10
 
 const dialect: StateDialect = { bytes: 'blob', strict: 'strict', clustered: 'strict, without rowid' }
@@ -89,6 +90,10 @@ class SqliteState implements State {
 
   all<R = Row>(sql: string, ...values: Value[]): Promise<R[]> {
     return this.#patiently(() => this.#reading.all<R>(sql, values))
+  }
+
+  get recent(): StateReader {
+    return this
   }
 
   async *each<R = Row>(sql: string, ...values: Value[]): AsyncGenerator<R> {
@@ -237,6 +242,22 @@ class SqliteTransaction implements StateWriter {
 
   async run(sql: string, ...values: Value[]): Promise<number> {
     return this.#do((connection) => connection.run(sql, values))
+  }
+
+  async insertMany(
+    into: string,
+    columns: readonly string[],
+    rows: readonly (readonly Value[])[],
+    onConflict = '',
+  ): Promise<number> {
+    const sql = `insert into ${into} (${columns.join(', ')}) values (${columns.map(() => '?').join(', ')}) ${onConflict}`
+    let changed = 0
+    for (const [at, row] of rows.entries()) {
+      changed += this.#do((connection) => connection.run(sql, row))
+      // Answers go on while a long range is written.
+      if (at % manyPerBreath === manyPerBreath - 1) await nextTurn()
+    }
+    return changed
   }
 
   #do<T>(work: (connection: Connection) => T): T {

@@ -7,6 +7,7 @@ import { blockFromSsz } from '#io/beacon/block-ssz.ts'
 import { type Beacon, type BeaconReply, dataOf } from '#io/beacon/client.ts'
 import { type Committees, committeesFromDuties, committeesFromJson } from '#io/beacon/committees.ts'
 import { AnswerError, fieldsOf, figureOf, hexOf, listOf } from '#io/beacon/json.ts'
+import type { Names } from '#io/beacon/names.ts'
 import { View } from '#io/beacon/ssz.ts'
 import { type StateParts, stateFromSsz, type Validators, validatorsFromJson } from '#io/beacon/validators.ts'
 
@@ -63,13 +64,14 @@ export class Asker {
   }
 
   /** The whole state, where the node offers it: one answer for everything, twenty times smaller than JSON. */
-  async state(slot: number): Promise<StateParts | undefined> {
-    const question = { path: `/eth/v2/debug/beacon/states/${slot}`, accept: 'ssz', bytesMax: stateBytesMax } as const
+  async state(slot: number, past?: Names): Promise<StateParts | undefined> {
+    const path = `/eth/v2/debug/beacon/states/${slot}`
+    const question = { path, accept: 'ssz', bytesMax: stateBytesMax, isPassing: true } as const
     return this.#beacon.ask(
       question,
       (reply) => {
         if (reply.is !== 'ssz') throw new AnswerError('the state is not SSZ')
-        const state = stateFromSsz(new View(reply.bytes), this.#rules)
+        const state = stateFromSsz(new View(reply.bytes), this.#rules, past)
         if (state.slot !== slot)
           throw new AnswerError(`the state of slot ${slot} was asked for, that of ${state.slot} came`)
         return state
@@ -173,8 +175,23 @@ export class Asker {
     )
   }
 
-  /** What the node says it paid for the votes of an epoch. Some nodes tell fractions; what was paid is their floor. */
-  async voteRewards(epoch: number): Promise<ReadonlyMap<number, NodeVotePay> | undefined> {
+  /**
+   * What the node says it paid these validators, or everyone, for the votes of an epoch. Some nodes tell fractions; what was paid
+   * is their floor. Whoever was not asked for is left out: some nodes answer about everyone.
+   */
+  async voteRewards(
+    epoch: number,
+    validators: readonly number[] = [],
+  ): Promise<ReadonlyMap<number, NodeVotePay> | undefined> {
+    const asked = new Set(validators)
+    const pays = await this.#allVoteRewards(epoch, validators)
+    return pays && asked.size > 0 ? new Map([...pays].filter(([index]) => asked.has(index))) : pays
+  }
+
+  async #allVoteRewards(
+    epoch: number,
+    validators: readonly number[],
+  ): Promise<ReadonlyMap<number, NodeVotePay> | undefined> {
     return this.#data(
       `/eth/v1/beacon/rewards/attestations/${epoch}`,
       (data) =>
@@ -191,7 +208,7 @@ export class Asker {
           }),
         ),
       stateBytesMax,
-      [],
+      validators.map(String),
     )
   }
 

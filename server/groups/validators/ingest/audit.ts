@@ -1,12 +1,13 @@
 // Two ways to know what validators were paid: the consensus rules over the blocks, which is what the ratings rest on, and
-// the node's own rewards endpoints. This holds one against the other; the difference is kept and shown.
+// the node's own rewards endpoints. This holds one against the other; the difference is kept and shown. Ingest does so with
+// a sample of every epoch (decision 0076), the command with whole epochs.
 import type { Network } from '#api/wire/validators.ts'
 import type { Beacon } from '#io/beacon/client.ts'
-import type { Facts, FactsReader } from '#store/facts.ts'
+import type { Facts, FactsReader, FactsWriter } from '#store/facts.ts'
 import { Asker } from './ask.ts'
-import { settle } from './follow.ts'
 import { EpochReader } from './read.ts'
 import { type Carry, type Refined, refineEpoch } from './refine.ts'
+import { settle } from './settle.ts'
 import { Sums } from './sums.ts'
 
 export const auditParts = ['source', 'target', 'head', 'inactivity', 'block', 'sync'] as const
@@ -20,6 +21,12 @@ export interface AuditLine {
   readonly differing: number
   /** Node minus rules, added up. */
   readonly gwei: number
+}
+
+/** Of an epoch: these validators' votes and these slots' blocks. */
+export interface AuditSample {
+  readonly validators: readonly number[]
+  readonly slots: readonly number[]
 }
 
 /** Reads the epochs again, in order, without writing ratings. */
@@ -41,7 +48,21 @@ export async function* auditEpochs(
   }
 }
 
-async function compare(ask: Asker, epoch: number, { pay, effects }: Refined): Promise<AuditLine[]> {
+/** Another part of the network with every epoch, so that in time everyone is compared. */
+export function sampleOf(epoch: number, { pay, effects }: Refined, size: number): AuditSample {
+  const count = pay.eligible.length
+  const first = (epoch * size) % Math.max(1, count)
+  const validators = Array.from({ length: Math.min(size, count) }, (_, at) => (first + at) % count)
+  const block = effects[epoch % Math.max(1, effects.length)]
+  return { validators: validators.filter((index) => pay.eligible[index] === 1), slots: block ? [block.slot] : [] }
+}
+
+export async function compare(
+  ask: Asker,
+  epoch: number,
+  { pay, effects }: Refined,
+  sample?: AuditSample,
+): Promise<AuditLine[]> {
   const tallies = new Map(auditParts.map((part) => [part, { compared: 0, differing: 0, gwei: 0 }]))
   const hold = (part: AuditPart, node: number, ours: number) => {
     const tally = tallies.get(part) as { compared: number; differing: number; gwei: number }
@@ -50,40 +71,37 @@ async function compare(ask: Asker, epoch: number, { pay, effects }: Refined): Pr
     tally.differing += 1
     tally.gwei += node - ours
   }
-  for (const [index, told] of (await ask.voteRewards(epoch)) ?? []) {
-    for (const part of ['source', 'target', 'head', 'inactivity'] as const)
-      hold(part, told[part], pay[part][index] ?? 0)
+  // An empty list would ask for everyone.
+  const told = sample?.validators.length === 0 ? undefined : await ask.voteRewards(epoch, sample?.validators)
+  for (const [index, own] of told ?? []) {
+    for (const part of ['source', 'target', 'head', 'inactivity'] as const) hold(part, own[part], pay[part][index] ?? 0)
   }
   for (const one of effects) {
+    if (sample && !sample.slots.includes(one.slot)) continue
     const block = await ask.blockReward(one.slot)
     if (block) hold('block', block.votes + block.sync + block.slashings, one.votes + one.sync + one.slashings)
-    const told = await ask.syncRewards(one.slot)
     const ours = new Map<number, number>()
     for (const { validator, signed } of one.seats) {
-      ours.set(validator, (ours.get(validator) ?? 0) + (signed ? one.stake.syncSeat : 0 - one.stake.syncSeat))
+      ours.set(validator, (ours.get(validator) ?? 0) + (signed ? one.syncSeat : 0 - one.syncSeat))
     }
-    for (const [index, gwei] of told ?? []) hold('sync', gwei, ours.get(index) ?? 0)
+    for (const [index, gwei] of (await ask.syncRewards(one.slot)) ?? []) hold('sync', gwei, ours.get(index) ?? 0)
   }
   return auditParts.map((part) => ({ epoch, part, ...(tallies.get(part) as Omit<AuditLine, 'epoch' | 'part'>) }))
 }
 
+export const keepAudit = (facts: Facts, network: Network, lines: readonly AuditLine[]): Promise<void> =>
+  facts.write((tx) => writeAudit(tx, network, lines))
+
 /** An epoch that is audited again replaces what was kept. */
-export async function keepAudit(facts: Facts, network: Network, lines: readonly AuditLine[]): Promise<void> {
-  await facts.write(async (tx) => {
-    for (const epoch of new Set(lines.map((line) => line.epoch))) {
-      await tx.run('delete from beacon_audits where network = ? and epoch = ?', [network, epoch])
-    }
-    for (const { epoch, part, compared, differing, gwei } of lines) {
-      await tx.run('insert into beacon_audits values (?, ?, ?, ?, ?, ?)', [
-        network,
-        epoch,
-        part,
-        compared,
-        differing,
-        gwei,
-      ])
-    }
-  })
+export async function writeAudit(tx: FactsWriter, network: Network, lines: readonly AuditLine[]): Promise<void> {
+  for (const epoch of new Set(lines.map((line) => line.epoch))) {
+    await tx.run('delete from beacon_audits where network = ? and epoch = ?', [network, epoch])
+  }
+  if (lines.length === 0) return
+  await tx.run(
+    `insert into beacon_audits values ${lines.map(() => '(?, ?, ?, ?, ?, ?)').join()}`,
+    lines.flatMap(({ epoch, part, compared, differing, gwei }) => [network, epoch, part, compared, differing, gwei]),
+  )
 }
 
 export const readAudit = (facts: FactsReader, network: Network): Promise<AuditLine[]> =>
@@ -91,3 +109,17 @@ export const readAudit = (facts: FactsReader, network: Network): Promise<AuditLi
     'select epoch, part, compared, differing, gwei from beacon_audits where network = ? order by epoch, part',
     [network],
   )
+
+/** Of the epochs from here on: how many figures were compared, and how many differ. */
+export async function auditTotals(
+  facts: FactsReader,
+  network: Network,
+  fromEpoch: number,
+): Promise<Pick<AuditLine, 'compared' | 'differing'>> {
+  const [row] = await facts.query<{ compared: number; differing: number }>(
+    `select coalesce(sum(compared), 0) as compared, coalesce(sum(differing), 0) as differing
+     from beacon_audits where network = ? and epoch >= ?`,
+    [network, fromEpoch],
+  )
+  return row ?? { compared: 0, differing: 0 }
+}

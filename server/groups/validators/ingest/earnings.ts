@@ -7,8 +7,8 @@
 // 4. Of a slashed validator the balance itself is the witness: a later penalty depends on all that were slashed around then.
 import { type ConsensusRules, firstSlotAt } from '#core/consensus.ts'
 import type { BlockEffects } from './effects.ts'
+import type { EpochReading } from './epoch.ts'
 import type { VotePay } from './pay.ts'
-import type { EpochReading } from './refine.ts'
 
 export interface Earnings {
   /** Gwei by validator. */
@@ -19,7 +19,9 @@ export interface Earnings {
 /** What came or went otherwise: deposits, consolidations. Withdrawals are told by blocks and not part of it. */
 export interface Moved {
   readonly validators: number
-  readonly gwei: number
+  /** What came and what went, both zero or more. */
+  readonly inGwei: number
+  readonly outGwei: number
 }
 
 /** `after`: effects of the blocks behind the first state; `pay`: for the votes of the epoch before, if there was one. */
@@ -38,7 +40,7 @@ export function earningsOf(
   }
   if (after.at(-1)?.slot !== nextFirst) path.pay(pay)
   const { balance, earned } = path
-  let [validators, gwei] = [0, 0]
+  let [validators, inGwei, outGwei] = [0, 0, 0]
   for (let index = 0; index < next.count; index++) {
     const rest = (next.balance[index] as number) - (balance[index] as number)
     if (rest === 0) continue
@@ -47,9 +49,10 @@ export function earningsOf(
       continue
     }
     validators += 1
-    gwei += rest
+    if (rest > 0) inGwei += rest
+    else outGwei -= rest
   }
-  return { earned, moved: { validators, gwei } }
+  return { earned, moved: { validators, inGwei, outGwei } }
 }
 
 /** Balances as the rules move them through an epoch. */
@@ -69,7 +72,7 @@ class BalancePath {
     }
     for (const { validator, penalty } of one.slashed) this.#earn(validator, penalty)
     this.#earn(one.proposer, one.votes + one.slashings + one.sync)
-    const { syncSeat } = one.stake
+    const { syncSeat } = one
     for (const { validator, signed } of one.seats) this.#earn(validator, signed ? syncSeat : 0 - syncSeat)
   }
 

@@ -14,7 +14,8 @@ export interface BlockEffects {
   /** One entry per seat: the validator, and whether it signed. */
   readonly seats: readonly { readonly validator: number; readonly signed: boolean }[]
   readonly slashed: readonly { readonly validator: number; readonly penalty: number }[]
-  readonly stake: Stake
+  /** Gwei for one signature, and the price of its lack. */
+  readonly syncSeat: number
 }
 
 /** `wasSlashed` says who had been slashed before, and is told who is now: a second proof is worth nothing. */
@@ -40,7 +41,7 @@ export function effectsOf(
     slashings: rewards,
     seats,
     slashed,
-    stake,
+    syncSeat: stake.syncSeat,
   }
 }
 

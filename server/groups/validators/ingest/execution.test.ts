@@ -2,12 +2,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Block } from '#io/beacon/block.ts'
+import type { RpcOutcome } from '#io/evm/outcomes.ts'
 import type { Rpc, RpcCall } from '#io/evm/rpc.ts'
 import { executionFrom, gweiOf } from './execution.ts'
 
 const hex = (value: bigint | number) => `0x${value.toString(16)}`
 const gwei = 1_000_000_000n
-const transaction = (from: string, value: bigint) => ({ from, to: '0x02', value: hex(value) })
+const transaction = (from: string, value: bigint, hash = '0x77') => ({ hash, from, to: '0x02', value: hex(value) })
 const block = (miner: string, transactions: ReturnType<typeof transaction>[]) => ({
   miner,
   baseFeePerGas: hex(10n * gwei),
@@ -34,30 +35,65 @@ test('a builder that pays less than the fees: the proposer has no more than the 
   assert.deepEqual(poor, { priorityFee: 100_000, baselineMev: 0, external: 100_000 })
 })
 
+/** A node that tells this block and these receipts whatever is asked for. */
+function scripted(asked: RpcCall[], blockReceipts: RpcOutcome): Rpc {
+  const told = (call: RpcCall): RpcOutcome => {
+    asked.push(call)
+    if (call.method === 'eth_getBlockReceipts') return blockReceipts
+    const result = call.method === 'eth_getBlockByHash' ? whole : receipts[Number(call.params[0])]
+    return { is: 'result', result }
+  }
+  const ask = async (calls: readonly RpcCall[]) => calls.map(told)
+  const results = async (calls: readonly RpcCall[]) => calls.map((call) => (told(call) as { result: unknown }).result)
+  return { ask, results } as unknown as Rpc
+}
+const whole = { hash: '0xb1', ...block('0xAA', [transaction('0xbb', 1n, '0x0'), transaction('0xbb', 1n, '0x1')]) }
+const of = (slot: number, transactions: number) =>
+  ({ slot, payload: { hash: `0x${slot}`, transactions } }) as unknown as Block
+const { signal } = new AbortController()
+
 test('blocks are asked for by hash; those without transactions brought nothing and are not asked for', async () => {
   const asked: RpcCall[] = []
-  const rpc = {
-    results: async (calls: readonly RpcCall[]) => {
-      asked.push(...calls)
-      return [block('0xAA', []), receipts]
-    },
-  } as unknown as Rpc
-  const of = (slot: number, transactions: number) =>
-    ({ slot, payload: { hash: `0x${slot}`, transactions } }) as unknown as Block
-  const told = await executionFrom(rpc).read([of(1, 0), of(2, 3), { slot: 3 } as Block], new AbortController().signal)
+  const source = executionFrom(scripted(asked, { is: 'result', result: receipts }))
+  const told = await source.read([of(1, 0), of(2, 3), { slot: 3 } as Block], signal)
   assert.deepEqual(
     asked.map(({ method, params }) => [method, params[0]]),
     [
       ['eth_getBlockByHash', '0x2'],
-      ['eth_getBlockReceipts', '0x2'],
+      ['eth_getBlockReceipts', '0xb1'],
     ],
   )
   const [first, second] = asked
-  assert.equal(first?.wrong?.(block('0xAA', [])), undefined)
+  assert.equal(first?.wrong?.(whole), undefined)
   assert.equal(second?.wrong?.(receipts), undefined)
   for (const odd of [{}, { miner: '0xAA' }, []]) assert.notEqual(first?.wrong?.(odd), undefined)
-  for (const odd of [{}, [{}], [{ gasUsed: '7' }]]) assert.notEqual(second?.wrong?.(odd), undefined)
+  for (const odd of [{}, [{}], [{ gasUsed: '7' }], receipts.slice(1)]) assert.notEqual(second?.wrong?.(odd), undefined)
   assert.deepEqual([...told.keys()], [1, 2, 3])
   assert.equal(told.get(2)?.priorityFee, 142_000)
   assert.equal(told.get(1)?.priorityFee, 0)
+  assert.equal((await source.read([of(1, 0)], signal)).size, 1)
+  assert.equal(asked.length, 2)
+})
+
+test('a node that does not know receipts of whole blocks is asked for them one by one, and not again for whole ones', async () => {
+  const asked: RpcCall[] = []
+  const source = executionFrom(scripted(asked, { is: 'error', code: -32601, words: 'method not found' }))
+  const both = await source.read([of(2, 2), of(3, 2)], signal)
+  assert.deepEqual([both.get(2)?.priorityFee, both.get(3)?.priorityFee], [142_000, 142_000])
+  await source.read([of(4, 2)], signal)
+  const methods = asked.map(({ method }) => method)
+  const times = (method: string, count: number) => new Array<string>(count).fill(method)
+  assert.deepEqual(methods, [
+    ...[
+      ...times('eth_getBlockByHash', 2),
+      ...times('eth_getBlockReceipts', 2),
+      ...times('eth_getTransactionReceipt', 4),
+    ],
+    ...['eth_getBlockByHash', ...times('eth_getTransactionReceipt', 2)],
+  ])
+})
+
+test('receipts that no node gives are a fault, not zero', async () => {
+  const source = executionFrom(scripted([], { is: 'unusable', words: 'nobody is there' }))
+  await assert.rejects(source.read([of(2, 2)], signal), /nobody is there/)
 })

@@ -1,8 +1,9 @@
 // What a proposed block brought its proposer on the execution side: priority fees from the receipts, and the payment of a
 // builder, which by custom is the block's last transaction, from the fee recipient to the proposer (decision 0109).
 import type { Block } from '#io/beacon/block.ts'
-import type { Rpc, RpcCall } from '#io/evm/rpc.ts'
-import type { ExecutionGwei } from './refine.ts'
+import type { RpcOutcome } from '#io/evm/outcomes.ts'
+import { faultOf, isUnknownMethod, type Rpc, type RpcCall } from '#io/evm/rpc.ts'
+import type { ExecutionGwei } from './epoch.ts'
 
 export interface ExecutionSource {
   /** By slot, for every block of the list. */
@@ -12,27 +13,65 @@ export interface ExecutionSource {
 const nothing: ExecutionGwei = { priorityFee: 0, baselineMev: 0, external: 0 }
 
 export function executionFrom(rpc: Rpc): ExecutionSource {
+  let hasBlockReceipts = true
+  const receiptsOf = async (blocks: readonly RpcBlock[], signal: AbortSignal): Promise<(readonly RpcReceipt[])[]> => {
+    if (hasBlockReceipts) {
+      const whole = await rpc.ask(blocks.map(wholeCall), { signal })
+      hasBlockReceipts = !whole.some(isUnknownMethod)
+      if (hasBlockReceipts) return whole.map((one) => resultOf<readonly RpcReceipt[]>(one))
+    }
+    const calls = blocks.map(({ transactions }) => transactions.map(singleCall))
+    const all = (await rpc.results(calls.flat(), { signal })) as RpcReceipt[]
+    const receipts: RpcReceipt[][] = []
+    for (const { length } of calls) receipts.push(all.splice(0, length))
+    return receipts
+  }
   return {
     async read(blocks, signal) {
-      const paid = blocks.filter(({ payload }) => payload && payload.transactions > 0)
-      const calls = paid.flatMap(({ payload }): RpcCall[] => [
-        { method: 'eth_getBlockByHash', params: [payload?.hash, true], wrong: wrongBlock },
-        { method: 'eth_getBlockReceipts', params: [payload?.hash], wrong: wrongReceipts },
-      ])
-      const results = await rpc.results(calls, { signal })
       const told = new Map(blocks.map(({ slot }) => [slot, nothing]))
+      const paid = blocks.filter(({ payload }) => payload && payload.transactions > 0)
+      if (paid.length === 0) return told
+      const calls = paid.map(({ payload }): RpcCall => {
+        return { method: 'eth_getBlockByHash', params: [payload?.hash, true], wrong: wrongBlock }
+      })
+      const bodies = (await rpc.results(calls, { signal })) as RpcBlock[]
+      const receipts = await receiptsOf(bodies, signal)
       paid.forEach(({ slot }, at) => {
-        told.set(slot, gweiOf(results[2 * at] as RpcBlock, results[2 * at + 1] as readonly RpcReceipt[]))
+        told.set(slot, gweiOf(bodies[at] as RpcBlock, receipts[at] as readonly RpcReceipt[]))
       })
       return told
     },
   }
 }
 
+/** Some nodes give a block's receipts only one by one. */
+const wholeCall = ({ hash, transactions }: RpcBlock): RpcCall => ({
+  method: 'eth_getBlockReceipts',
+  params: [hash],
+  wrong: (result) => wrongReceipts(result, transactions.length),
+})
+
+const singleCall = ({ hash }: RpcBlock['transactions'][number]): RpcCall => ({
+  method: 'eth_getTransactionReceipt',
+  params: [hash],
+  wrong: (result) => wrongReceipts([result], 1),
+})
+
+function resultOf<T>(outcome: RpcOutcome): T {
+  if (outcome.is === 'result') return outcome.result as T
+  throw faultOf(outcome)
+}
+
 interface RpcBlock {
+  readonly hash: string
   readonly miner: string
   readonly baseFeePerGas: string
-  readonly transactions: readonly { readonly from: string; readonly to: string | null; readonly value: string }[]
+  readonly transactions: readonly {
+    readonly hash: string
+    readonly from: string
+    readonly to: string | null
+    readonly value: string
+  }[]
 }
 
 interface RpcReceipt {
@@ -43,24 +82,31 @@ interface RpcReceipt {
 const isHex = (value: unknown): boolean => typeof value === 'string' && /^0x[0-9a-f]+$/i.test(value)
 
 function wrongBlock(result: unknown): string | undefined {
-  const { miner, baseFeePerGas, transactions } = result as Partial<RpcBlock>
+  const { hash, miner, baseFeePerGas, transactions } = result as Partial<RpcBlock>
   const isWhole =
+    isHex(hash) &&
     isHex(miner) &&
     isHex(baseFeePerGas) &&
     Array.isArray(transactions) &&
-    transactions.every((one) => isHex(one?.from) && isHex(one?.value))
+    transactions.every((one) => isHex(one?.hash) && isHex(one?.from) && isHex(one?.value))
   return isWhole ? undefined : 'the block is not complete'
 }
 
-function wrongReceipts(result: unknown): string | undefined {
-  const isWhole = Array.isArray(result) && result.every((one) => isHex(one?.gasUsed) && isHex(one?.effectiveGasPrice))
+function wrongReceipts(result: unknown, count: number): string | undefined {
+  const isWhole =
+    Array.isArray(result) &&
+    result.length === count &&
+    result.every((one) => isHex(one?.gasUsed) && isHex(one?.effectiveGasPrice))
   return isWhole ? undefined : 'the receipts are not complete'
 }
 
 const weiPerGwei = 1_000_000_000n
 
 /** Whole gwei, rounded down once per sum. */
-export function gweiOf(block: RpcBlock, receipts: readonly RpcReceipt[]): ExecutionGwei {
+export function gweiOf(
+  block: Pick<RpcBlock, 'miner' | 'baseFeePerGas' | 'transactions'>,
+  receipts: readonly RpcReceipt[],
+): ExecutionGwei {
   const baseFee = BigInt(block.baseFeePerGas)
   const fees = receipts.reduce(
     (sum, { gasUsed, effectiveGasPrice }) => sum + BigInt(gasUsed) * (BigInt(effectiveGasPrice) - baseFee),

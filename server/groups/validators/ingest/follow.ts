@@ -1,25 +1,24 @@
-// Follows one network: read → refine → write, epoch by epoch, from where the coverage ends to what is final.
+// Follows one network: piece by piece, from where the coverage ends to what is final.
 //
 // 1. Rows, coverage and what the next epoch needs of this one are one transaction. Killed anywhere, a new run goes on with
 //    the same rows as if nothing had happened.
 // 2. Epochs of one piece (decision 0034) are added up before they are written; near the head each is written at once.
 // 3. The registry is written before the rows that need it, and writing it again changes nothing.
-import { strict as assert } from 'node:assert'
+// 4. Whoever asks while it is catching up gets the outcome of that.
 import type { Network } from '#api/wire/validators.ts'
 import { type ChainTime, chainDays, type Epoch, hourOf, utcDays } from '#core/chain-time.ts'
-import { epochAt } from '#core/consensus.ts'
 import { type Beacon, BeaconError, type Chain } from '#io/beacon/client.ts'
-import type { Validators } from '#io/beacon/validators.ts'
 import type { Desk } from '#serve/answer.ts'
+import type { FactsWriter } from '#store/facts.ts'
 import { coveredEpochs, writePiece } from '../duties.ts'
+import { dropLapses, writeLapses } from '../lapses.ts'
+import { orderDuties } from '../order.ts'
+import { writeAudit } from './audit.ts'
 import { enrol } from './enrol.ts'
 import type { ExecutionSource } from './execution.ts'
-import type { VotePay } from './pay.ts'
-import { EpochReader, type Reading } from './read.ts'
-import { type Carry, refineEpoch } from './refine.ts'
-import { readScores, type ScoreHistory, withScores, writeScores } from './scores.ts'
-import { Sums } from './sums.ts'
-import { type WatchList, watchListOf } from './watch.ts'
+import { EpochMill, type Mill, type Piece } from './mill.ts'
+import { readScores, type ScoreHistory, writeScores } from './scores.ts'
+import { readWatched, type WatchChange, type Watched, writeWatched } from './watched.ts'
 
 export type FollowDesk = Pick<Desk, 'state' | 'facts' | 'settings' | 'log'>
 
@@ -30,51 +29,96 @@ export interface Progress {
   readonly written: number
 }
 
-/** Passes before the first one that counts, where a node cannot show a boundary. */
-const warmUpMax = 4
+/** What is told about each piece that was written. */
+export interface Step extends Progress {
+  /** Figures held against the node's own, and those that differ. */
+  readonly compared: number
+  readonly differing: number
+  /** Balances that moved otherwise than by duties: deposits, consolidations. */
+  readonly moved: { readonly validators: number; readonly inGwei: number; readonly outGwei: number }
+}
+
+interface Span {
+  readonly from: number
+  readonly until: number
+}
 
 export class Follower {
   readonly network: Network
   readonly #desk: FollowDesk
-  readonly #beacon: Beacon
+  readonly #mill: Mill
   readonly #time: ChainTime
-  readonly #watch: WatchList
-  readonly #sums = new Sums()
-  #reader: EpochReader | undefined
-  #carry: Carry | undefined
-  #scores: ScoreHistory = new Map()
-  #enrolled: Validators | undefined
+  /** Where the last piece ended and what it left; undefined: the store is asked. */
+  #left: { readonly at: number; readonly scores: ScoreHistory; readonly watched: Watched | undefined } | undefined
+  #running: Promise<Progress> | undefined
 
-  readonly #execution: ExecutionSource | undefined
-
-  constructor(desk: FollowDesk, network: Network, beacon: Beacon, execution?: ExecutionSource) {
-    this.#execution = execution
+  /** A mill, or nodes to make one of. */
+  constructor(desk: FollowDesk, network: Network, source: Mill | Beacon, execution?: ExecutionSource) {
+    const { watch, beacon } = desk.settings.validators.networks[network]
+    const options = { watch, auditValidators: beacon.auditValidators, execution }
     this.network = network
     this.#desk = desk
-    this.#beacon = beacon
+    this.#mill = 'piece' in source ? source : new EpochMill(source, options)
     this.#time = desk.settings.validators.networks[network]
-    this.#watch = watchListOf(desk.settings.validators.networks[network].watch)
   }
 
   /** Reads what has become final since the last time. */
-  async catchUp(signal: AbortSignal, tell: (progress: Progress) => void = () => {}): Promise<Progress> {
-    const chain = await this.#beacon.chain(signal)
-    this.#agree(chain)
-    this.#reader ??= new EpochReader(this.#beacon, chain.rules)
-    const reader = this.#reader.under(signal)
-    const finalizedEpoch = await reader.finalizedEpoch()
+  catchUp(signal: AbortSignal, tell: (step: Step) => void = () => {}): Promise<Progress> {
+    this.#running ??= this.#catchUp(signal, tell).finally(() => {
+      this.#running = undefined
+    })
+    return this.#running
+  }
+
+  async #catchUp(signal: AbortSignal, tell: (step: Step) => void): Promise<Progress> {
+    this.#agree(await this.#mill.chain(signal))
+    const finalizedEpoch = await this.#mill.finalizedEpoch(signal)
     // The votes of an epoch can come in until the end of the next one, which must be final as well.
     const until = finalizedEpoch - 1
-    let next = await this.#place(finalizedEpoch)
-    let written = 0
-    while (next < until && !signal.aborted) {
-      const end = this.#pieceEnd(next, until)
-      await this.#writePiece(reader, chain, next, end, signal)
-      written += end - next
-      next = end
-      tell({ until: next, finalizedEpoch, written })
+    const first = await this.#place(finalizedEpoch)
+    let next = first
+    try {
+      for await (const { span, piece } of this.#pieces(first, until, signal)) {
+        await this.#write(span, piece)
+        await orderDuties(this.#desk.facts, this.network, this.#time, span, signal)
+        next = span.until
+        tell({ until: next, finalizedEpoch, written: next - first, ...told(piece) })
+      }
+    } catch (error) {
+      this.#left = undefined
+      throw error
     }
-    return { until: next, finalizedEpoch, written }
+    return { until: next, finalizedEpoch, written: next - first }
+  }
+
+  /** In order. Where another thread makes them, each is made while the one before it is written. */
+  async *#pieces(
+    first: number,
+    until: number,
+    signal: AbortSignal,
+  ): AsyncGenerator<{ readonly span: Span; readonly piece: Piece }> {
+    const over = new AbortController()
+    const either = AbortSignal.any([signal, over.signal])
+    let scores = this.#left?.at === first ? this.#left.scores : await readScores(this.#desk.facts, this.network)
+    const make = async (from: number) => {
+      const span = { from, until: this.#pieceEnd(from, until) }
+      return { span, piece: await this.#mill.piece({ ...span, scores }, either) }
+    }
+    let ahead = first < until ? make(first) : undefined
+    try {
+      while (ahead && !signal.aborted) {
+        const one = await ahead
+        const next = one.span.until
+        scores = one.piece.scores
+        ahead = this.#mill.isApart && next < until ? make(next) : undefined
+        ahead?.catch(() => {})
+        yield one
+        if (next < until && !signal.aborted) ahead ??= make(next)
+      }
+    } finally {
+      over.abort()
+      await ahead?.catch(() => {})
+    }
   }
 
   #agree({ identity }: Chain): void {
@@ -107,91 +151,63 @@ export class Follower {
     return end
   }
 
-  async #writePiece(
-    reader: EpochReader,
-    chain: Chain,
-    from: number,
-    until: number,
-    signal: AbortSignal,
-  ): Promise<void> {
-    let carry = from === 0 ? undefined : await this.#carryInto(reader, chain, from)
-    let scores = this.#scores
-    let last: Validators | undefined
-    this.#sums.clear()
-    for (let epoch = from; epoch < until; epoch++) {
-      signal.throwIfAborted()
-      const reading = await reader.read(epoch)
-      settle(reading, carry)
-      const own = reading.blocks.filter(({ slot }) => epochAt(chain.rules, slot) === epoch)
-      const execution = await this.#execution?.read(own, signal)
-      carry = refineEpoch(chain.rules, { ...reading, execution }, carry, this.#sums).carry
-      scores = withScores(scores, epoch, carry.scores)
-      last = reading.next
-    }
-    assert(carry && last, 'a piece has at least one epoch')
-    await this.#write(from, until, scores, last)
-    this.#carry = carry
-    this.#scores = scores
-  }
-
-  async #write(from: number, until: number, scores: ScoreHistory, validators: Validators): Promise<void> {
+  async #write({ from, until }: Span, piece: Piece): Promise<void> {
     const { state, facts } = this.#desk
-    const kept = this.#watch.kept(validators)
-    await enrol(state, this.network, validators, this.#enrolled, kept)
-    this.#enrolled = validators
-    const batch = {
-      network: this.network,
-      time: this.#time,
-      epochs: { from: from as Epoch, until: until as Epoch },
-      ...this.#sums.rows((index) => kept?.[index] !== 0),
-    }
-    await writePiece(facts, batch, async (tx) => {
-      await writeScores(tx, this.network, scores)
+    const { network } = this
+    await enrol(state, network, piece.registry)
+    const isFirst = (await coveredEpochs(facts, network)).length === 0
+    const watched = this.#left?.at === from ? this.#left.watched : await readWatched(facts, network)
+    const epochs = { from: from as Epoch, until: until as Epoch }
+    const { validator, sums } = piece
+    let change: WatchChange | undefined
+    await writePiece(facts, { network, time: this.#time, epochs, validator, sums }, async (tx) => {
+      await writeLapses(tx, network, epochs, piece.lapses)
+      await writeScores(tx, network, piece.scores)
+      await writeAudit(tx, network, piece.audits)
+      await writeMoved(tx, network, piece.moved)
+      change = await writeWatched(tx, network, from, piece.watched, watched, isFirst)
       await this.#expire(tx, from, until)
     })
+    const now = piece.watched ? new Set(piece.watched.validators) : watched && 'everyone'
+    this.#left = { at: until, scores: piece.scores, watched: now }
+    if (change) this.#tellChange(change, from)
   }
 
-  /** Hours of days that are old enough go when a new day begins. */
-  async #expire(tx: Parameters<typeof writeScores>[0], from: number, until: number): Promise<void> {
-    const { hoursKeptDays } = this.#desk.settings.validators.networks[this.network]
-    const day = chainDays(this.#time).dayOf((until - 1) as Epoch)
-    const isNewDay = from === 0 || chainDays(this.#time).dayOf((from - 1) as Epoch) < day
-    if (hoursKeptDays === 0 || !isNewDay) return
-    await tx.run('delete from duty_hours where network = ? and day <= ?', [this.network, day - hoursKeptDays])
+  #tellChange({ added, removed }: WatchChange, fromEpoch: number): void {
+    const words =
+      'the watch list has changed: whoever was added has no earlier epochs, whoever was removed no later ones'
+    this.#desk.log.warn({ network: this.network, fromEpoch, added: added.length, removed: removed.length }, words)
   }
 
-  /** What the epoch before leaves; computed again after a restart. */
-  async #carryInto(reader: EpochReader, chain: Chain, epoch: number): Promise<Carry> {
-    if (this.#carry?.epoch === epoch - 1) return this.#carry
-    this.#scores = await readScores(this.#desk.facts, this.network)
-    const carry = await this.#warmUp(reader, chain, epoch - 1, warmUpMax)
-    const scores = this.#scores.get(epoch - 1)
-    return scores ? { ...carry, scores } : carry
-  }
-
-  async #warmUp(reader: EpochReader, chain: Chain, epoch: number, passes: number): Promise<Carry> {
-    const reading = await reader.read(epoch)
-    const needsBefore = reading.boundary.awaitsPay && epoch > 0
-    if (needsBefore && passes === 0) {
-      throw new BeaconError(`the node shows no state at the beginning of epochs around ${epoch}`)
-    }
-    const before = needsBefore ? await this.#warmUp(reader, chain, epoch - 1, passes - 1) : undefined
-    settle(reading, before)
-    return refineEpoch(chain.rules, reading, before, this.#sums, this.#scores.get(epoch - 1)).carry
+  /** Hours and lapses of days that are old enough go when a new day begins. */
+  async #expire(tx: FactsWriter, from: number, until: number): Promise<void> {
+    const { hoursKeptDays, lapsesKeptDays } = this.#desk.settings.validators.networks[this.network]
+    const days = chainDays(this.#time)
+    const day = days.dayOf((until - 1) as Epoch)
+    const isNewDay = from === 0 || days.dayOf((from - 1) as Epoch) < day
+    if (!isNewDay) return
+    if (hoursKeptDays > 0)
+      await tx.run('delete from duty_hours where network = ? and day <= ?', [this.network, day - hoursKeptDays])
+    if (lapsesKeptDays > 0 && day >= lapsesKeptDays)
+      await dropLapses(tx, this.network, days.epochsOf((day - lapsesKeptDays + 1) as never).from)
   }
 }
 
-/** Balances from before an epoch's beginning become those after it. */
-export function settle({ boundary, next }: Reading, before: Carry | undefined): void {
-  if (!boundary.awaitsPay) return
-  if (before) addPay(next.balance, before.pay)
-  boundary.awaitsPay = false
+function told({ audits, moved }: Piece): Pick<Step, 'compared' | 'differing' | 'moved'> {
+  const sum = <T>(list: readonly T[], of: (one: T) => number) => list.reduce((total, one) => total + of(one), 0)
+  return {
+    compared: sum(audits, (line) => line.compared),
+    differing: sum(audits, (line) => line.differing),
+    moved: {
+      validators: sum(moved, (one) => one.validators),
+      inGwei: sum(moved, (one) => one.inGwei),
+      outGwei: sum(moved, (one) => one.outGwei),
+    },
+  }
 }
 
-function addPay(balance: Float64Array, { source, target, head, inactivity }: VotePay): void {
-  for (let index = 0; index < source.length; index++) {
-    const sum =
-      (source[index] as number) + (target[index] as number) + (head[index] as number) + (inactivity[index] as number)
-    balance[index] = Math.max(0, (balance[index] as number) + sum)
+async function writeMoved(tx: FactsWriter, network: Network, moved: Piece['moved']): Promise<void> {
+  for (const { epoch, validators, inGwei, outGwei } of moved) {
+    await tx.run('insert into beacon_moved values (?, ?, ?, ?, ?)', [network, epoch, validators, inGwei, outGwei])
   }
 }

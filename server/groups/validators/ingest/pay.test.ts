@@ -15,7 +15,8 @@ function validatorsOf(changes: { increments?: number[]; exit?: number[]; withdra
   const all = (value: number) => new Float64Array(count).fill(value)
   return {
     count,
-    names: { bytes: new Uint8Array(80 * count), stride: 80 },
+    pubkeys: new Uint8Array(48 * count),
+    credentials: new Uint8Array(32 * count),
     balance: all(32e9),
     increments: Uint32Array.from(changes.increments ?? [32, 32, 32, 32]),
     slashed: new Uint8Array(count),

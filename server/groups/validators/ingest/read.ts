@@ -9,9 +9,10 @@ import { type ConsensusRules, firstSlotAt } from '#core/consensus.ts'
 import type { Block } from '#io/beacon/block.ts'
 import { type Beacon, BeaconError } from '#io/beacon/client.ts'
 import type { Committees } from '#io/beacon/committees.ts'
+import type { Names } from '#io/beacon/names.ts'
 import { isActiveAt, type Validators } from '#io/beacon/validators.ts'
 import { Asker } from './ask.ts'
-import type { EpochReading } from './refine.ts'
+import type { EpochReading } from './epoch.ts'
 import { standIn, unslash } from './stand-in.ts'
 
 /** Validators at the first slot of an epoch. */
@@ -36,6 +37,8 @@ export class EpochReader {
   readonly #syncCommittees = new Map<number, Uint32Array>()
   readonly #linked = new Set<number>()
   #offersState = true
+  /** Of the last state: the next one shares most of them. */
+  #names: Names | undefined
 
   constructor(beacon: Beacon, rules: ConsensusRules) {
     this.#beacon = beacon
@@ -153,8 +156,11 @@ export class EpochReader {
 
   async #validatorsAt(slot: number): Promise<Validators | undefined> {
     if (this.#offersState) {
-      const state = await this.#ask.state(slot)
-      if (state) return state.validators
+      const state = await this.#ask.state(slot, this.#names)
+      if (state) {
+        this.#names = { pubkeys: state.validators.pubkeys, credentials: state.validators.credentials }
+        return state.validators
+      }
     }
     const validators = await this.#ask.validators(slot)
     // The slot was there and its state was not offered: it never will be.

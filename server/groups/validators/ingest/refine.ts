@@ -6,39 +6,17 @@
 //    the block of its slot, so an epoch's first block counts for the epoch before (decision 0104).
 // 4. Epochs are refined in order. The first one is preceded by a pass over the epoch before it, which is not written.
 import { type ConsensusRules, epochAt, firstSlotAt } from '#core/consensus.ts'
-import { accusedIn, type Block } from '#io/beacon/block.ts'
-import type { Committees } from '#io/beacon/committees.ts'
-import { isActiveAt, type Validators } from '#io/beacon/validators.ts'
+import { accusedIn } from '#io/beacon/block.ts'
+import { isActiveAt } from '#io/beacon/validators.ts'
+import type { Measure } from '../measures.ts'
 import { earningsOf, type Moved } from './earnings.ts'
 import { type BlockEffects, effectsOf, isSlashable, rewardOf } from './effects.ts'
+import type { EpochReading, ExecutionGwei } from './epoch.ts'
 import { payVotes, type Scores, type VotePay } from './pay.ts'
 import { scoresFrom } from './scores.ts'
 import { type Stake, stakeOf } from './stake.ts'
 import type { Sums } from './sums.ts'
 import { flag, tallyVotes, type Votes } from './votes.ts'
-
-export interface EpochReading {
-  readonly epoch: number
-  /** Of this epoch and the next, in rising order. */
-  readonly blocks: readonly Block[]
-  readonly committees: Committees
-  /** By slot of the epoch; −1 where nobody had to propose. */
-  readonly proposers: ArrayLike<number>
-  readonly sync: { readonly now: ArrayLike<number>; readonly next: ArrayLike<number> }
-  /** At the first slot of this epoch and the next. */
-  readonly now: Validators
-  readonly next: Validators
-  /** As it stood after the next epoch. */
-  readonly finalizedEpoch: number
-  /** By slot; undefined: there is no execution source. */
-  readonly execution?: ReadonlyMap<number, ExecutionGwei> | undefined
-}
-
-export interface ExecutionGwei {
-  readonly priorityFee: number
-  readonly baselineMev: number
-  readonly external: number
-}
 
 /** What an epoch leaves to the next one. */
 export interface Carry {
@@ -55,6 +33,7 @@ export interface Refined {
   readonly moved: Moved
   readonly pay: VotePay
   readonly effects: readonly BlockEffects[]
+  readonly votes: Votes
 }
 
 /**
@@ -90,7 +69,7 @@ export function refineEpoch(
   for (let index = 0; index < earned.length; index++) sums.add('earnings', index, earned[index] as number)
   markRows(sums, reading, epoch)
   const first = after.find(({ slot }) => slot === lastSlot)
-  return { carry: { epoch, proposerGwei: votes.proposerGwei, pay, scores, first }, moved, pay, effects: own }
+  return { carry: { epoch, proposerGwei: votes.proposerGwei, pay, scores, first }, moved, pay, effects: own, votes }
 }
 
 /** Of the blocks behind the epoch's first state, up to the next one's: those of slots first + 1 to next first. */
@@ -155,7 +134,7 @@ function addVotes(sums: Sums, votes: Votes, pay: VotePay): void {
   }
 }
 
-function add(column: Float64Array, index: number, value: number): void {
+function add(column: Sums['columns'][Measure], index: number, value: number): void {
   column[index] = (column[index] as number) + value
 }
 
@@ -219,7 +198,7 @@ function addEffects(sums: Sums, one: BlockEffects): void {
   sums.add('block_reward', one.proposer, rewardOf(one))
   sums.add('slashes_collected', one.proposer, one.slashed.length)
   for (const { validator } of one.slashed) sums.add('slashes_received', validator, 1)
-  const gwei = one.stake.syncSeat
+  const gwei = one.syncSeat
   for (const { validator, signed } of one.seats) {
     if (signed) {
       sums.add('sync_signatures', validator, 1)

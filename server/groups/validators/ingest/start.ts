@@ -1,81 +1,162 @@
-// What runs while the server runs: every network with a beacon node is followed. And what /readyz says about it.
+// What runs while the server runs: every network with a beacon node is followed, on one thread for all of them, and its deposits
+// are read where an execution node is configured. And what /readyz and the operator's commands hear of it.
 import { type Network, networks } from '#api/wire/validators.ts'
-import { poll } from '#ingest/poll.ts'
-import { openBeacon } from '#io/beacon/client.ts'
+import { type PollOutcome, poll } from '#ingest/poll.ts'
+import { isMoving, noteStep } from '#ingest/steps.ts'
+import type { Chain } from '#io/beacon/client.ts'
 import { openRpc } from '#io/evm/rpc.ts'
 import type { Desk } from '#serve/answer.ts'
 import type { Finding } from '#serve/health.ts'
 import { coveredEpochs } from '../duties.ts'
+import { auditTotals } from './audit.ts'
 import { storedChain } from './chain.ts'
-import { executionFrom } from './execution.ts'
-import { Follower, type Progress } from './follow.ts'
+import { DepositReader } from './deposits.ts'
+import { Follower, type Progress, type Step } from './follow.ts'
+import type { Mill } from './mill.ts'
+import { type MillStart, openMill, openMills } from './mills.ts'
+import { noteRun } from './runs.ts'
 
 /** A first catch-up may take days; it is bounded per answer, not as a whole. */
 const attemptMs = 7 * 86_400_000
 const backoffMaxMs = 60_000
+/** Blocks become final every few minutes. */
+const depositsEveryMs = 60_000
 /** Finality needs two epochs, the votes of the last one a third; more than this is worth a word. */
 const behindMaxEpochs = 8
 
-const followed = (desk: Pick<Desk, 'settings'>): Network[] =>
+export const followed = (desk: Pick<Desk, 'settings'>): Network[] =>
   desk.settings.groups.validators.on
     ? networks.filter((network) => desk.settings.validators.networks[network].beacon.urls.length > 0)
     : []
+
+/** What a network is called where streams are told apart. */
+export const networkStream = (network: Network): string => `network ${network}`
 
 /** Resolves when the signal has ended all loops. */
 export async function startBeacon(
   desk: Desk,
   signal: AbortSignal,
-  tell: (network: Network, progress: Progress) => void = () => {},
+  tell: (network: Network, step: Step) => void = () => {},
 ): Promise<void> {
-  await Promise.all(followed(desk).map((network) => follow(desk, network, signal, (at) => tell(network, at))))
-}
-
-export async function followerOf(desk: Desk, network: Network): Promise<Follower> {
-  const { beacon, execution } = desk.settings.validators.networks[network]
-  const { urls, timeoutMs } = beacon
-  const identity = await storedChain(desk.facts, network)
-  const rpc =
-    execution.rpc.length > 0 ? openRpc({ chain: execution.chainId, rpc: execution.rpc, clock: desk.clock }) : undefined
-  return new Follower(
-    desk,
-    network,
-    openBeacon({ network, urls, timeoutMs, clock: desk.clock, identity }),
-    rpc && executionFrom(rpc),
+  const starts = await Promise.all(followed(desk).map((network) => millStart(desk, network)))
+  if (starts.length === 0) return
+  await using mills = openMills(starts)
+  await Promise.all(
+    starts.flatMap(({ network }) => [
+      follow(desk, network, mills.of(network), signal, (step) => tell(network, step)),
+      followDeposits(desk, network, mills.of(network), signal),
+    ]),
   )
 }
+
+export async function millStart({ facts, settings }: Pick<Desk, 'facts' | 'settings'>, network: Network) {
+  const { beacon, execution, watch } = settings.validators.networks[network]
+  const start: MillStart = {
+    network,
+    settings: { beacon, execution, watch },
+    identity: await storedChain(facts, network),
+  }
+  return start
+}
+
+/** One that works on this thread. */
+export const followerOf = async (desk: Desk, network: Network): Promise<Follower> =>
+  new Follower(desk, network, openMill(await millStart(desk, network), desk.clock))
 
 async function follow(
   desk: Desk,
   network: Network,
+  mill: Mill,
   signal: AbortSignal,
-  tell: (progress: Progress) => void,
+  tell: (step: Step) => void,
 ): Promise<void> {
-  const follower = await followerOf(desk, network)
+  const follower = new Follower(desk, network, mill)
+  const run = noteRun(desk, network)
+  const onStep = (step: Step) => {
+    const { until, finalizedEpoch, written, compared, differing, moved } = step
+    run.step(step)
+    desk.log.info({ network, until, finalizedEpoch, written, moved }, 'epochs were read')
+    if (differing > 0) {
+      const words = "rewards differ from the node's own; `tetrad validators audit` shows where"
+      desk.log.warn({ network, until, compared, differing }, words)
+    }
+    noteStep(desk, networkStream(network))
+    tell(step)
+  }
+  noteStep(desk, networkStream(network))
+  const report = telling(desk, network, 'the beacon node')
   await poll(
     desk,
     {
       everyMs: desk.settings.validators.networks[network].beacon.everyMs,
       timeoutMs: attemptMs,
       backoffMaxMs,
-      work: (stop) =>
-        follower.catchUp(stop, (progress) => {
-          desk.log.info({ network, ...progress }, 'epochs were read')
-          tell(progress)
-        }),
-      report: (outcome) => {
-        if (outcome.is === 'failed') {
-          const reason = outcome.error instanceof Error ? outcome.error.message : String(outcome.error)
-          desk.log.warn({ network, failures: outcome.failures, reason }, 'the beacon node could not be read')
-        } else if (outcome.failuresBefore > 0) {
-          desk.log.info({ network }, 'the beacon node can be read again')
-        }
+      bell: run.bell,
+      work: (stop) => {
+        run.begin()
+        return follower.catchUp(stop, onStep)
+      },
+      report: (outcome: PollOutcome<Progress>) => {
+        if (outcome.is === 'done') run.step(outcome.value)
+        run.end(outcome.is === 'done' ? null : wordsOf(outcome.error))
+        report(outcome)
       },
     },
     signal,
   )
 }
 
-/** How far each followed network has been read, against the clock. */
+async function followDeposits(desk: Desk, network: Network, mill: Mill, signal: AbortSignal): Promise<void> {
+  if (desk.settings.validators.networks[network].execution.rpc.length === 0) return
+  let reader: DepositReader | undefined
+  await poll(
+    desk,
+    {
+      everyMs: depositsEveryMs,
+      timeoutMs: attemptMs,
+      backoffMaxMs,
+      work: async (stop) => {
+        reader ??= depositsOf(desk, network, await mill.chain(stop))
+        return reader.catchUp(stop)
+      },
+      report: telling(desk, network, 'the deposit contract'),
+    },
+    signal,
+  )
+}
+
+/** Where the network's deposits are read from, by its nodes' own words. */
+export function depositsOf(
+  { state, settings, clock }: Pick<Desk, 'state' | 'settings' | 'clock'>,
+  network: Network,
+  { deposits }: Chain,
+): DepositReader {
+  const { chainId, rpc } = settings.validators.networks[network].execution
+  if (!deposits) throw new Error(`${network}: the beacon node does not name the deposit contract in config/spec`)
+  if (deposits.chainId !== chainId) {
+    const setting = `validators.networks.${network}.execution.chainId`
+    throw new Error(`${network}: deposits are made on chain ${deposits.chainId}, not ${chainId}; correct ${setting}`)
+  }
+  return new DepositReader(state, network, openRpc({ chain: chainId, rpc, clock }), deposits.contract)
+}
+
+const wordsOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+
+/** Failures and recoveries, each with a line. */
+const telling =
+  (desk: Desk, network: Network, what: string) =>
+  (outcome: PollOutcome<unknown>): void => {
+    if (outcome.is === 'failed') {
+      desk.log.warn(
+        { network, failures: outcome.failures, reason: wordsOf(outcome.error) },
+        `${what} could not be read`,
+      )
+    } else if (outcome.failuresBefore > 0) {
+      desk.log.info({ network }, `${what} can be read again`)
+    }
+  }
+
+/** How far each followed network has been read, against the clock. Catching up is no reason to be called away (decision 0131). */
 export async function beaconFindings(desk: Desk): Promise<Finding[]> {
   return Promise.all(
     followed(desk).map(async (network) => {
@@ -85,11 +166,15 @@ export async function beaconFindings(desk: Desk): Promise<Finding[]> {
         (desk.clock.now() / 1000 - time.genesisUnix) / (time.slotSeconds * time.slotsPerEpoch),
       )
       const behind = until === undefined ? undefined : nowEpoch - until
-      return {
-        name: `beacon ${network}`,
-        ok: behind !== undefined && behind <= behindMaxEpochs,
-        says: behind === undefined ? 'no epoch has been read yet' : `${behind} epochs behind`,
-      }
+      const isNear = behind !== undefined && behind <= behindMaxEpochs
+      const moves = isMoving(desk, networkStream(network), until ?? 0)
+      const place = behind === undefined ? 'no epoch has been read yet' : `${behind} epochs behind`
+      const { compared, differing } = await auditTotals(desk.facts, network, (until ?? 0) - time.epochsPerDay)
+      // Which of the two is wrong is not known, so it is a word to the operator and no reason to take the server out.
+      const doubt =
+        differing === 0 ? '' : `; ${differing} of ${compared} rewards of the last day differ from the node's`
+      const says = `${isNear || !moves ? place : `catching up, ${place}`}${doubt}`
+      return { name: `beacon ${network}`, ok: isNear || moves, says }
     }),
   )
 }

@@ -1,7 +1,8 @@
-// Measures of all validators, added up over the epochs of one piece (decision 0034). One array per measure, used again for
-// the next piece: the memory does not grow with the number of epochs.
+// Measures of all validators, added up over the epochs of one piece (decision 0034). One array per measure, which goes with
+// the piece when it is taken: the memory does not grow with the number of epochs.
 import type { PieceBatch } from '../duties.ts'
-import { type Measure, measures } from '../measures.ts'
+import type { SumColumns } from '../duty-tables.ts'
+import { counts, type Measure, measures } from '../measures.ts'
 
 export class Sums {
   #count = 0
@@ -23,7 +24,7 @@ export class Sums {
   }
 
   /** For loops over everyone; whoever writes here must also mark. Good until `reach` makes more room. */
-  get columns(): Readonly<Record<Measure, Float64Array>> {
+  get columns(): SumColumns {
     return this.#columns
   }
 
@@ -39,24 +40,21 @@ export class Sums {
     this.#isThere[validator] = 1
   }
 
-  /** The sums of those that are kept, in rising order. */
-  rows(isKept: (validator: number) => boolean = () => true): Pick<PieceBatch, 'validator' | 'sums'> {
+  /**
+   * The sums of those that are kept, in rising order. They are the caller's from now on, buffers and all, and may go to another
+   * thread; what is added next goes into new ones.
+   */
+  take(isKept: (validator: number) => boolean = () => true): Pick<PieceBatch, 'validator' | 'sums'> {
     const kept = new Int32Array(this.#count)
     let count = 0
     for (let validator = 0; validator < this.#count; validator++) {
       if (this.#isThere[validator] === 1 && isKept(validator)) kept[count++] = validator
     }
-    const validator = kept.slice(0, count)
-    const picked = (name: Measure): Float64Array => {
-      const column = this.#columns[name]
-      const values = new Float64Array(count)
-      for (let at = 0; at < count; at++) values[at] = column[validator[at] as number] as number
-      return values
-    }
-    return {
-      validator,
-      sums: Object.fromEntries(measures.map((name) => [name, picked(name)])) as Record<Measure, Float64Array>,
-    }
+    const validator = kept.subarray(0, count)
+    const columns = this.#columns
+    this.#columns = columnsOf(this.#count)
+    this.#isThere.fill(0)
+    return { validator, sums: mapMeasures((name) => movedUp(columns[name], validator)) }
   }
 
   clear(): void {
@@ -65,5 +63,18 @@ export class Sums {
   }
 }
 
-const columnsOf = (count: number): Record<Measure, Float64Array> =>
-  Object.fromEntries(measures.map((name) => [name, new Float64Array(count)])) as Record<Measure, Float64Array>
+type Column = SumColumns[Measure]
+
+const mapMeasures = (of: (name: Measure) => Column): SumColumns =>
+  Object.fromEntries(measures.map((name) => [name, of(name)])) as Record<Measure, Column>
+
+const narrow = new Set<Measure>(counts)
+
+const columnsOf = (count: number): SumColumns =>
+  mapMeasures((name) => (narrow.has(name) ? new Int32Array(count) : new Float64Array(count)))
+
+/** In place: with a million validators there is no room for a second copy. A short watch list gets arrays of its size. */
+function movedUp(column: Column, validator: Int32Array): Column {
+  for (let at = 0; at < validator.length; at++) column[at] = column[validator[at] as number] as number
+  return validator.length * 4 < column.length ? column.slice(0, validator.length) : column.subarray(0, validator.length)
+}

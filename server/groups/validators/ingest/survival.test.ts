@@ -11,8 +11,13 @@ import { type OtherProcess, startProcess } from '#test/second-process.ts'
 import { withChainTimes } from './chain.ts'
 import { followerOf } from './start.ts'
 
+/** Half of them, so that who is kept is written as well. */
+const watch = Array.from({ length: 32 }, (_, at) => String(2 * at))
+
 const settingsFor = (url: string) => ({
-  validators: { networks: { hoodi: { epochsPerHour: 3, epochsPerDay: 6, beacon: { urls: [url], fromEpoch: 2 } } } },
+  validators: {
+    networks: { hoodi: { epochsPerHour: 3, epochsPerDay: 6, watch, beacon: { urls: [url], fromEpoch: 2 } } },
+  },
 })
 
 /** Everything that ingest writes. */
@@ -20,9 +25,13 @@ const dump = async (facts: Facts) => ({
   hours: await facts.query('select * from duty_hours order by validator, hour, day, utc_day'),
   days: await facts.query('select * from duty_days order by validator, day'),
   utcDays: await facts.query('select * from duty_utc_days order by validator, utc_day'),
+  lapses: await facts.query('select * from duty_lapses order by validator, epoch, kind, slot'),
   coverage: await facts.query('select * from coverage order by from_at'),
   scores: await facts.query('select * from beacon_scores'),
   chains: await facts.query('select * from beacon_chains'),
+  audits: await facts.query('select * from beacon_audits order by epoch, part'),
+  moved: await facts.query('select * from beacon_moved order by epoch'),
+  watched: await facts.query('select * from beacon_watched order by validator, from_epoch'),
 })
 
 const child = (dir: string, url: string) => `

@@ -1,5 +1,6 @@
 // Watch-list mode: which validators are kept. Names are indices, public keys and withdrawal addresses.
-import { pubkeyOf, type Validators, withdrawalAddressOf } from '#io/beacon/validators.ts'
+import { pubkeyOf, withdrawalAddressOf } from '#io/beacon/names.ts'
+import type { Validators } from '#io/beacon/validators.ts'
 
 export interface WatchList {
   /** By validator; undefined: everyone. */

@@ -1,0 +1,194 @@
+// Group C beyond the specification: the duties behind one validator's score (decisions 0049 and 0121). Days as 4.6 tells them,
+// with the sums that the score is made of, and every epoch in which something was not right.
+import {
+  BigWhole,
+  Count,
+  DateTime,
+  endpoint,
+  every,
+  Flag,
+  Num,
+  nullable,
+  type Static,
+  Text,
+  Type,
+  Whole,
+  withDefault,
+} from '../kit.ts'
+import { extensionRoutes } from '../routes.ts'
+import { IndexOrPubkey, network } from './validators.ts'
+
+/** Days of one page; each can tell of all its epochs. */
+export const explainedDaysMax = 100
+
+/** Fields of the aggregated record (spec 2.3) that a day's score is made of, and what it brought. */
+export const explainedSums = [
+  'totalAttestationAssignments',
+  'totalUniqueAttestations',
+  'sumMissedAttestations',
+  'sumInclusionDelay',
+  'sumCorrectSource',
+  'sumCorrectTarget',
+  'sumCorrectHead',
+  'sumWrongTargetVotes',
+  'sumWrongHeadVotes',
+  'sumLateSourceVotes',
+  'sumLateTargetVotes',
+  'proposerDutiesCount',
+  'proposedCount',
+  'executionProposedEmptyCount',
+  'syncSignatureCount',
+  'slashesReceived',
+  'estimatedRewards',
+  'estimatedPenalties',
+  'earnings',
+] as const
+
+export const ExplainedVote = Type.Object({
+  slot: Type.Integer({ description: 'In which the vote was due.' }),
+  included: Type.Boolean({ description: 'A block took it.' }),
+  delay: nullable(Type.Integer({ description: 'Slots until a block took it.' })),
+  bestDelay: nullable(
+    Type.Integer({ description: 'The least that the blocks which are there allowed; 1 unless blocks were missing.' }),
+  ),
+  nextBlockMissing: Type.Boolean({
+    description:
+      'The slot after the duty had no block: a delay of 1 was out of reach, which is not the validator’s fault.',
+  }),
+  targetCorrect: nullable(Flag),
+  headCorrect: nullable(Flag),
+})
+
+export const ExplainedEpoch = Type.Object({
+  epoch: Count,
+  startTimestamp: DateTime,
+  vote: Type.Optional({ ...ExplainedVote, description: 'Left out when nothing was wrong with the vote.' }),
+  missedBlocks: Type.Array(Whole, { description: 'Slots in which it had to propose and no block of it is there.' }),
+  emptyBlocks: Type.Array(Whole, { description: 'Slots of its blocks with an empty execution payload.' }),
+  missedSyncSignatures: Count,
+  slashedSlot: nullable(Type.Integer({ description: 'Slot of the block that proved it guilty.' })),
+  says: Type.Array(Text, { description: 'The same in words.' }),
+})
+export type ExplainedEpoch = Static<typeof ExplainedEpoch>
+
+export const ExplainedDay = Type.Object({
+  day: Count,
+  date: Text,
+  startEpoch: Count,
+  endEpoch: Count,
+  ...every(nullable(Num), ['attesterEffectiveness', 'proposerEffectiveness', 'validatorEffectiveness']),
+  ...every(BigWhole, explainedSums),
+  epochsKnown: Type.Boolean({
+    description: 'Every epoch of the day that has been read can be told; otherwise some of `epochs` may be missing.',
+  }),
+  epochs: Type.Array(ExplainedEpoch, { description: 'Those in which something was not right.' }),
+})
+export type ExplainedDay = Static<typeof ExplainedDay>
+
+export const explain = endpoint({
+  ...extensionRoutes['validators.explain'],
+  id: 'validators.explain',
+  summary: 'The duties behind a score: which epochs were missed, late or wrong, and whose fault it was.',
+  notes:
+    'One record per day with duties, ascending; a page holds whole days. Bounds are those of validators.effectiveness. `x-tetrad-coverage` names the epochs whose lapses are known.',
+  input: Type.Object({
+    network,
+    validator_index_or_pubkey: IndexOrPubkey,
+    limit: withDefault(Type.Integer({ minimum: 1, maximum: explainedDaysMax, description: 'Days per page.' }), 10),
+    offset: withDefault(Type.Integer({ minimum: 0, maximum: 2 ** 31, description: 'Days to skip.' }), 0),
+    fromDate: Type.Optional(Type.String({ format: 'date', description: 'First date, included.' })),
+    toDate: Type.Optional(Type.String({ format: 'date', description: 'Last date, included.' })),
+    fromDay: Type.Optional(Type.Integer({ minimum: 0, maximum: 2 ** 31, description: 'First day number, included.' })),
+    toDay: Type.Optional(Type.Integer({ minimum: 0, maximum: 2 ** 31, description: 'Last day number, included.' })),
+    utc: withDefault(Type.Boolean({ description: 'UTC days instead of chain days.' }), false),
+  }),
+  reply: Type.Object({
+    validatorIndex: Count,
+    previous: nullable(Text),
+    next: nullable(Text),
+    pages: Count,
+    results: Type.Array(ExplainedDay),
+  }),
+  faults: ['record.unknown'],
+  example: {
+    input: { validator_index_or_pubkey: '12', fromDay: 2115, toDay: 2115 },
+    reply: {
+      validatorIndex: 12,
+      previous: null,
+      next: null,
+      pages: 1,
+      results: [
+        {
+          day: 2115,
+          date: '2026-09-16',
+          startEpoch: 475875,
+          endEpoch: 476099,
+          attesterEffectiveness: 99.0358,
+          proposerEffectiveness: null,
+          validatorEffectiveness: 99.0358,
+          totalAttestationAssignments: 225,
+          totalUniqueAttestations: 224,
+          sumMissedAttestations: 1,
+          sumInclusionDelay: 225,
+          sumCorrectSource: 224,
+          sumCorrectTarget: 224,
+          sumCorrectHead: 223,
+          sumWrongTargetVotes: 0,
+          sumWrongHeadVotes: 1,
+          sumLateSourceVotes: 0,
+          sumLateTargetVotes: 0,
+          proposerDutiesCount: 0,
+          proposedCount: 0,
+          executionProposedEmptyCount: 0,
+          syncSignatureCount: 0,
+          slashesReceived: 0,
+          estimatedRewards: 2066022,
+          estimatedPenalties: -6840,
+          earnings: 2059182,
+          epochsKnown: true,
+          epochs: [
+            {
+              epoch: 475910,
+              startTimestamp: '2026-09-16T15:44:23.000Z',
+              vote: {
+                slot: 15229133,
+                included: true,
+                delay: 2,
+                bestDelay: 2,
+                nextBlockMissing: true,
+                targetCorrect: true,
+                headCorrect: false,
+              },
+              missedBlocks: [],
+              emptyBlocks: [],
+              missedSyncSignatures: 0,
+              slashedSlot: null,
+              says: [
+                'the vote of slot 15229133 names a wrong head',
+                'the vote of slot 15229133 was taken after 2 slots; there was no earlier block',
+              ],
+            },
+            {
+              epoch: 475911,
+              startTimestamp: '2026-09-16T15:50:47.000Z',
+              vote: {
+                slot: 15229160,
+                included: false,
+                delay: null,
+                bestDelay: 1,
+                nextBlockMissing: false,
+                targetCorrect: null,
+                headCorrect: null,
+              },
+              missedBlocks: [],
+              emptyBlocks: [],
+              missedSyncSignatures: 0,
+              slashedSlot: null,
+              says: ['the vote of slot 15229160 is missing'],
+            },
+          ],
+        },
+      ],
+    },
+  },
+})

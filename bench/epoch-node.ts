@@ -1,0 +1,167 @@
+// A beacon node for the epoch bench, in a process of its own: blocks and states as SSZ made ahead of time (Electra), answered
+// from memory over HTTP. `POST /finalized/N` moves its finality.
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { readRules } from '#core/consensus.ts'
+
+const count = Number(process.argv[2])
+const firstEpoch = Number(process.argv[3])
+const lastEpoch = Number(process.argv[4])
+const genesisUnix = process.argv[5] ?? '0'
+const slotsPerEpoch = 32
+const committeesPerSlot = 64
+const spec = {
+  ALTAIR_FORK_EPOCH: '0',
+  BELLATRIX_FORK_EPOCH: '0',
+  CAPELLA_FORK_EPOCH: '0',
+  DENEB_FORK_EPOCH: '0',
+  ELECTRA_FORK_EPOCH: '0',
+}
+const rules = readRules(spec)
+
+/** A state as far as it is read: validators, balances, scores. */
+function makeState(): Buffer {
+  const start = 8 + 32 + 8 + 16 + 112 + 64 * rules.historicalRoots
+  const places = {
+    validators: start + 4 + 72 + 4 + 8,
+    participation: start + 4 + 72 + 4 + 8 + 8 + 32 * rules.historicalMixes + 8 * rules.slashingsVector,
+  }
+  const scoresAt = places.participation + 8 + 1 + 120
+  const head = scoresAt + 4
+  const bytes = Buffer.alloc(head + count * (121 + 8 + 1 + 1 + 8))
+  const offsets = [head, head + count * 121, head + count * 129, head + count * 130, head + count * 131]
+  bytes.writeUInt32LE(offsets[0] as number, places.validators)
+  bytes.writeUInt32LE(offsets[1] as number, places.validators + 4)
+  bytes.writeUInt32LE(offsets[2] as number, places.participation)
+  bytes.writeUInt32LE(offsets[3] as number, places.participation + 4)
+  bytes.writeUInt32LE(offsets[4] as number, scoresAt)
+  const far = 2n ** 64n - 1n
+  for (let index = 0; index < count; index++) {
+    const at = head + index * 121
+    bytes.writeUInt32LE(index, at)
+    bytes[at + 48] = 1
+    bytes.writeUInt32LE(index, at + 76)
+    bytes.writeBigUInt64LE(32_000_000_000n, at + 80)
+    bytes.writeBigUInt64LE(far, at + 105)
+    bytes.writeBigUInt64LE(far, at + 113)
+    bytes.writeBigUInt64LE(32_000_000_000n, (offsets[1] as number) + index * 8)
+  }
+  return bytes
+}
+
+const seats = Math.floor(count / slotsPerEpoch)
+
+/** One aggregate over all committees of the slot before, and a second one that repeats the half of it. */
+function makeBlock(slot: number): Buffer {
+  const attestations = [0.99, 0.5].map((share, nth) => {
+    const bits = Buffer.alloc(Math.floor(seats / 8) + 1)
+    for (let seat = 0; seat < seats; seat++)
+      if ((seat * 7 + nth + slot) % 100 < share * 100) bits[seat >> 3] = (bits[seat >> 3] as number) | (1 << (seat & 7))
+    bits[seats >> 3] = (bits[seats >> 3] as number) | (1 << (seats & 7))
+    const head = Buffer.alloc(4 + 128 + 96 + 8)
+    head.writeUInt32LE(head.length, 0)
+    const about = slot - 1 - nth
+    head.writeBigUInt64LE(BigInt(about), 4)
+    rootOf(about).copy(head, 20)
+    head.writeBigUInt64LE(BigInt(Math.floor(about / slotsPerEpoch)), 92)
+    rootOf(Math.floor(about / slotsPerEpoch) * slotsPerEpoch).copy(head, 100)
+    head.fill(0xff, 228, 236)
+    return Buffer.concat([head, bits])
+  })
+  const list = Buffer.alloc(8)
+  list.writeUInt32LE(8, 0)
+  list.writeUInt32LE(8 + (attestations[0] as Buffer).length, 4)
+  const attestationBytes = Buffer.concat([list, ...attestations])
+  const payload = Buffer.alloc(528 + 4 + 400)
+  payload.writeUInt32LE(528, 436)
+  payload.fill(9, 472, 504)
+  payload.writeUInt32LE(528, 504)
+  payload.writeUInt32LE(payload.length, 508)
+  payload.writeUInt32LE(4, 528)
+  const fixed = Buffer.alloc(200 + 20 + 64 + 96 + 16)
+  // Proposer slashings, attester slashings, attestations, deposits, exits: only the third list holds anything.
+  for (let at = 0; at < 5; at++)
+    fixed.writeUInt32LE(fixed.length + (at > 2 ? attestationBytes.length : 0), 200 + at * 4)
+  fixed.fill(0xff, 220, 284)
+  const payloadAt = fixed.length + attestationBytes.length
+  for (let at = 0; at < 4; at++) fixed.writeUInt32LE(at === 0 ? payloadAt : payloadAt + payload.length, 380 + at * 4)
+  const message = Buffer.alloc(84)
+  message.writeBigUInt64LE(BigInt(slot), 0)
+  message.writeBigUInt64LE(BigInt(slot % count), 8)
+  rootOf(slot - 1).copy(message, 16)
+  message.writeUInt32LE(84, 80)
+  const signed = Buffer.alloc(100)
+  signed.writeUInt32LE(100, 0)
+  return Buffer.concat([signed, message, fixed, attestationBytes, payload])
+}
+
+function rootOf(slot: number): Buffer {
+  const root = Buffer.alloc(32, 3)
+  root.writeInt32LE(slot, 0)
+  return root
+}
+
+function committeesText(epoch: number): string {
+  const groups = slotsPerEpoch * committeesPerSlot
+  // A shuffle of sorts: neighbours in a committee are far apart in the registry.
+  const step = 611_953
+  const members = Array.from({ length: groups }, (_, at) => {
+    const slot = Math.floor(at / committeesPerSlot)
+    const [from, until] = [0, 1].map(
+      (more) => slot * seats + Math.floor((seats * ((at % committeesPerSlot) + more)) / committeesPerSlot),
+    )
+    const own: string[] = []
+    for (let seat = from as number; seat < (until as number); seat++) own.push(`"${(seat * step) % count}"`)
+    return `{"index":"${at % committeesPerSlot}","slot":"${epoch * slotsPerEpoch + slot}","validators":[${own.join()}]}`
+  })
+  return `{"data":[${members.join()}]}`
+}
+
+const state = makeState()
+const blocks = new Map<number, Buffer>()
+for (let slot = (firstEpoch - 1) * slotsPerEpoch; slot <= lastEpoch * slotsPerEpoch; slot++)
+  blocks.set(slot, makeBlock(slot))
+const committees = new Map<number, string>()
+for (let epoch = firstEpoch - 1; epoch <= lastEpoch; epoch++) committees.set(epoch, committeesText(epoch))
+let finalized = firstEpoch
+
+function answer(path: string): object | Buffer | string | undefined {
+  const number = Number(/(\d+)(?:$|\/(?:committees|finality|sync|validators))/.exec(path)?.[1] ?? 0)
+  if (path.includes('/genesis')) return { genesis_time: genesisUnix, genesis_validators_root: `0x${'22'.repeat(32)}` }
+  if (path.includes('/spec')) return spec
+  if (path.includes('/blocks/')) return blocks.get(number)
+  if (path.includes('/debug/')) {
+    state.writeBigUInt64LE(BigInt(number), 40)
+    return state
+  }
+  if (path.includes('finality')) {
+    const epoch = path.includes('head') ? finalized : Math.floor(number / slotsPerEpoch) - 2
+    return { finalized: { epoch: String(epoch) } }
+  }
+  if (path.includes('/committees')) return committees.get(Number(path.split('=')[1]))
+  if (path.includes('sync')) return { validators: Array.from({ length: 512 }, (_, at) => String(at * 3)) }
+  if (!path.includes('proposer')) return undefined
+  return Array.from({ length: slotsPerEpoch }, (_, at) => ({
+    slot: String(number * slotsPerEpoch + at),
+    validator_index: String((number * slotsPerEpoch + at) % count),
+  }))
+}
+
+function send(response: ServerResponse, told: object | Buffer | string | undefined): void {
+  if (told === undefined) response.writeHead(404).end('{}')
+  else if (Buffer.isBuffer(told)) {
+    const headers = { 'content-type': 'application/octet-stream', 'eth-consensus-version': 'electra' }
+    response.writeHead(200, { ...headers, 'content-length': told.length }).end(told)
+  } else {
+    const text = typeof told === 'string' ? told : JSON.stringify({ data: told })
+    response.writeHead(200, { 'content-type': 'application/json' }).end(text)
+  }
+}
+
+const server = createServer(({ method, url = '/' }, response) => {
+  if (method === 'POST' && url.startsWith('/finalized/')) {
+    finalized = Number(url.split('/')[2])
+    send(response, {})
+  } else send(response, method === 'GET' ? answer(url) : undefined)
+})
+server.listen(0, '127.0.0.1', () => console.log(`http://127.0.0.1:${(server.address() as AddressInfo).port}`))

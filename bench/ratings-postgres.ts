@@ -1,0 +1,119 @@
+// The rows of bench/ratings.ts in a PostgreSQL of their own, as anyone would keep them there: one table in the order in which
+// rows come in, a primary key that serves questions about validators, everything warm.
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { chownSync, existsSync, globSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { amounts, counts, measures } from '#groups/validators/measures.ts'
+import type { Facts } from '#store/facts.ts'
+
+export interface Asked {
+  readonly who: readonly number[]
+  readonly from: number
+  readonly until: number
+}
+
+const port = '54329'
+
+/** Undefined: there is none on this machine. */
+export async function openPostgres(facts: Facts, days: number) {
+  const bin = globSync('/usr/lib/postgresql/*/bin').sort().at(-1)
+  if (!bin || !existsSync(join(bin, 'initdb'))) return undefined
+  const dir = mkdtempSync(join(tmpdir(), 'tetrad-postgres-'))
+  // The server refuses to run as root.
+  const owner = process.getuid?.() === 0 ? userOf('postgres') : undefined
+  if (owner) chownSync(dir, owner.uid, owner.gid)
+  const as = { ...owner, cwd: dir, stdio: 'ignore' as const }
+  const data = join(dir, 'data')
+  execFileSync(join(bin, 'initdb'), ['-D', data, '-A', 'trust', '-U', 'bench'], as)
+  const settings = [
+    'shared_buffers=2GB',
+    'work_mem=64MB',
+    'fsync=off',
+    'max_wal_size=8GB',
+    'listen_addresses=',
+    `unix_socket_directories=${dir}`,
+  ]
+  const server = spawn(join(bin, 'postgres'), ['-D', data, '-p', port, ...settings.flatMap((one) => ['-c', one])], as)
+  const psql = (...args: string[]) => [
+    '-h',
+    dir,
+    '-p',
+    port,
+    '-U',
+    'bench',
+    '-d',
+    'postgres',
+    '-qAtX',
+    '-v',
+    'ON_ERROR_STOP=1',
+    ...args,
+  ]
+  const run = (sql: string): string => {
+    const done = spawnSync('psql', psql('-f', '-'), { input: sql, encoding: 'utf8', maxBuffer: 2 ** 28 })
+    if (done.status !== 0) throw new Error(done.stderr)
+    return done.stdout
+  }
+  while (spawnSync('psql', psql('-c', 'select 1')).status !== 0)
+    await new Promise((resolve) => setTimeout(resolve, 200))
+  const startMs = performance.now()
+  await load(facts, days, run, psql)
+  const bytes = Number(run("select pg_total_relation_size('duty_days')").trim())
+  const rows = Number(run('select count(*) from duty_days').trim())
+  console.log(
+    `PostgreSQL: ${rows} rows loaded in ${((performance.now() - startMs) / 1000).toFixed(0)} s, ${(bytes / rows).toFixed(0)} bytes each`,
+  )
+  return {
+    /** Milliseconds, as the server itself takes them; sums only, which is less than we are asked for. */
+    async ask({ who, from, until }: Asked): Promise<number> {
+      const sums = measures.map((name) => `sum(${name})`).join()
+      const out = run(`\\timing on
+        select day, ${sums} from duty_days where network = 'mainnet' and validator = any('{${who.join()}}'::integer[])
+        and day >= ${from} and day < ${until} group by day order by day desc;`)
+      return Number(/Time: ([\d.]+) ms/.exec(out)?.[1] ?? Number.NaN)
+    },
+    async [Symbol.asyncDispose]() {
+      const ended = new Promise((resolve) => server.once('exit', resolve))
+      server.kill('SIGINT')
+      await ended
+      rmSync(dir, { recursive: true, force: true })
+    },
+  }
+}
+
+function userOf(name: string): { uid: number; gid: number } {
+  const id = (flag: string) => Number(execFileSync('id', [flag, name], { encoding: 'utf8' }))
+  return { uid: id('-u'), gid: id('-g') }
+}
+
+/** Day by day, as they come in; the engine makes the lines. */
+async function load(
+  facts: Facts,
+  days: number,
+  run: (sql: string) => string,
+  psql: (...args: string[]) => string[],
+): Promise<void> {
+  const columns = ['network', 'validator', 'day', ...measures]
+  const typed = [
+    'network text not null',
+    ...['validator', 'day', ...counts].map((name) => `${name} integer not null`),
+    ...amounts.map((name) => `${name} bigint not null`),
+  ]
+  run(`create table duty_days (${typed.join()})`)
+  const copy = spawn('psql', psql('-c', `copy duty_days (${columns.join()}) from stdin`), {
+    stdio: ['pipe', 'inherit', 'inherit'],
+  })
+  const ended = new Promise<void>((resolve, reject) => {
+    copy.once('exit', (code) => (code === 0 ? resolve() : reject(new Error(`psql ended with ${code}`))))
+  })
+  for (let day = 0; day < days; day++) {
+    const [row] = await facts.query<{ lines: string }>(
+      `select string_agg(concat_ws(chr(9), ${columns.join()}), chr(10) order by validator) as lines from duty_days where day = ?`,
+      [day],
+    )
+    if (!copy.stdin.write(`${row?.lines ?? ''}\n`)) await new Promise((resolve) => copy.stdin.once('drain', resolve))
+  }
+  copy.stdin.end()
+  await ended
+  run('alter table duty_days add primary key (network, validator, day); vacuum analyze duty_days')
+}

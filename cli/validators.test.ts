@@ -1,0 +1,111 @@
+// `tetrad validators explain` and `find` as child processes: from the stores, and beside a server that holds them.
+import assert from 'node:assert/strict'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { withChainTimes } from '#groups/validators/ingest/chain.ts'
+import { systemClock } from '#io/clock.ts'
+import { silentLog } from '#io/log.ts'
+import { systemRandom } from '#io/random.ts'
+import { startUpkeep } from '#server/upkeep/start.ts'
+import { openStores } from '#store/open.ts'
+import { openReplay } from '#test/beacon-replay.ts'
+import { settingsWith } from '#test/desk.ts'
+import { openFolder, run } from './run.ts'
+
+/** A recorded network that has been ingested, in days of four epochs. Validator 1 misses the vote of epoch 7. */
+async function openScene() {
+  const node = await openReplay()
+  const folder = await openFolder()
+  const beacon = { urls: [node.url], fromEpoch: 0, everyMs: 3_600_000 }
+  const settings = { validators: { networks: { hoodi: { epochsPerHour: 2, epochsPerDay: 4, beacon } } } }
+  await writeFile(join(folder.dir, 'tetrad.yaml'), JSON.stringify(settings))
+  const own = (...args: string[]) => run(args, { cwd: folder.dir })
+  const { code, stderr } = await own('ingest', 'beacon', '--network', 'hoodi', '--once')
+  assert.equal(code, 0, stderr)
+  return {
+    dir: folder.dir,
+    settings,
+    run: (...args: string[]) => own('validators', ...args, '--network', 'hoodi'),
+    async [Symbol.asyncDispose]() {
+      await folder[Symbol.asyncDispose]()
+      await node[Symbol.asyncDispose]()
+    },
+  }
+}
+
+let at: Awaited<ReturnType<typeof openScene>>
+before(async () => {
+  at = await openScene()
+})
+after(() => at[Symbol.asyncDispose]())
+
+test('explain names what was missed, by index or key, for people and as JSON', async () => {
+  const { code, stdout, stderr } = await at.run('explain', '1', '--from-day', '1', '--to-day', '1', '--json')
+  assert.equal(code, 0, stderr)
+  const { validatorIndex, results, coverage } = JSON.parse(stdout)
+  assert.deepEqual([validatorIndex, results.length, coverage], [1, 1, 'complete'])
+  const [day] = results
+  assert.deepEqual([day.day, day.totalAttestationAssignments, day.sumMissedAttestations], [1, 4, 1])
+  assert.deepEqual(day.epochs.find(({ epoch }: { epoch: number }) => epoch === 7).vote, {
+    slot: 56,
+    included: false,
+    delay: null,
+    bestDelay: 1,
+    nextBlockMissing: false,
+    targetCorrect: null,
+    headCorrect: null,
+  })
+  const plain = await at.run('explain', '1', '--from-day', '1', '--to-day', '1')
+  assert.match(plain.stdout, /^validator 1, hoodi\n\nday 1 {2}\S+ {2}\d\d\.\d\d {2}3 of 4 votes, 1 missed/)
+  assert.match(plain.stdout, /\n {2}epoch 7: the vote of slot 56 is missing\n/)
+  const { validators } = JSON.parse((await at.run('find', '--index', '1', '--json')).stdout)
+  const byKey = await at.run('explain', validators[0].validatorPubkey, '--from-day', '1', '--to-day', '1')
+  assert.equal(byKey.stdout, plain.stdout)
+  const paged = await at.run('explain', '1', '--limit', '1')
+  assert.match(paged.stderr, /There are more days: --offset 1\./)
+})
+
+test('beside a running server the same is answered over its control socket', async () => {
+  const args = ['explain', '1', '--json'] as const
+  const before = await at.run(...args)
+  assert.equal(before.code, 0, before.stderr)
+  const dataDir = join(at.dir, 'data')
+  const stores = await openStores(dataDir)
+  const stop = new AbortController()
+  const world = { clock: systemClock, random: systemRandom, log: silentLog }
+  const plain = { ...stores, ...world, settings: settingsWith(at.settings) }
+  const desk = { ...plain, settings: await withChainTimes(plain) }
+  const upkeep = startUpkeep(desk, { dataDir, version: '1' }, stop.signal)
+  try {
+    assert.deepEqual(await at.run(...args), before)
+    const found = await at.run('find', '--key', 'zz')
+    assert.equal(found.code, 1)
+    assert.match(found.stderr, /pubkey/)
+  } finally {
+    stop.abort()
+    await upkeep
+    await stores.close()
+  }
+})
+
+test('find lists validators by what they are asked by, and pools without a question', async () => {
+  const file = join(at.dir, 'entities.csv')
+  await writeFile(file, 'index,pool,nodeOperators\n1,North,Fjord\n2,North,\n3,South,Fjord\n')
+  const told = await run(['import', 'entities', file, '--network', 'hoodi'], { cwd: at.dir })
+  assert.equal(told.code, 0, told.stderr)
+  const pools = await at.run('find')
+  assert.match(pools.stdout, /^pool +validators\nNorth +2\nSouth +1\n$/)
+  const { stdout, stderr } = await at.run('find', '--pool', 'North', '--limit', '1')
+  assert.match(stdout, /^index +status +pool +operators +key\n1 +active +North +Fjord +0x[0-9a-f]{96}\n$/)
+  assert.match(stderr, /--after 1\./)
+  const operated = JSON.parse((await at.run('find', '--operator', 'Fjord', '--json')).stdout)
+  assert.deepEqual(
+    operated.validators.map((one: { validatorIndex: number }) => one.validatorIndex),
+    [1, 3],
+  )
+  assert.match((await at.run('find', '--pool', 'East')).stdout, /No validator is known by that\./)
+  const nobody = await at.run('explain', '999')
+  assert.equal(nobody.code, 1)
+  assert.match(nobody.stderr, /hoodi knows no validator 999/)
+})

@@ -1,0 +1,29 @@
+// What is wrong with a table of path aliases beyond its form: a name that stands on one side only would be written as
+// nothing, and the caller would be sent to a path that nobody meant (decision 0001). Pure.
+import type { Problem } from '../fault.ts'
+
+export function aliasProblems({ paths }: { readonly paths: Readonly<Record<string, string>> }): readonly Problem[] {
+  return Object.entries(paths).flatMap(([from, to]) => {
+    const says = wrong(from, to)
+    return says === undefined ? [] : [{ at: ['aliases', 'paths', from], says }]
+  })
+}
+
+function wrong(from: string, to: string): string | undefined {
+  for (const path of [from, to]) {
+    if (!path.startsWith('/')) return `must lead from one path to another; ${path} does not begin with /`
+    if (/[{}]/.test(path.replaceAll(/\{\w+\}/g, ''))) return `has a brace in ${path} that names nothing; write {name}`
+    if (/[?#]/.test(path)) return `must be paths alone; ${path} has a query`
+  }
+  const known = namesIn(from)
+  const twice = known.find((name, at) => known.indexOf(name) !== at)
+  if (twice !== undefined) return `names {${twice}} twice in ${from}`
+  if (known.some((name) => /^\d/.test(name))) return `has a name in ${from} that begins with a digit`
+  const lost = namesIn(to).find((name) => !known.includes(name))
+  if (lost === undefined) return undefined
+  const offer =
+    known.length === 0 ? `${from} names nothing` : `${from} names ${known.map((name) => `{${name}}`).join()}`
+  return `leads to {${lost}}, but ${offer}; use the same name on both sides`
+}
+
+const namesIn = (path: string): string[] => [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)

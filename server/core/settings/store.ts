@@ -1,0 +1,35 @@
+// Where the two stores live. Empty means the data folder: the embedded engines, one process.
+import { Type, withDefault } from '#api/kit.ts'
+import { section } from './server.ts'
+
+/** Several hosts with commas between: the one that takes writes is found among them. */
+const postgresUrl = '^postgres(ql)?://[^\\s]+$'
+
+export const storeSettings = section(
+  {
+    state: withDefault(
+      Type.String({
+        pattern: `^$|${postgresUrl}`,
+        description:
+          'PostgreSQL that holds the state, `postgres://user:password@host1,host2/name`; empty: the file in the data folder.',
+      }),
+      '',
+    ),
+    stateReplicas: withDefault(
+      Type.Array(Type.String({ pattern: postgresUrl }), {
+        maxItems: 16,
+        description: 'Read replicas of that PostgreSQL, asked where an answer may be a second old.',
+      }),
+      [],
+    ),
+    stateConnections: withDefault(
+      Type.Integer({
+        minimum: 1,
+        maximum: 200,
+        description: 'How many connections one process may use for reads; writing and listening take two more.',
+      }),
+      8,
+    ),
+  },
+  'Where the stores live.',
+)

@@ -1,0 +1,190 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import { createClient } from '#api/client.ts'
+import { extensions } from '#api/extensions.ts'
+import { MarketsFailure } from '#api/wire/markets.ts'
+import { checker } from '#core/check.ts'
+import { silentLog } from '#io/log.ts'
+import type { Desk } from '#serve/answer.ts'
+import { start } from '#server/main.ts'
+import { openDesk, settingsWith, testNowMs, testVisit } from '#test/desk.ts'
+import { settle } from './rebuild.ts'
+import { putMarkets } from './records.ts'
+import type { MarketRecord } from './refine.ts'
+import { search, searchMarkets, wordsOf } from './search.ts'
+
+const tag = (id: string, label: string): MarketRecord => ({
+  ...{ kind: 'tag', id },
+  fields: { id, label, slug: label.toLowerCase().replaceAll(' ', '-') },
+  links: {},
+})
+
+const market = (id: string, question: string, more: object = {}, links: MarketRecord['links'] = {}): MarketRecord => ({
+  ...{ kind: 'market', id, links },
+  fields: { id, question, slug: wordsOf(question).join('-'), active: true, closed: false, ...more },
+})
+
+const put = (desk: Desk, records: readonly MarketRecord[], nowMs = testNowMs) =>
+  desk.state.write((tx) => putMarkets(tx, records, nowMs))
+
+const harbour = [
+  tag('1', 'City Works'),
+  tag('2', 'Élections'),
+  { ...market('e', ''), kind: 'event', id: '9', fields: { id: '9', slug: 'e', title: 'E' }, links: { tags: ['2'] } },
+  market('501', 'Will the harbour bridge open in 2026?', { volumeNum: 100 }, { tags: ['1'], events: ['9'] }),
+  market('502', 'Will the harbour freeze?', { volumeNum: 900, closed: true }),
+  market('503', 'Rain in the harbour on Friday?', { volumeNum: 50 }),
+  market('504', 'Training day: São Paulo 10%', { volumeNum: 7 }),
+  market('505', 'Bridge over the gorge', { volume: '250.75', archived: true }),
+] as MarketRecord[]
+
+async function idsOf(desk: Desk, q: string, limit = 50): Promise<string[]> {
+  return (await searchMarkets(desk.state, q, limit)).map(({ id }) => id)
+}
+
+describe('200', () => {
+  test('every word must begin a word of question, slug or tags; open markets first, then the most traded', async () => {
+    await using desk = await openDesk()
+    await put(desk, harbour)
+    const cases: readonly [q: string, ids: string[]][] = [
+      ['harbour', ['501', '503', '502']],
+      ['HARB will', ['501', '502']],
+      ['bridge', ['501', '505']],
+      // "train" holds "rain", but does not begin with it
+      ['rain', ['503']],
+      ['works', ['501']],
+      ['elections', ['501']],
+      ['ÉLECTIONS bridge', ['501']],
+      ['sao', ['504']],
+      ['10%', ['504']],
+      ['_ % \' "', ['501', '503', '504']],
+      ['harbour nowhere', []],
+    ]
+    for (const [q, ids] of cases) assert.deepEqual(await idsOf(desk, q), ids, q)
+    assert.deepEqual(await idsOf(desk, 'harbour', 1), ['501'])
+  })
+
+  test('without words: the open ones, the most traded first', async () => {
+    await using desk = await openDesk()
+    await put(desk, harbour)
+    assert.deepEqual(await idsOf(desk, ''), ['501', '503', '504'])
+    assert.deepEqual(await idsOf(desk, '', 2), ['501', '503'])
+  })
+
+  test('the reply shows enough to choose by', async () => {
+    await using desk = await openDesk()
+    await put(desk, harbour)
+    const outcome = await search.reply({ q: 'freeze', limit: 20 }, desk, testVisit())
+    assert.deepEqual(outcome, {
+      is: 'body',
+      body: {
+        markets: [
+          {
+            id: '502',
+            slug: 'will-the-harbour-freeze',
+            question: 'Will the harbour freeze?',
+            open: false,
+            volumeNum: 900,
+          },
+        ],
+      },
+    })
+  })
+
+  test('what changes is found under its new words and in its new place, and no longer under the old', async () => {
+    await using desk = await openDesk()
+    await put(desk, harbour)
+    await put(desk, [market('503', 'Snow at the quay?', { volumeNum: 5000 }), tag('1', 'Town Works')], testNowMs + 1)
+    assert.deepEqual(await idsOf(desk, 'rain'), [])
+    assert.deepEqual(await idsOf(desk, 'snow quay'), ['503'])
+    assert.deepEqual(await idsOf(desk, 'town'), ['501'])
+    assert.deepEqual(await idsOf(desk, 'city'), [])
+    assert.deepEqual(await idsOf(desk, ''), ['503', '501', '504'])
+    const rows = await desk.state.all('select market_id from market_search')
+    assert.equal(rows.length, 5)
+  })
+
+  test('words that very many markets have are looked for from the top', async () => {
+    await using desk = await openDesk()
+    const many = Array.from({ length: 2500 }, (_, at) =>
+      market(String(at), 'Will it?', { slug: `m-${at}`, volumeNum: at }),
+    )
+    await desk.state.write((tx) => putMarkets(tx, [...many, market('x', 'Will it too?')], testNowMs, { later: true }))
+    await settle(desk.state, () => testNowMs)
+    assert.deepEqual(await idsOf(desk, 'will', 3), ['2499', '2498', '2497'])
+    assert.deepEqual(await idsOf(desk, 'will too'), ['x'])
+    assert.deepEqual(await idsOf(desk, 'will it', 2), ['2499', '2498'])
+    assert.equal((await idsOf(desk, 'wi', 50)).length, 50)
+  })
+
+  test('a store from before is made searchable when it settles', async () => {
+    await using desk = await openDesk()
+    await put(desk, harbour)
+    await desk.state.write(async (tx) => {
+      await tx.run('delete from market_search')
+      await tx.run('delete from market_words')
+      await tx.run("insert into market_unsettled (kind, id) select 'market', market_id from market_documents")
+    })
+    assert.deepEqual(await idsOf(desk, 'harbour'), [])
+    await settle(desk.state, () => testNowMs + 1)
+    assert.deepEqual(await idsOf(desk, 'harbour'), ['501', '503', '502'])
+  })
+})
+
+describe('over HTTP', () => {
+  test('200, 422 and 429: the client finds markets, limits hold and say what is wrong', async () => {
+    const dir = await mkdtemp(join(tmpdir(), 'tetrad-search-'))
+    const server = await start({ settings: settingsWith({ server: { port: 0 } }), dataDir: dir, log: silentLog })
+    try {
+      await server.desk.state.write((tx) => putMarkets(tx, harbour, testNowMs))
+      const client = createClient({ baseUrl: server.url, retries: 0 })
+      const { markets } = await client.markets.search({ q: 'harbour bridge' })
+      assert.deepEqual(
+        markets.map(({ id, open }) => [id, open]),
+        [['501', true]],
+      )
+      assert.deepEqual(checker(extensions['markets.search'].reply)({ markets }), [])
+      const ask = (query: string) => fetch(`${server.url}/markets/search?${query}`)
+      for (const query of ['limit=51', 'limit=0', `q=${'x'.repeat(201)}`]) {
+        const refused = await ask(query)
+        assert.equal(refused.status, 422, query)
+        assert.deepEqual(checker(MarketsFailure)(await refused.json()), [])
+      }
+      const many = await Promise.all(Array.from({ length: 12 }, () => ask('q=rain')))
+      assert.ok(many.filter(({ status }) => status === 429).length >= 2)
+    } finally {
+      await server.close()
+      await rm(dir, { recursive: true, force: true })
+    }
+  })
+})
+
+test('a search gives what comparing every market gives', async () => {
+  const word = fc.constantFrom('harbour', 'harb', 'bridge', 'open', 'Rain', 'über', 'uber', '2026', 'x')
+  const sentence = fc.array(word, { minLength: 1, maxLength: 5 }).map((words) => words.join(' '))
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.record({ question: sentence, volumeNum: fc.nat(20), closed: fc.boolean() }), { maxLength: 25 }),
+      sentence,
+      async (markets, q) => {
+        await using desk = await openDesk()
+        const records = markets.map((one, at) => market(String(100 + at), one.question, { ...one, slug: `m${at}` }))
+        await put(desk, records)
+        const wanted = wordsOf(q)
+        const expected = records
+          .map(({ id, fields }) => ({ id, ...(fields as { question: string; volumeNum: number; closed: boolean }) }))
+          .filter(({ question }) => wanted.every((one) => wordsOf(question).some((own) => own.startsWith(one))))
+          .toSorted(
+            (a, b) => Number(a.closed) - Number(b.closed) || b.volumeNum - a.volumeNum || (a.id < b.id ? 1 : -1),
+          )
+          .map(({ id }) => id)
+        assert.deepEqual(await idsOf(desk, q), expected)
+      },
+    ),
+    { numRuns: 15 },
+  )
+})

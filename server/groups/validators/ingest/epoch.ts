@@ -1,0 +1,27 @@
+// What is known about one finalized epoch once it has been read, and before anything is made of it.
+import type { Block } from '#io/beacon/block.ts'
+import type { Committees } from '#io/beacon/committees.ts'
+import type { Validators } from '#io/beacon/validators.ts'
+
+export interface EpochReading {
+  readonly epoch: number
+  /** Of this epoch and the next, in rising order. */
+  readonly blocks: readonly Block[]
+  readonly committees: Committees
+  /** By slot of the epoch; −1 where nobody had to propose. */
+  readonly proposers: ArrayLike<number>
+  readonly sync: { readonly now: ArrayLike<number>; readonly next: ArrayLike<number> }
+  /** At the first slot of this epoch and the next. */
+  readonly now: Validators
+  readonly next: Validators
+  /** As it stood after the next epoch. */
+  readonly finalizedEpoch: number
+  /** By slot; undefined: there is no execution source. */
+  readonly execution?: ReadonlyMap<number, ExecutionGwei> | undefined
+}
+
+export interface ExecutionGwei {
+  readonly priorityFee: number
+  readonly baselineMev: number
+  readonly external: number
+}

@@ -1,0 +1,122 @@
+// Gathers what was not right in the epochs of one piece: late, wrong and missing votes, blocks that lack or are empty, sync
+// signatures that lack, slashings. Whether the block that should have taken a vote was itself missing is told with it.
+import { type ConsensusRules, firstSlotAt } from '#core/consensus.ts'
+import type { Block } from '#io/beacon/block.ts'
+import {
+  type LapseColumns,
+  type LapseField,
+  type LapseKind,
+  type LapseRow,
+  lapseFields,
+  lapseKinds,
+  wrongHead,
+  wrongTarget,
+} from '../lapses.ts'
+import type { BlockEffects } from './effects.ts'
+import type { EpochReading } from './epoch.ts'
+import { flag, type Votes } from './votes.ts'
+
+type Lapse = Pick<LapseRow, 'validator' | 'epoch' | 'slot'> & Partial<LapseRow>
+
+export class Lapses {
+  #count = 0
+  #columns = columnsOf(1024)
+
+  /** `effects`: of the epoch's own blocks. */
+  gather(
+    rules: ConsensusRules,
+    { epoch, blocks, proposers }: EpochReading,
+    votes: Votes,
+    effects: readonly BlockEffects[],
+  ): void {
+    this.#votes(epoch, votes, waitsOf(rules, epoch, blocks))
+    this.#blocks(epoch, firstSlotAt(rules, epoch), proposers, blocks)
+    for (const { slot, slashed } of effects)
+      for (const { validator } of slashed) this.#add('slashed', { validator, epoch, slot })
+    this.#sync(epoch, effects)
+  }
+
+  /** A million times an epoch, and most of them there is nothing to say. */
+  #votes(epoch: number, { dutySlot, delay, right }: Votes, waits: ReadonlyMap<number, number>): void {
+    const allRight = flag.source | flag.target | flag.head
+    for (let validator = 0; validator < dutySlot.length; validator++) {
+      const slot = dutySlot[validator] as number
+      if (slot < 0 || (delay[validator] === 1 && right[validator] === allRight)) continue
+      const slots = delay[validator] as number
+      const rightly = right[validator] as number
+      const wrong = slots === 0 ? 0 : (rightly & flag.target ? 0 : wrongTarget) | (rightly & flag.head ? 0 : wrongHead)
+      this.#add('vote', { validator, epoch, slot, delay: slots, best_delay: waits.get(slot) ?? 0, wrong })
+    }
+  }
+
+  #blocks(epoch: number, first: number, proposers: ArrayLike<number>, blocks: readonly Block[]): void {
+    const bySlot = new Map(blocks.map((block) => [block.slot, block]))
+    for (let at = 0; at < proposers.length; at++) {
+      const [validator, slot] = [proposers[at] as number, first + at]
+      const block = bySlot.get(slot)
+      if (validator < 0) continue
+      if (!block) this.#add('noBlock', { validator, epoch, slot })
+      else if (block.payload?.transactions === 0) this.#add('emptyBlock', { validator, epoch, slot })
+    }
+  }
+
+  #sync(epoch: number, effects: readonly BlockEffects[]): void {
+    const unsigned = effects.flatMap(({ slot, seats }) =>
+      seats.filter(({ signed }) => !signed).map(({ validator }) => ({ validator, slot })),
+    )
+    for (const [validator, own] of Map.groupBy(unsigned, (one) => one.validator))
+      this.#add('sync', { validator, epoch, slot: own[0]?.slot ?? 0, missing: own.length })
+  }
+
+  #add(kind: LapseKind, lapse: Lapse): void {
+    if (this.#count === this.#columns.validator.length) this.#grow()
+    const at = this.#count++
+    for (const field of lapseFields) this.#columns[field][at] = lapse[field] ?? 0
+    this.#columns.kind[at] = lapseKinds.indexOf(kind)
+  }
+
+  #grow(): void {
+    const wider = columnsOf(this.#columns.validator.length * 2)
+    for (const field of lapseFields) wider[field].set(this.#columns[field])
+    this.#columns = wider
+  }
+
+  /** The lapses of those that are kept, which are forgotten here. */
+  take(isKept: (validator: number) => boolean): LapseColumns {
+    const { validator } = this.#columns
+    // By validator, then in the order in which they came, which is that of the epochs.
+    const places = new Float64Array(this.#count)
+    let count = 0
+    for (let at = 0; at < this.#count; at++) {
+      if (isKept(validator[at] as number)) places[count++] = (validator[at] as number) * placesMax + at
+    }
+    const order = places.subarray(0, count).sort()
+    const before = this.#columns
+    this.clear()
+    return mapFields((field) => Int32Array.from(order, (place) => before[field][place % placesMax] as number))
+  }
+
+  clear(): void {
+    this.#count = 0
+    this.#columns = columnsOf(1024)
+  }
+}
+
+/** More lapses than a piece can have; beside a validator's index it still leaves a whole number exact. */
+const placesMax = 2 ** 28
+
+const mapFields = (of: (field: LapseField) => Int32Array): LapseColumns =>
+  Object.fromEntries(lapseFields.map((field) => [field, of(field)])) as Record<LapseField, Int32Array>
+
+const columnsOf = (count: number): LapseColumns => mapFields(() => new Int32Array(count))
+
+/** Slot of the epoch → slots until the next block that could take its votes; without an entry there was none. */
+function waitsOf(rules: ConsensusRules, epoch: number, blocks: readonly Block[]): ReadonlyMap<number, number> {
+  const first = firstSlotAt(rules, epoch)
+  const waits = new Map<number, number>()
+  for (let slot = first; slot < first + rules.slotsPerEpoch; slot++) {
+    const next = blocks.find((block) => block.slot > slot)
+    if (next) waits.set(slot, next.slot - slot)
+  }
+  return waits
+}

@@ -1,0 +1,189 @@
+// Makes columns of epochs: read → refine, epoch by epoch, for whoever writes them. It knows nodes and no store, so that in a
+// server it runs on a thread of its own (mill-thread.ts, decision 0074) and elsewhere where it is called.
+//
+// 1. Pieces are asked for in order, one at a time. Asking for the one that begins where the last one ended says that the last
+//    one counts; asking for the same beginning again makes it again, from the same start.
+// 2. A piece that begins anywhere else is preceded by a pass over the epoch before it, with the scores that were stored.
+import { strict as assert } from 'node:assert'
+import { epochAt } from '#core/consensus.ts'
+import { type Beacon, BeaconError, type Chain } from '#io/beacon/client.ts'
+import type { Validators } from '#io/beacon/validators.ts'
+import type { PieceBatch } from '../duties.ts'
+import type { LapseColumns } from '../lapses.ts'
+import { Asker } from './ask.ts'
+import { type AuditLine, compare, sampleOf } from './audit.ts'
+import type { Moved } from './earnings.ts'
+import { changesOf, type Enrolled, enrolledIn, type RegistryChanges } from './enrol.ts'
+import type { ExecutionSource } from './execution.ts'
+import { Lapses } from './lapses.ts'
+import { EpochReader } from './read.ts'
+import { type Carry, type Refined, refineEpoch } from './refine.ts'
+import { type ScoreHistory, withScores } from './scores.ts'
+import { settle } from './settle.ts'
+import { Sums } from './sums.ts'
+import { type WatchList, watchListOf } from './watch.ts'
+
+export interface PieceRequest {
+  readonly from: number
+  readonly until: number
+  /** As stored after the last epoch that was written. */
+  readonly scores: ScoreHistory
+}
+
+export interface Piece extends Pick<PieceBatch, 'validator' | 'sums'> {
+  readonly scores: ScoreHistory
+  readonly registry: RegistryChanges
+  readonly lapses: LapseColumns
+  /** Epochs in which balances moved otherwise than by duties. */
+  readonly moved: readonly (Moved & { readonly epoch: number })[]
+  readonly audits: readonly AuditLine[]
+  /** Who is kept, in rising order, and how many validators there were when the piece began; undefined: everyone is. */
+  readonly watched: { readonly validators: Int32Array; readonly countBefore: number } | undefined
+}
+
+export interface Mill {
+  /** Another thread does the work: the next piece can be made while this one is written. */
+  readonly isApart: boolean
+  chain(signal?: AbortSignal): Promise<Chain>
+  finalizedEpoch(signal: AbortSignal): Promise<number>
+  piece(request: PieceRequest, signal: AbortSignal): Promise<Piece>
+}
+
+export interface MillOptions {
+  readonly watch?: readonly string[]
+  /** Validators of each epoch whose pay is held against the node's; 0: none. */
+  readonly auditValidators?: number
+  readonly execution?: ExecutionSource | undefined
+}
+
+/** What a piece builds on. */
+interface Start {
+  readonly at: number
+  readonly carry: Carry | undefined
+  readonly scores: ScoreHistory
+  /** As the registry has them. */
+  readonly enrolled: Enrolled | undefined
+}
+
+/** Passes before the first one that counts, where a node cannot show a boundary. */
+const warmUpMax = 4
+/** A node that failed to tell rewards is not asked for them for so many epochs. */
+const auditRestEpochs = 225
+
+export class EpochMill implements Mill {
+  readonly isApart = false
+  readonly #beacon: Beacon
+  readonly #watch: WatchList
+  readonly #auditValidators: number
+  readonly #execution: ExecutionSource | undefined
+  readonly #sums = new Sums()
+  readonly #lapses = new Lapses()
+  #reader: EpochReader | undefined
+  #starts: readonly Start[] = []
+  #auditFromEpoch = 0
+
+  constructor(beacon: Beacon, { watch = [], auditValidators = 0, execution }: MillOptions = {}) {
+    this.#beacon = beacon
+    this.#watch = watchListOf(watch)
+    this.#auditValidators = auditValidators
+    this.#execution = execution
+  }
+
+  chain(signal?: AbortSignal): Promise<Chain> {
+    return this.#beacon.chain(signal)
+  }
+
+  async finalizedEpoch(signal: AbortSignal): Promise<number> {
+    const { rules } = await this.chain(signal)
+    this.#reader ??= new EpochReader(this.#beacon, rules)
+    return this.#reader.under(signal).finalizedEpoch()
+  }
+
+  async piece({ from, until, scores: stored }: PieceRequest, signal: AbortSignal): Promise<Piece> {
+    const chain = await this.chain(signal)
+    this.#reader ??= new EpochReader(this.#beacon, chain.rules)
+    const reader = this.#reader.under(signal)
+    const start = this.#starts.find(({ at }) => at === from) ?? (await this.#startAt(reader, chain, from, stored))
+    // The one before it has been written, and its memory is needed.
+    this.#starts = [start]
+    let { carry, scores } = start
+    let last: Validators | undefined
+    let countBefore = 0
+    const [moved, audits]: [(Moved & { epoch: number })[], AuditLine[]] = [[], []]
+    this.#sums.clear()
+    this.#lapses.clear()
+    for (let epoch = from; epoch < until; epoch++) {
+      signal.throwIfAborted()
+      const reading = await reader.read(epoch)
+      settle(reading, carry)
+      if (epoch === from) countBefore = reading.now.count
+      const own = reading.blocks.filter(({ slot }) => epochAt(chain.rules, slot) === epoch)
+      const execution = await this.#execution?.read(own, signal)
+      const refined = refineEpoch(chain.rules, { ...reading, execution }, carry, this.#sums)
+      this.#lapses.gather(chain.rules, reading, refined.votes, refined.effects)
+      audits.push(...(await this.#audit(chain, epoch, refined, signal)))
+      if (refined.moved.validators > 0) moved.push({ epoch, ...refined.moved })
+      carry = refined.carry
+      scores = withScores(scores, epoch, carry.scores)
+      last = reading.next
+    }
+    assert(carry && last, 'a piece has at least one epoch')
+    const kept = this.#watch.kept(last)
+    const registry = changesOf(last, start.enrolled, kept)
+    this.#starts = [start, { at: until, carry, scores, enrolled: enrolledIn(last) }]
+    const watched = kept && { validators: indicesIn(kept), countBefore }
+    const isKept = (index: number) => kept?.[index] !== 0
+    const lapses = this.#lapses.take(isKept)
+    return { ...this.#sums.take(isKept), lapses, scores, registry, moved, audits, watched }
+  }
+
+  /** A start that nothing in memory leads to. */
+  async #startAt(reader: EpochReader, chain: Chain, from: number, scores: ScoreHistory): Promise<Start> {
+    this.#starts = []
+    if (from === 0) return { at: from, carry: undefined, scores, enrolled: undefined }
+    const carry = await this.#warmUp(reader, chain, from - 1, scores, warmUpMax)
+    const own = scores.get(from - 1)
+    return { at: from, carry: own ? { ...carry, scores: own } : carry, scores, enrolled: undefined }
+  }
+
+  async #warmUp(
+    reader: EpochReader,
+    chain: Chain,
+    epoch: number,
+    scores: ScoreHistory,
+    passes: number,
+  ): Promise<Carry> {
+    const reading = await reader.read(epoch)
+    const needsBefore = reading.boundary.awaitsPay && epoch > 0
+    if (needsBefore && passes === 0) {
+      throw new BeaconError(`the node shows no state at the beginning of epochs around ${epoch}`)
+    }
+    const before = needsBefore ? await this.#warmUp(reader, chain, epoch - 1, scores, passes - 1) : undefined
+    settle(reading, before)
+    return refineEpoch(chain.rules, reading, before, this.#sums, scores.get(epoch - 1)).carry
+  }
+
+  /** A sample against the node's own figures. What the node does not tell never holds up the ratings. */
+  async #audit(chain: Chain, epoch: number, refined: Refined, signal: AbortSignal): Promise<readonly AuditLine[]> {
+    if (this.#auditValidators === 0 || epoch < this.#auditFromEpoch) return []
+    const ask = new Asker(this.#beacon, chain.rules, signal)
+    try {
+      const lines = await compare(ask, epoch, refined, sampleOf(epoch, refined, this.#auditValidators))
+      const told = lines.filter(({ compared }) => compared > 0)
+      if (told.length === 0) this.#auditFromEpoch = epoch + auditRestEpochs
+      return told
+    } catch (error) {
+      signal.throwIfAborted()
+      if (!(error instanceof BeaconError)) throw error
+      this.#auditFromEpoch = epoch + auditRestEpochs
+      return []
+    }
+  }
+}
+
+function indicesIn(kept: Uint8Array): Int32Array {
+  const indices = new Int32Array(kept.length)
+  let count = 0
+  for (let index = 0; index < kept.length; index++) if (kept[index] === 1) indices[count++] = index
+  return indices.slice(0, count)
+}

@@ -1,0 +1,93 @@
+// Epochs made on a thread of their own: the same rows as here, and no way to the store from there.
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { systemClock } from '#io/clock.ts'
+import { openReplay, type Replay } from '#test/beacon-replay.ts'
+import { openDesk, type TestDesk } from '#test/desk.ts'
+import { withChainTimes } from './chain.ts'
+import { Follower } from './follow.ts'
+import { openMills, piecesBuffers } from './mills.ts'
+import { followerOf, millStart } from './start.ts'
+
+const deskFor = (node: Replay) =>
+  openDesk({
+    validators: {
+      networks: { hoodi: { epochsPerHour: 2, epochsPerDay: 4, beacon: { urls: [node.url], fromEpoch: 3 } } },
+    },
+  })
+
+const dump = async ({ facts, state }: TestDesk) => ({
+  hours: await facts.query('select * from duty_hours order by validator, hour, day, utc_day'),
+  days: await facts.query('select * from duty_days order by validator, day'),
+  coverage: await facts.query('select * from coverage'),
+  scores: await facts.query('select * from beacon_scores'),
+  audits: await facts.query('select * from beacon_audits order by epoch, part'),
+  validators: await state.all('select * from validators order by validator_index'),
+})
+
+const { signal } = new AbortController()
+
+test('a network read on another thread has the rows of one read here', async () => {
+  await using node = await openReplay()
+  await using near = await deskFor(node)
+  await using far = await deskFor(node)
+  const settings = await withChainTimes({ ...near, clock: systemClock })
+  await (await followerOf({ ...near, settings, clock: systemClock }, 'hoodi')).catchUp(signal)
+  const desk = { ...far, settings: await withChainTimes({ ...far, clock: systemClock }) }
+  await using mills = openMills([await millStart(desk, 'hoodi')])
+  await new Follower(desk, 'hoodi', mills.of('hoodi')).catchUp(signal)
+  const [one, other] = [await dump(near), await dump(far)]
+  assert(one.hours.length > 100 && one.audits.length > 0 && one.validators.length === 64)
+  assert.deepEqual(other, one)
+})
+
+test('a piece that could not be written is made again, the same', async () => {
+  await using node = await openReplay()
+  await using desk = await deskFor(node)
+  await using mills = openMills([await millStart(desk, 'hoodi')])
+  const mill = mills.of('hoodi')
+  const ask = (from: number) => mill.piece({ from, until: from + 2, scores: new Map() }, signal)
+  const first = await ask(4)
+  assert.deepEqual(await ask(4), first)
+  const second = await ask(6)
+  assert.equal(second.registry.index.length, 0, 'the registry had them all before')
+  assert.deepEqual(await ask(6), second)
+  // The one before it is no longer at hand: it is begun anew, with the registry.
+  assert.deepEqual(await ask(4), first)
+})
+
+test('everything that grows with the network goes over without a copy', async () => {
+  await using node = await openReplay()
+  await using desk = await deskFor(node)
+  await using mills = openMills([await millStart(desk, 'hoodi')])
+  const piece = await mills.of('hoodi').piece({ from: 4, until: 5, scores: new Map() }, signal)
+  const buffers = new Set(piecesBuffers(piece))
+  const columns = [piece.validator, ...Object.values(piece.sums), ...Object.values(piece.registry)]
+  assert(columns.every((column) => ArrayBuffer.isView(column) && buffers.has(column.buffer as ArrayBuffer)))
+})
+
+test('nothing that the thread loads leads to the store: one thread alone opens the facts (decision 0052)', () => {
+  const imports = JSON.parse(readFileSync(new URL('../../../../package.json', import.meta.url), 'utf8')).imports
+  const root = new URL('../../../../', import.meta.url)
+  const seen = new Set<string>()
+  const visit = (file: URL) => {
+    if (seen.has(file.href)) return
+    seen.add(file.href)
+    const text = readFileSync(fileURLToPath(file), 'utf8').replaceAll(/^import type [\s\S]*?from '.*'$/gm, '')
+    for (const [, specifier = ''] of text.matchAll(/(?:from|import\() ?'([^']+)'/g)) {
+      const door = `${specifier.split('/')[0]}/*`
+      if (specifier.startsWith('.')) visit(new URL(specifier, file))
+      else if (imports[door]) visit(new URL(imports[door].replace('*', specifier.slice(door.length - 1)), root))
+      else seen.add(specifier)
+    }
+  }
+  visit(new URL('./mill-thread.ts', import.meta.url))
+  const loaded = [...seen]
+  assert(loaded.length > 20 && loaded.some((one) => one.endsWith('/mill.ts')))
+  assert.deepEqual(
+    loaded.filter((one) => /duckdb|sqlite|store\/(engines|open)/.test(one)),
+    [],
+  )
+})

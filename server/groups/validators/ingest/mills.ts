@@ -1,0 +1,59 @@
+// Opens mills: where they are called, or all of a server's on one thread of their own.
+import type { Network } from '#api/wire/validators.ts'
+import type { NetworkSettings } from '#core/settings/validators.ts'
+import { type ChainIdentity, openBeacon } from '#io/beacon/client.ts'
+import { type Clock, systemClock } from '#io/clock.ts'
+import { openRpc } from '#io/evm/rpc.ts'
+import { openThread } from '#io/thread.ts'
+import { executionFrom } from './execution.ts'
+import { EpochMill, type Mill, type Piece } from './mill.ts'
+
+/** What a mill is made from: plain values, so that a thread can be given it. */
+export interface MillStart {
+  readonly network: Network
+  readonly settings: Pick<NetworkSettings, 'beacon' | 'execution' | 'watch'>
+  /** What the network's nodes must agree on, when it is known already. */
+  readonly identity: ChainIdentity | undefined
+}
+
+/** Here, on this thread. */
+export function openMill({ network, settings, identity }: MillStart, clock: Clock = systemClock): EpochMill {
+  const { beacon, execution, watch } = settings
+  const { urls, timeoutMs, auditValidators } = beacon
+  const rpc = execution.rpc.length > 0 ? openRpc({ chain: execution.chainId, rpc: execution.rpc, clock }) : undefined
+  return new EpochMill(openBeacon({ network, urls, timeoutMs, clock, identity }), {
+    watch,
+    auditValidators,
+    execution: rpc && executionFrom(rpc),
+  })
+}
+
+export interface Mills extends AsyncDisposable {
+  of(network: Network): Mill
+}
+
+/** All of them on one thread, which has the system's clock. */
+export function openMills(starts: readonly MillStart[]): Mills {
+  const thread = openThread(new URL('./mill-thread.ts', import.meta.url), starts)
+  return {
+    of: (network) => ({
+      isApart: true,
+      chain: (signal) => thread.ask('chain', network, signal),
+      finalizedEpoch: (signal) => thread.ask('finalizedEpoch', network, signal),
+      piece: (request, signal) => thread.ask('piece', { network, ...request }, signal),
+    }),
+    [Symbol.asyncDispose]: () => thread.close(),
+  }
+}
+
+/** The buffers that go over with a piece instead of being copied: all that grow with the network. */
+export function piecesBuffers({ validator, sums, lapses, registry, watched }: Piece): ArrayBuffer[] {
+  const columns = [
+    validator,
+    ...Object.values(sums),
+    ...Object.values(lapses),
+    ...Object.values(registry),
+    ...(watched ? [watched.validators] : []),
+  ]
+  return columns.map(({ buffer }) => buffer as ArrayBuffer)
+}

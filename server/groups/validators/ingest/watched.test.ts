@@ -1,0 +1,89 @@
+// A watch list that changes: whoever is added has no past, whoever is removed no more future, and both can be told.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { openBeacon } from '#io/beacon/client.ts'
+import { systemClock } from '#io/clock.ts'
+import type { Log } from '#io/log.ts'
+import { openReplay } from '#test/beacon-replay.ts'
+import { openDesk, settingsWith, type TestDesk } from '#test/desk.ts'
+import { coveredEpochs } from '../duties.ts'
+import { withChainTimes } from './chain.ts'
+import { Follower } from './follow.ts'
+import { keptEpochs, writeWatched } from './watched.ts'
+
+/** Reads up to the epoch before `finalized`, with this list, as a server would that was restarted with it. */
+async function read(desk: TestDesk, watch: readonly string[], finalized: number): Promise<unknown[]> {
+  await using node = await openReplay({
+    meddle: (exchange) =>
+      exchange.path === '/eth/v1/beacon/states/head/finality_checkpoints'
+        ? { ...exchange, body: exchange.body.replace(/("finalized":\{"epoch":")\d+/, `$1${finalized}`) }
+        : exchange,
+  })
+  const own = { epochsPerHour: 2, epochsPerDay: 4, watch, beacon: { urls: [node.url], fromEpoch: 0 } }
+  const plain = { ...desk, settings: settingsWith({ validators: { networks: { hoodi: own } } }), clock: systemClock }
+  const settings = await withChainTimes(plain)
+  const warned: unknown[] = []
+  const log = { ...desk.log, warn: (fields: object) => void warned.push(fields) } as Log
+  const beacon = openBeacon({ network: 'hoodi', urls: [node.url], timeoutMs: 10_000, clock: systemClock, restMs: 1 })
+  await new Follower({ ...desk, settings, log }, 'hoodi', beacon).catchUp(new AbortController().signal)
+  return warned
+}
+
+const keptOf = async ({ facts }: TestDesk, ...validators: number[]) =>
+  keptEpochs(facts, 'hoodi', await coveredEpochs(facts, 'hoodi'), validators)
+
+test('each validator is covered for as long as it was on the list, and the change is told', async () => {
+  await using desk = await openDesk()
+  assert.deepEqual(await read(desk, ['2', '7'], 5), [])
+  assert.deepEqual(await read(desk, ['7', '9'], 9), [{ network: 'hoodi', fromEpoch: 4, added: 1, removed: 1 }])
+  assert.deepEqual(await keptOf(desk, 2), [{ from: 0, until: 4 }])
+  assert.deepEqual(await keptOf(desk, 7), [{ from: 0, until: 8 }])
+  assert.deepEqual(await keptOf(desk, 9), [{ from: 4, until: 8 }])
+  assert.deepEqual(await keptOf(desk, 7, 9), [{ from: 4, until: 8 }])
+  assert.deepEqual(await keptOf(desk, 2, 9), [])
+  assert.deepEqual(await keptOf(desk, 30), [])
+  const rows = await desk.facts.query<{ validator: number; days: number }>(
+    'select validator, count(*) as days from duty_days group by validator order by validator',
+  )
+  assert.deepEqual(
+    rows.map(({ validator, days }) => [validator, days]),
+    [
+      [2, 1],
+      [7, 2],
+      [9, 1],
+    ],
+  )
+})
+
+test('the same list again, in whatever order, is no change', async () => {
+  await using desk = await openDesk()
+  await read(desk, ['2', '7'], 5)
+  assert.deepEqual(await read(desk, ['7', '2', '7'], 9), [])
+  assert.deepEqual(await keptOf(desk, 2, 7), [{ from: 0, until: 8 }])
+})
+
+test('from everyone to a list and back: who stayed is whole, the others have a hole', async () => {
+  await using desk = await openDesk()
+  await read(desk, [], 5)
+  assert.deepEqual(await keptOf(desk, 1, 2, 3), [{ from: 0, until: 4 }])
+  assert.deepEqual(await read(desk, ['2'], 9), [{ network: 'hoodi', fromEpoch: 4, added: 0, removed: 1 }])
+  await read(desk, [], 14)
+  assert.deepEqual(await keptOf(desk, 2), [{ from: 0, until: 13 }])
+  assert.deepEqual(await keptOf(desk, 3), [
+    { from: 0, until: 4 },
+    { from: 8, until: 13 },
+  ])
+})
+
+test('a validator that did not exist before has missed nothing', async () => {
+  await using desk = await openDesk()
+  const write = (from: number, validators: number[], isFirst: boolean, before?: Set<number>) =>
+    desk.facts.write((tx) => {
+      const watched = { validators: Int32Array.from(validators), countBefore: 10 }
+      return writeWatched(tx, 'hoodi', from, watched, before, isFirst)
+    })
+  await write(0, [4], true)
+  assert.equal(await write(6, [4, 12], false, new Set([4])), undefined)
+  const covered = [{ from: 0, until: 9 }]
+  assert.deepEqual(await keptEpochs(desk.facts, 'hoodi', covered, [12]), covered)
+})

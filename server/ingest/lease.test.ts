@@ -1,0 +1,280 @@
+import assert from 'node:assert/strict'
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { describe, test } from 'node:test'
+import { nextTurn, OwnedClock, systemClock } from '#io/clock.ts'
+import { openLog } from '#io/log.ts'
+import { openState } from '#store/open.ts'
+import type { State } from '#store/state.ts'
+import { openDesk, seededRandom, testNowMs } from '#test/desk.ts'
+import { noPostgres, startPostgres } from '#test/postgres.ts'
+import { type LeaseDesk, LeaseLost, leasedFacts, leasedState, runOnce, whileHolding } from './lease.ts'
+
+/** Lets everything that can run without time passing run, the store included. */
+const settle = async () => {
+  for (let turn = 0; turn < 50; turn++) await nextTurn()
+}
+
+/** One of several processes: its own connection, its own clock, its own loop. */
+async function aProcess(dir: string, seed: string) {
+  const state = leasedState(await openState(dir))
+  const clock = new OwnedClock(testNowMs)
+  const lines: string[] = []
+  const desk: LeaseDesk = { state, clock, random: seededRandom(seed), log: openLog('info', (line) => lines.push(line)) }
+  const stop = new AbortController()
+  let holds = false
+  /** Writes as the ingester would, from outside. */
+  let write: (() => Promise<unknown>) | undefined
+  const put = () => state.write((tx) => tx.run(`insert into keys_seen (name) values ('${seed}')`))
+  const ended = whileHolding(
+    desk,
+    {
+      name: 'rates',
+      tell: (is) => {
+        holds = is
+      },
+      work: (signal) => {
+        write = AsyncLocalStorage.bind(put)
+        return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
+      },
+    },
+    stop.signal,
+  )
+  return {
+    ...{ state, clock, lines, desk },
+    holds: () => holds,
+    write: () => write?.(),
+    async move(byMs: number) {
+      for (let passed = 0; passed < byMs; passed += 1000) {
+        clock.move(1000)
+        await settle()
+      }
+    },
+    async stop() {
+      stop.abort()
+      await ended
+    },
+    async [Symbol.asyncDispose]() {
+      stop.abort()
+      await ended
+      await state.close()
+    },
+  }
+}
+
+const seenTable = async (state: State) => {
+  await state.write((tx) => tx.run('create table keys_seen (name text not null)'))
+}
+const seen = async (state: State) =>
+  (await state.all<{ name: string }>('select name from keys_seen')).map((row) => row.name)
+
+describe('two processes, their clocks in our hands', () => {
+  test('one holds the lease; when it stops the other follows at its next look', async () => {
+    await using desk = await openDesk()
+    await using one = await aProcess(desk.dir, 'one')
+    await settle()
+    await using other = await aProcess(desk.dir, 'other')
+    await settle()
+    for (let minute = 0; minute < 2; minute++) {
+      for (let second = 0; second < 60; second++) await Promise.all([one.move(1000), other.move(1000)])
+      assert.deepEqual([one.holds(), other.holds()], [true, false])
+    }
+    await one.stop()
+    await other.move(5000)
+    assert.equal(other.holds(), true)
+  })
+
+  test('a dead holder is replaced within 30 seconds, and not while it might live', async () => {
+    await using desk = await openDesk()
+    await using one = await aProcess(desk.dir, 'one')
+    await settle()
+    await using other = await aProcess(desk.dir, 'other')
+    await Promise.all([one.move(7000), other.move(7000)])
+    assert.equal(one.holds(), true)
+    // From here on `one` stands still. Its last beat, at 5 s, was seen at once; it counts for 15 s.
+    await other.move(12_000)
+    assert.equal(other.holds(), false)
+    await other.move(18_000)
+    assert.equal(other.holds(), true)
+  })
+
+  test('a holder that was asleep writes nothing more, and stops', async () => {
+    await using desk = await openDesk()
+    await seenTable(desk.state)
+    await using one = await aProcess(desk.dir, 'one')
+    await settle()
+    await using other = await aProcess(desk.dir, 'other')
+    await one.write()
+    await other.move(30_000)
+    await other.write()
+    await assert.rejects(one.write() as Promise<unknown>, LeaseLost)
+    assert.deepEqual(await seen(desk.state), ['one', 'other'])
+    await settle()
+    assert.deepEqual([one.holds(), other.holds()], [false, true])
+    assert.ok(one.lines.some((line) => line.includes('another process ingests now')))
+    await other.write()
+    assert.deepEqual(await seen(desk.state), ['one', 'other', 'other'])
+  })
+
+  test('a holder learns from its own beat that it was replaced', async () => {
+    await using desk = await openDesk()
+    await using one = await aProcess(desk.dir, 'one')
+    await settle()
+    await using other = await aProcess(desk.dir, 'other')
+    await other.move(30_000)
+    assert.equal(one.holds(), true)
+    await one.move(5000)
+    assert.deepEqual([one.holds(), other.holds()], [false, true])
+  })
+})
+
+test('facts are not written by a process that has lost its lease; outside of an ingester nothing is asked', async () => {
+  await using desk = await openDesk()
+  const state = leasedState(desk.state)
+  const facts = leasedFacts(desk.facts, state)
+  await facts.write(async (tx) => tx.run('create table proof (id integer)'))
+  const put = () => facts.write((tx) => tx.run('insert into proof values (1)'))
+  const stop = new AbortController()
+  const world = { ...desk, state }
+  let refused: unknown
+  await whileHolding(
+    world,
+    {
+      name: 'beacon',
+      work: async () => {
+        await put()
+        await desk.state.write((tx) => tx.run('update leases set token = token + 1'))
+        refused = await put().catch((error: unknown) => error)
+        stop.abort()
+      },
+    },
+    stop.signal,
+  )
+  assert.ok(refused instanceof LeaseLost)
+  await put()
+  assert.equal((await facts.query('select id from proof')).length, 2)
+})
+
+test('an ingester with nothing to do gives the lease back; one that fails is begun again', async () => {
+  await using desk = await openDesk()
+  const stop = new AbortController()
+  await whileHolding(desk, { name: 'nothing', work: async () => {} }, stop.signal)
+  assert.deepEqual(await desk.state.all('select holder, token from leases'), [{ holder: '', token: 1 }])
+  let begun = 0
+  const ended = whileHolding(
+    desk,
+    {
+      name: 'broken',
+      work: async () => {
+        begun += 1
+        throw new Error('broken')
+      },
+    },
+    stop.signal,
+  )
+  while (begun < 3) {
+    desk.clock.move(1000)
+    await settle()
+  }
+  stop.abort()
+  await ended
+})
+
+test('where the state is a file nothing is written for it', async (t) => {
+  await using desk = await openDesk()
+  if (desk.state.engine !== 'sqlite') return t.skip('the state of this run is on a server')
+  const before = desk.state.version()
+  let ran = false
+  const work = async () => {
+    ran = true
+  }
+  await runOnce(desk, { name: 'rates', work }, new AbortController().signal)
+  assert.ok(ran)
+  assert.equal(desk.state.version(), before)
+})
+
+describe('two real processes', () => {
+  const pace = { beatMs: 100, deadMs: 1500, lookMs: 100 }
+
+  interface Child extends AsyncDisposable {
+    readonly process: ChildProcess
+    readonly words: string[]
+    said(word: string): Promise<void>
+  }
+  const launch = (number: number, place: string): Child => {
+    const file = new URL('../../test/ingester.ts', import.meta.url)
+    const child = fork(file, [String(number), place, JSON.stringify(pace)], { stdio: 'inherit' })
+    const words: string[] = []
+    child.on('message', (word) => words.push(String(word)))
+    return {
+      process: child,
+      words,
+      async said(word) {
+        for (let tries = 0; !words.includes(word); tries++) {
+          assert.ok(tries < 3000, `${number} did not say ${word}: ${words.slice(-5)}`)
+          await systemClock.sleep(10)
+        }
+      },
+      async [Symbol.asyncDispose]() {
+        if (child.exitCode !== null || child.signalCode !== null) return
+        const exited = once(child, 'exit')
+        child.kill('SIGKILL')
+        await exited
+      },
+    }
+  }
+
+  interface Written {
+    readonly process: number
+    readonly token: number
+  }
+  const numbersIn = async (state: State) => {
+    await state.write((tx) =>
+      tx.run('create table numbers (id bigint primary key, process bigint not null, token bigint not null)'),
+    )
+    return () => state.all<Written>('select process, token from numbers order by id')
+  }
+  /** Each process wrote in one stretch and under one token. */
+  const turnsOf = (rows: readonly Written[]) => {
+    const turns = rows.filter((row, index) => row.process !== rows[index - 1]?.process)
+    assert.equal(new Set(rows.map(({ process, token }) => `${process} ${token}`)).size, turns.length)
+    return turns.map(({ process }) => process)
+  }
+
+  test('one that is killed is followed by the other', async () => {
+    await using desk = await openDesk()
+    if (desk.state.engine !== 'sqlite') return
+    const numbers = await numbersIn(desk.state)
+    await using one = launch(1, desk.dir)
+    await one.said('wrote')
+    await using two = launch(2, desk.dir)
+    await two.said('up')
+    one.process.kill('SIGKILL')
+    await two.said('wrote')
+    assert.deepEqual(turnsOf(await numbers()), [1, 2])
+  })
+
+  test('on PostgreSQL also one that slept beyond its time writes nothing more', { skip: noPostgres }, async () => {
+    await using server = await startPostgres()
+    const url = await server.schema()
+    const state = await openState('', { state: url })
+    await using _closed = { [Symbol.asyncDispose]: () => state.close() }
+    const numbers = await numbersIn(state)
+    await using one = launch(1, url)
+    await one.said('wrote')
+    await using two = launch(2, url)
+    await two.said('up')
+    one.process.kill('SIGKILL')
+    await two.said('wrote')
+    await using three = launch(3, url)
+    await three.said('up')
+    two.process.kill('SIGSTOP')
+    await three.said('wrote')
+    two.process.kill('SIGCONT')
+    await two.said('ends')
+    const until = three.words.length + 20
+    while (three.words.length < until) await systemClock.sleep(10)
+    assert.deepEqual(turnsOf(await numbers()), [1, 2, 3])
+  })
+})

@@ -1,0 +1,228 @@
+// Each ingester runs in one of the processes that share a state (decision 0142).
+//
+// 1. A lease is a row: who holds it, a token that grows whenever it changes hands, a beat that grows while the holder lives.
+// 2. Who has watched the same beat for `deadMs` takes the lease over. Only one's own monotonic clock is asked, so it does not
+//    matter how far the clocks of the machines are apart.
+// 3. Every write of an ingester begins by reading that the row still holds its token. Writes run one after another (state 2),
+//    so nothing of a former holder can follow the first write of its successor, however long it was asleep.
+// 4. Facts have no transaction in common with the row. The token is read before each write; what two holders might then write
+//    at once are the same rows of the same epochs, which replace each other.
+import { AsyncLocalStorage } from 'node:async_hooks'
+import type { Clock } from '#io/clock.ts'
+import { failureFields, type Log } from '#io/log.ts'
+import type { Random } from '#io/random.ts'
+import type { Facts } from '#store/facts.ts'
+import type { State, StateReader, StateWriter } from '#store/state.ts'
+
+/** A dead holder is replaced within lookMs + deadMs + lookMs. */
+const usualPace = { beatMs: 5000, deadMs: 15_000, lookMs: 5000 }
+
+export interface LeaseDesk {
+  readonly state: State
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Log
+}
+
+export interface Ingester {
+  readonly name: string
+  /** Runs until the signal aborts, or resolves at once when there is nothing for it to do. */
+  readonly work: (signal: AbortSignal) => Promise<void>
+  /** Whether this process runs it. */
+  readonly tell?: (is: boolean) => void
+  readonly pace?: typeof usualPace
+}
+
+interface Held {
+  readonly name: string
+  readonly holder: string
+  readonly token: number
+  readonly lost: AbortController
+}
+
+interface LeaseRow {
+  readonly holder: string
+  readonly token: number
+  readonly beat: number
+}
+
+/** What the code that is running now writes under. */
+const holding = new AsyncLocalStorage<Held>()
+
+export class LeaseLost extends Error {
+  constructor(name: string) {
+    super(`another process runs ${name} now; nothing was written`)
+    this.name = 'LeaseLost'
+  }
+}
+
+/** The same state; what an ingester writes to it is written under its lease (3). */
+export const leasedState = (state: State): State => ({
+  engine: state.engine,
+  recent: state.recent,
+  get: (sql, ...values) => state.get(sql, ...values),
+  all: (sql, ...values) => state.all(sql, ...values),
+  each: (sql, ...values) => state.each(sql, ...values),
+  version: () => state.version(),
+  close: () => state.close(),
+  write: (work, options) => {
+    const held = holding.getStore()
+    return state.write(held ? (tx) => confirm(tx, held).then(() => work(tx)) : work, options)
+  },
+})
+
+/** The same facts, with a look at the lease before each write (4). */
+export const leasedFacts = (facts: Facts, state: State): Facts => ({
+  engine: facts.engine,
+  query: (sql, values, lists) => facts.query(sql, values, lists),
+  close: () => facts.close(),
+  write: async (work) => {
+    const held = holding.getStore()
+    if (held) await confirm(state, held)
+    return facts.write(work)
+  },
+})
+
+async function confirm(reader: StateReader, held: Held): Promise<void> {
+  const row = await rowOf(reader, held.name)
+  if (row?.holder === held.holder && row.token === held.token) return
+  held.lost.abort()
+  throw new LeaseLost(held.name)
+}
+
+const rowOf = (reader: StateReader, name: string): Promise<LeaseRow | undefined> =>
+  reader.get<LeaseRow>('select holder, token, beat from leases where name = ?', name)
+
+/** Where the state is a file its only server is the holder of everything. Resolves when the signal has ended the work. */
+export async function runOnce(desk: LeaseDesk, ingester: Ingester, signal: AbortSignal): Promise<void> {
+  if (desk.state.engine !== 'sqlite') return whileHolding(desk, ingester, signal)
+  ingester.tell?.(true)
+  await ingester.work(signal)
+}
+
+/** Runs the ingester whenever this process holds its lease. */
+export async function whileHolding(desk: LeaseDesk, ingester: Ingester, signal: AbortSignal): Promise<void> {
+  const { name, tell, pace = usualPace } = ingester
+  const queue = new Queue(desk, name, pace.deadMs)
+  tell?.(false)
+  while (!signal.aborted) {
+    const held = await queue.take()
+    if (held) {
+      tell?.(true)
+      const ended = await hold(desk, held, ingester, signal)
+      tell?.(false)
+      if (ended === 'idle') return
+    }
+    await desk.clock.sleep(pace.lookMs, signal)
+  }
+}
+
+/** One who waits for a lease. */
+class Queue {
+  readonly #desk: LeaseDesk
+  readonly #name: string
+  readonly #deadMs: number
+  readonly #holder: string
+  #seen: (LeaseRow & { readonly atMs: number }) | undefined
+  #failing = false
+
+  constructor(desk: LeaseDesk, name: string, deadMs: number) {
+    this.#desk = desk
+    this.#name = name
+    this.#deadMs = deadMs
+    this.#holder = desk.random.uuid()
+  }
+
+  async take(): Promise<Held | undefined> {
+    try {
+      const row = await rowOf(this.#desk.state, this.#name)
+      const token = this.#isFree(row) ? await this.#desk.state.write((tx) => this.#put(tx, row)) : undefined
+      this.#failing = false
+      return token === undefined
+        ? undefined
+        : { name: this.#name, holder: this.#holder, token, lost: new AbortController() }
+    } catch (error) {
+      if (!this.#failing) {
+        this.#desk.log.warn({ ingester: this.#name, ...failureFields(error) }, 'nobody can tell who ingests')
+      }
+      this.#failing = true
+      return undefined
+    }
+  }
+
+  #isFree(row: LeaseRow | undefined): boolean {
+    // Ours: a commit of which we did not hear.
+    if (!row || row.holder === '' || row.holder === this.#holder) return true
+    const atMs = this.#desk.clock.monotonicMs()
+    if (!this.#seen || !isSame(row, this.#seen)) this.#seen = { ...row, atMs }
+    return atMs - this.#seen.atMs >= this.#deadMs
+  }
+
+  /** The new token, or undefined when somebody was quicker or the holder has moved after all. */
+  async #put(tx: StateWriter, before: LeaseRow | undefined): Promise<number | undefined> {
+    const row = await rowOf(tx, this.#name)
+    if (!isSame(row, before)) return undefined
+    const token = (row?.token ?? 0) + 1
+    await tx.run(
+      `insert into leases (name, holder, token, beat) values (?, ?, ?, 0)
+       on conflict (name) do update set holder = excluded.holder, token = excluded.token, beat = 0`,
+      ...[this.#name, this.#holder, token],
+    )
+    return token
+  }
+}
+
+const isSame = (one: LeaseRow | undefined, other: LeaseRow | undefined): boolean =>
+  one?.holder === other?.holder && one?.token === other?.token && one?.beat === other?.beat
+
+type Ended = 'idle' | 'over'
+
+async function hold(desk: LeaseDesk, held: Held, { work, pace }: Ingester, signal: AbortSignal): Promise<Ended> {
+  const { name, token, lost } = held
+  const over = new AbortController()
+  const beating = beat(desk, held, (pace ?? usualPace).beatMs, over.signal)
+  desk.log.info({ ingester: name, token }, 'this process ingests')
+  let ended: Ended = 'over'
+  try {
+    const until = AbortSignal.any([signal, lost.signal])
+    await holding.run(held, () => work(until))
+    if (!until.aborted) ended = 'idle'
+  } catch (error) {
+    if (!lost.signal.aborted) {
+      desk.log.error({ ingester: name, ...failureFields(error) }, 'an ingester ended; it is begun again')
+    }
+  }
+  over.abort()
+  await beating
+  if (lost.signal.aborted) desk.log.warn({ ingester: name, token }, 'another process ingests now')
+  else await release(desk, held)
+  return ended
+}
+
+async function beat({ state, clock }: LeaseDesk, held: Held, beatMs: number, over: AbortSignal): Promise<void> {
+  for (;;) {
+    await clock.sleep(beatMs, over)
+    if (over.aborted) return
+    try {
+      if (await change(state, held, 'beat = beat + 1')) continue
+      held.lost.abort()
+      return
+    } catch {
+      // While the state cannot be written, the ingester cannot write either; who is right will be seen afterwards.
+    }
+  }
+}
+
+/** So that nobody has to wait for our death. */
+async function release({ state, log }: LeaseDesk, held: Held): Promise<void> {
+  try {
+    await change(state, held, `holder = ''`)
+  } catch (error) {
+    log.warn({ ingester: held.name, ...failureFields(error) }, 'the lease could not be given back; it runs out')
+  }
+}
+
+const change = async (state: State, { name, holder, token }: Held, what: string): Promise<boolean> =>
+  (await state.write((tx) =>
+    tx.run(`update leases set ${what} where name = ? and holder = ? and token = ?`, name, holder, token),
+  )) > 0

@@ -1,0 +1,91 @@
+// Public keys and withdrawal credentials of all validators: most of a state's bytes, and nearly the same from state to state.
+// They are copied out of it, so that the rest can go, and what two states of a chain share is kept once.
+//
+// 1. The key of an index never changes.
+// 2. Credentials change with their first byte only: from a key to an address, or from an address to one that compounds.
+// 3. Arrays are never changed where somebody may look: a longer one may share the beginning of a shorter one.
+export const pubkeySize = 48
+export const credentialsSize = 32
+
+/** One after another. */
+export interface Names {
+  readonly pubkeys: Uint8Array
+  readonly credentials: Uint8Array
+}
+
+/** Room ahead, so that a network that grows is seldom copied. */
+const ahead = 16_384
+
+/** From records that begin with both, one every `stride` bytes. `past`: of an earlier state of the same chain. */
+export function namesFrom(records: Uint8Array, stride: number, count: number, past?: Names): Names {
+  const shared = past && isContinued(records, stride, count, past) ? past : undefined
+  return {
+    pubkeys: column(records, stride, count, 0, pubkeySize, shared?.pubkeys),
+    credentials: column(records, stride, count, pubkeySize, credentialsSize, shared?.credentials),
+  }
+}
+
+/** Nobody's credentials have changed; two bytes of each key, in case that it is another chain after all. */
+function isContinued(records: Uint8Array, stride: number, count: number, { pubkeys, credentials }: Names): boolean {
+  const both = Math.min(count, pubkeys.length / pubkeySize)
+  for (let index = 0, at = 0; index < both; index++, at += stride) {
+    const key = index * pubkeySize
+    if (records[at] !== pubkeys[key] || records[at + 1] !== pubkeys[key + 1]) return false
+    if (records[at + pubkeySize] !== credentials[index * credentialsSize]) return false
+  }
+  return true
+}
+
+function column(
+  records: Uint8Array,
+  stride: number,
+  count: number,
+  from: number,
+  size: number,
+  past: Uint8Array | undefined,
+): Uint8Array {
+  const kept = past && past.buffer.byteLength >= count * size ? past : undefined
+  const all = new Uint8Array(kept?.buffer ?? new ArrayBuffer((count + ahead) * size), 0, count * size)
+  for (let index = kept ? Math.min(count, kept.length / size) : 0; index < count; index++) {
+    const at = index * stride + from
+    all.set(records.subarray(at, at + size), index * size)
+  }
+  return all
+}
+
+export const pubkeyOf = ({ pubkeys }: Pick<Names, 'pubkeys'>, index: number): Uint8Array =>
+  pubkeys.subarray(index * pubkeySize, (index + 1) * pubkeySize)
+
+/** The address that withdrawals go to; undefined while the credentials name a key only. */
+export function withdrawalAddressOf(
+  { credentials }: Pick<Names, 'credentials'>,
+  index: number,
+): Uint8Array | undefined {
+  const at = index * credentialsSize
+  const kind = credentials[at]
+  return kind === 1 || kind === 2 ? credentials.subarray(at + 12, at + credentialsSize) : undefined
+}
+
+export function hasSameCredentials(a: Names, b: Names, index: number): boolean {
+  if (a.credentials.buffer === b.credentials.buffer) return true
+  const from = index * credentialsSize
+  for (let at = from; at < from + credentialsSize; at++) if (a.credentials[at] !== b.credentials[at]) return false
+  return true
+}
+
+/** Those of some validators alone, in this order, in buffers of their own. */
+export function namesOf({ pubkeys, credentials }: Names, indices: ArrayLike<number>): Names {
+  const own = {
+    pubkeys: new Uint8Array(indices.length * pubkeySize),
+    credentials: new Uint8Array(indices.length * credentialsSize),
+  }
+  for (let at = 0; at < indices.length; at++) {
+    const index = indices[at] as number
+    own.pubkeys.set(pubkeyOf({ pubkeys }, index), at * pubkeySize)
+    own.credentials.set(
+      credentials.subarray(index * credentialsSize, (index + 1) * credentialsSize),
+      at * credentialsSize,
+    )
+  }
+  return own
+}

@@ -1,0 +1,168 @@
+// The door to Redis: one connection that is asked with scripts. The only file that names its library.
+//
+// 1. Whoever asks has an answer within `answerMs`, or hears at once that there is none. It is never an exception.
+// 2. A connection that failed or was too slow once is given up; its successor is tried every `againMs` for ever.
+// 3. Each connection is greeted before anybody else may use it, with the name of the server process at its other end: a
+//    Redis that was restarted, or another one in its place, may have forgotten what the last one knew.
+import { createHash } from 'node:crypto'
+import { Redis as Client } from 'ioredis'
+import { type Clock, nextTurn } from './clock.ts'
+
+const answerMs = 50
+const greetMs = 1000
+const againMs = 250
+
+export interface Script {
+  readonly text: string
+  readonly sha: string
+}
+
+export const script = (text: string): Script => ({ text, sha: createHash('sha1').update(text).digest('hex') })
+
+/** The script's answer, a list of whole numbers. */
+export type Run = (script: Script, keys: readonly string[], values: readonly string[]) => Promise<readonly number[]>
+
+export interface RedisOptions {
+  /** redis://user:password@host:port/number, or rediss://… for TLS. */
+  readonly url: string
+  readonly clock: Clock
+  readonly greet: (run: Run, process: string) => Promise<unknown>
+  /** Told of every change, and of the first attempt. */
+  readonly tell: (there: boolean, reason: string) => void
+}
+
+export class Redis {
+  readonly #options: RedisOptions
+  readonly #stop = new AbortController()
+  #kept: Promise<void> = Promise.resolve()
+  /** Set while it answers. */
+  #client: Client | undefined
+  #there: boolean | undefined
+  #reason = ''
+
+  /** Resolves when the first attempt has ended, well or not. */
+  static async open(options: RedisOptions): Promise<Redis> {
+    const redis = new Redis(options)
+    const tried = Promise.withResolvers<void>()
+    redis.#kept = redis.#keep(tried.resolve)
+    await tried.promise
+    return redis
+  }
+
+  private constructor(options: RedisOptions) {
+    this.#options = options
+  }
+
+  /** Undefined: there is no answer. What was asked may have been done all the same. */
+  async ask(...question: Parameters<Run>): Promise<readonly number[] | undefined> {
+    const client = this.#client
+    if (!client) return undefined
+    try {
+      return await within(this.#options.clock, answerMs, evaluate(client, ...question))
+    } catch (error) {
+      this.#giveUp(client, (error as Error).message)
+      return undefined
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort()
+    this.#client?.disconnect()
+    await this.#kept
+  }
+
+  async #keep(tried: () => void): Promise<void> {
+    const { signal } = this.#stop
+    while (!signal.aborted) {
+      await this.#visit(tried)
+      if (signal.aborted) return
+      this.#say(false)
+      tried()
+      await this.#options.clock.sleep(againMs, signal)
+    }
+  }
+
+  /** One connection, from its beginning to its end. */
+  async #visit(tried: () => void): Promise<void> {
+    const { url, clock, greet } = this.#options
+    const client = new Client(url, clientOptions)
+    const ended = new Promise<void>((resolve) => client.once('end', resolve))
+    this.#reason = ''
+    client.on('error', (error: Error) => this.#blame(error.message))
+    try {
+      await within(clock, greetMs, arrive(client, greet))
+      if (this.#stop.signal.aborted) return
+      this.#client = client
+      this.#say(true)
+      tried()
+      await ended
+      this.#blame('the connection was closed')
+    } catch (error) {
+      this.#blame((error as Error).message)
+    } finally {
+      this.#client = undefined
+      client.disconnect()
+    }
+  }
+
+  #giveUp(client: Client, reason: string): void {
+    if (client !== this.#client) return
+    this.#blame(reason)
+    this.#client = undefined
+    client.disconnect()
+  }
+
+  /** The first reason is the cause of the others. */
+  #blame(reason: string): void {
+    this.#reason ||= reason
+  }
+
+  #say(there: boolean): void {
+    if (there === this.#there) return
+    this.#there = there
+    this.#options.tell(there, this.#reason)
+  }
+}
+
+const clientOptions = {
+  lazyConnect: true,
+  connectTimeout: greetMs,
+  // A connection is never mended (2), so nothing may wait for that.
+  retryStrategy: () => null,
+  enableOfflineQueue: false,
+  maxRetriesPerRequest: 0,
+  enableReadyCheck: false,
+  disableClientInfo: true,
+  connectionName: 'tetrad',
+}
+
+async function arrive(client: Client, greet: RedisOptions['greet']): Promise<void> {
+  await client.connect()
+  const [, process] = /^run_id:(\w+)/m.exec(await client.info('server')) ?? []
+  if (process === undefined) throw new Error('Redis does not tell its run_id in INFO; allow it')
+  await greet((...question) => evaluate(client, ...question), process)
+}
+
+async function evaluate(client: Client, { text, sha }: Script, keys: readonly string[], values: readonly string[]) {
+  try {
+    return (await client.evalsha(sha, keys.length, ...keys, ...values)) as number[]
+  } catch (error) {
+    if (!(error as Error).message.startsWith('NOSCRIPT')) throw error
+    return (await client.eval(text, keys.length, ...keys, ...values)) as number[]
+  }
+}
+
+async function within<T>(clock: Clock, waitMs: number, work: Promise<T>): Promise<T> {
+  const over = new AbortController()
+  const late = async (): Promise<never> => {
+    await clock.sleep(waitMs, over.signal)
+    // A process that was busy with itself reads what has arrived meanwhile before it complains.
+    await nextTurn()
+    throw new Error(`no answer within ${waitMs} ms`)
+  }
+  try {
+    return await Promise.race([work, late()])
+  } finally {
+    over.abort()
+  }
+}

@@ -1,0 +1,81 @@
+// Questions to a thread of its own: answers, errors, giving up, sudden death.
+import assert from 'node:assert/strict'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { pathToFileURL } from 'node:url'
+import { openThread, type Thread } from './thread.ts'
+
+const here = new URL('./thread.ts', import.meta.url).href
+const code = `
+  import { serveThread, threadStart } from ${JSON.stringify(here)}
+  let asked = 0
+  const kept = new Float64Array(4)
+  serveThread({
+    add: async ({ a, b }) => ({ value: a + b + threadStart().more }),
+    count: async () => ({ value: ++asked }),
+    column: async () => { const column = Float64Array.of(1, 2, 3); return { value: { column }, transfer: [column.buffer] } },
+    gone: async () => { const value = kept; try { return { value, transfer: [kept.buffer] } } finally { setTimeout(() => {}, 0) } },
+    left: async () => ({ value: kept.length }),
+    fail: async () => { throw Object.assign(new TypeError('no such thing'), { name: 'OddError' }) },
+    wait: (_, signal) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
+    die: async () => process.exit(3),
+  })
+`
+
+async function open(): Promise<Thread & AsyncDisposable> {
+  const dir = await mkdtemp(join(tmpdir(), 'tetrad-thread-'))
+  const file = join(dir, 'thread.ts')
+  await writeFile(file, code)
+  const thread = openThread(pathToFileURL(file), { more: 100 })
+  return {
+    ...thread,
+    async [Symbol.asyncDispose]() {
+      await thread.close()
+      await rm(dir, { recursive: true, force: true })
+    },
+  }
+}
+
+test('answers come with their buffers, which the thread has no more', async () => {
+  await using thread = await open()
+  assert.equal(await thread.ask('add', { a: 1, b: 2 }), 103)
+  assert.deepEqual(await thread.ask('column', undefined), { column: Float64Array.of(1, 2, 3) })
+  assert.deepEqual(await thread.ask('gone', undefined), new Float64Array(4))
+  assert.equal(await thread.ask('left', undefined), 0)
+})
+
+test('what is thrown keeps its name and words; an unknown question is an error too', async () => {
+  await using thread = await open()
+  await assert.rejects(thread.ask('fail', undefined), { name: 'OddError', message: 'no such thing' })
+  await assert.rejects(thread.ask('dance', undefined), { message: 'this thread cannot dance' })
+})
+
+test('a question that is given up ends, and the thread goes on', async () => {
+  await using thread = await open()
+  const stop = new AbortController()
+  const waiting = thread.ask('wait', undefined, stop.signal)
+  assert.equal(await thread.ask('count', undefined), 1)
+  stop.abort()
+  await assert.rejects(waiting, /given up/)
+  await assert.rejects(thread.ask('count', undefined, stop.signal), { name: 'AbortError' })
+  assert.equal(await thread.ask('count', undefined), 2)
+})
+
+test('a thread that dies fails what was asked of it, and the next question starts another', async () => {
+  await using thread = await open()
+  assert.equal(await thread.ask('count', undefined), 1)
+  const waiting = thread.ask('wait', undefined)
+  await assert.rejects(thread.ask('die', undefined), /ended with code 3/)
+  await assert.rejects(waiting, /ended with code 3/)
+  assert.equal(await thread.ask('count', undefined), 1)
+})
+
+test('closing fails what is under way', async () => {
+  await using thread = await open()
+  const waiting = thread.ask('wait', undefined)
+  const failed = assert.rejects(waiting, /was closed/)
+  await thread.close()
+  await failed
+})

@@ -1,0 +1,122 @@
+// Work on a thread of its own, so that heavy decoding never keeps a caller waiting: questions by name, answered with values
+// whose buffers change hands instead of being copied.
+//
+// 1. One thread per opening. It starts with the first question, and again with the first one after it has died.
+// 2. Every question ends: with the answer, with the error that was thrown, or with the thread's own end.
+// 3. A question that is given up is told so, and waited for: the thread never works for nobody.
+import { parentPort, type Transferable, Worker, workerData } from 'node:worker_threads'
+
+export interface Thread {
+  ask<T>(name: string, input: unknown, signal?: AbortSignal): Promise<T>
+  /** Ends it, whatever it is doing. */
+  close(): Promise<void>
+}
+
+/** What a handler gives; the buffers in `transfer` are no longer the thread's. */
+export interface Handed {
+  readonly value: unknown
+  readonly transfer?: readonly Transferable[]
+}
+
+export type ThreadHandlers = Readonly<Record<string, (input: never, signal: AbortSignal) => Promise<Handed>>>
+
+type Question =
+  | { readonly is: 'ask'; readonly id: number; readonly name: string; readonly input: unknown }
+  | { readonly is: 'stop'; readonly id: number }
+
+type Reply =
+  | { readonly id: number; readonly is: 'value'; readonly value: unknown }
+  | { readonly id: number; readonly is: 'error'; readonly error: ErrorWords }
+
+interface ErrorWords {
+  readonly name: string
+  readonly message: string
+  readonly stack: string | undefined
+}
+
+interface Waiting {
+  resolve(value: never): void
+  reject(error: Error): void
+}
+
+/** `start` is what the thread finds as its `threadStart`. */
+export function openThread(file: URL, start: unknown): Thread {
+  const waiting = new Map<number, Waiting>()
+  let worker: Worker | undefined
+  let nextId = 1
+  const ended = (error: Error) => {
+    worker = undefined
+    for (const { reject } of waiting.values()) reject(error)
+    waiting.clear()
+  }
+  const begin = (): Worker => {
+    const begun = new Worker(file, { workerData: start })
+    begun.on('message', (reply: Reply) => {
+      const asked = waiting.get(reply.id)
+      waiting.delete(reply.id)
+      if (waiting.size === 0) begun.unref()
+      if (reply.is === 'value') asked?.resolve(reply.value as never)
+      else asked?.reject(errorOf(reply.error))
+    })
+    begun.on('error', (error) => ended(error as Error))
+    begun.on('exit', (code) => worker === begun && ended(new Error(`the thread ended with code ${code}`)))
+    return begun
+  }
+  return {
+    ask<T>(name: string, input: unknown, signal?: AbortSignal): Promise<T> {
+      if (signal?.aborted) return Promise.reject(signal.reason)
+      worker ??= begin()
+      const asking = worker
+      const id = nextId++
+      const stop = () => asking.postMessage({ is: 'stop', id } satisfies Question)
+      signal?.addEventListener('abort', stop, { once: true })
+      asking.ref()
+      return new Promise<T>((resolve, reject) => {
+        waiting.set(id, { resolve, reject })
+        asking.postMessage({ is: 'ask', id, name, input } satisfies Question)
+      }).finally(() => signal?.removeEventListener('abort', stop))
+    },
+    async close() {
+      const closing = worker
+      ended(new Error('the thread was closed'))
+      await closing?.terminate()
+    },
+  }
+}
+
+/** In the thread: what it was started with. */
+export const threadStart = <T>(): T => workerData as T
+
+/** In the thread: answers until it is closed. */
+export function serveThread(handlers: ThreadHandlers): void {
+  const running = new Map<number, AbortController>()
+  parentPort?.on('message', async (question: Question) => {
+    const { id } = question
+    if (question.is === 'stop') return running.get(id)?.abort(new Error('the work was given up'))
+    const stop = new AbortController()
+    running.set(id, stop)
+    try {
+      const handler = handlers[question.name]
+      if (!handler) throw new Error(`this thread cannot ${question.name}`)
+      const { value, transfer } = await handler(question.input as never, stop.signal)
+      parentPort?.postMessage({ id, is: 'value', value } satisfies Reply, [...(transfer ?? [])])
+    } catch (error) {
+      parentPort?.postMessage({ id, is: 'error', error: wordsOf(error) } satisfies Reply)
+    } finally {
+      running.delete(id)
+    }
+  })
+}
+
+/** An error loses its class between threads; its name and its words are what matter. */
+function wordsOf(error: unknown): ErrorWords {
+  const { name, message, stack } = error instanceof Error ? error : new Error(String(error))
+  return { name, message, stack }
+}
+
+function errorOf({ name, message, stack }: ErrorWords): Error {
+  const error = new Error(message)
+  error.name = name
+  if (stack !== undefined) error.stack = stack
+  return error
+}

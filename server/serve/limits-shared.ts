@@ -1,0 +1,91 @@
+// The limits of several processes, held in Redis (decision 0140), and what holds while Redis does not answer (decision 0141).
+//
+// 1. Redis decides and counts in one step, by its own clock; the ledger repeats what it said and never adds to it.
+// 2. Each call brings what this process knows of the day, so a Redis that has lost its figures is given them back, and this
+//    process goes on from the common figure when it is on its own.
+import type { Endpoint } from '#api/kit.ts'
+import { Fault } from '#core/fault.ts'
+import { Redis } from '#io/redis.ts'
+import { dayOf } from '#store/usage.ts'
+import type { Desk } from './answer.ts'
+import type { Ledger } from './ledger.ts'
+import { dayIsFull, type Limits, OwnLimits, type Party, secondIsFull } from './limits.ts'
+import { arrival, decision, serverTime } from './limits-script.ts'
+
+const prefix = 'tetrad:limits:'
+/** How long a caller is asked to wait when nobody can tell. */
+const closedMs = 1000
+
+const apart = 'Redis does not answer: plans are limited in each process apart, limits of endpoints let nobody pass'
+
+export interface SharedOptions {
+  readonly url: string
+  /** Told when Redis begins or ceases to answer. */
+  readonly tell?: (shared: boolean) => void
+  /** What the scripts take the time from. */
+  readonly time?: string
+}
+
+export class SharedLimits implements Limits {
+  readonly #redis: Redis
+  readonly #own: OwnLimits
+  readonly #ledger: Ledger
+  readonly #clock: Desk['clock']
+  readonly #decision: ReturnType<typeof decision>
+
+  static async open(desk: Desk, ledger: Ledger, options: SharedOptions): Promise<SharedLimits> {
+    const { url, tell = () => {}, time = serverTime } = options
+    const hello = arrival(time)
+    const redis = await Redis.open({
+      url,
+      clock: desk.clock,
+      greet: (run, process) => run(hello, [`${prefix}since`, `${prefix}process`], [process]),
+      tell: (shared, reason) => {
+        tell(shared)
+        if (shared) desk.log.info({}, 'limits are held in Redis')
+        else desk.log.error({ reason }, apart)
+      },
+    })
+    return new SharedLimits(desk, ledger, redis, decision(time))
+  }
+
+  private constructor(desk: Desk, ledger: Ledger, redis: Redis, script: ReturnType<typeof decision>) {
+    this.#redis = redis
+    this.#own = new OwnLimits(desk.clock, ledger)
+    this.#ledger = ledger
+    this.#clock = desk.clock
+    this.#decision = script
+  }
+
+  async pass(party: Party, endpoint: Endpoint): Promise<Fault | undefined> {
+    const { keyId, perSecond, perDay } = party
+    const { perSecond: perSecondHere = 0 } = endpoint
+    if (perSecond === 0 && perSecondHere === 0 && perDay === 0) return this.#own.pass(party, endpoint)
+    const today = dayOf(this.#clock.now())
+    const known = this.#ledger.admittedOn(today, keyId)
+    const values = [perSecond, perSecondHere, perDay, today, known].map(String)
+    const decided = await this.#redis.ask(this.#decision, namesOf(party, endpoint), values)
+    if (!decided) return this.#alone(party, endpoint)
+    const [verdict = 0, waitUs = 0, waitHereUs = 0, nowUs = 0, used = 0] = decided
+    const nowMs = Math.floor(nowUs / 1000)
+    if (verdict === 1) return dayIsFull(party, nowMs)
+    if (verdict === 2) return secondIsFull(party, endpoint, { waitMs: waitUs / 1000, waitHereMs: waitHereUs / 1000 })
+    this.#ledger.count(keyId, endpoint.id, 'admitted', nowMs, perDay > 0 ? used : undefined)
+    return undefined
+  }
+
+  close(): Promise<void> {
+    return this.#redis.close()
+  }
+
+  /** Spec section 8 promises the endpoint's own limit whatever happens; the others may be looser for a while. */
+  #alone(party: Party, endpoint: Endpoint): Fault | undefined {
+    if (endpoint.perSecond === undefined) return this.#own.pass(party, endpoint)
+    return new Fault('limit.second', { terms: { limit: endpoint.perSecond }, retryAfterMs: closedMs })
+  }
+}
+
+function namesOf({ keyId, network }: Party, { id }: Endpoint): string[] {
+  const name = network === undefined ? `key:${keyId}` : `network:${network}`
+  return ['since', name, `${name}:${id}`, `day:${keyId}`].map((one) => `${prefix}${one}`)
+}

@@ -1,0 +1,19 @@
+// Which PostgreSQL: one or several hosts of one installation, of which whichever takes writes is used.
+
+export interface Place {
+  /** For faults and the log: hosts and database, nothing secret. */
+  readonly name: string
+  /** One address per host, in the order they are tried: the one that was good last comes first. */
+  readonly addresses: string[]
+}
+
+const parts = /^(postgres(?:ql)?:\/\/(?:[^@/?#]*@)?)([^/?#]*)(\/[^?#]*)?(.*)$/
+
+/** `postgres://user:password@host1:5432,host2/name?options` */
+export function placeOf(url: string): Place {
+  const [, head = '', hosts = '', database = '', rest = ''] = parts.exec(url) ?? []
+  return {
+    name: `PostgreSQL at ${hosts}${database}`,
+    addresses: hosts.split(',').map((host) => `${head}${host}${database}${rest}`),
+  }
+}

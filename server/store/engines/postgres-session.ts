@@ -1,0 +1,199 @@
+// One connection to PostgreSQL, with its prepared statements.
+//
+// 1. One statement at a time, in the order they were asked for.
+// 2. A connection that failed in any way is never used again: what is asked of it afterwards is `Lost`.
+// 3. It keeps the process alive only while a statement is under way.
+import { Client, DatabaseError, type QueryResult } from 'pg'
+import { systemClock } from '#io/clock.ts'
+import type { Row, Value } from '../state.ts'
+import { CopyIn } from './postgres-copy.ts'
+import { endsConnection, isReadOnly, Lost, wordsOf } from './postgres-faults.ts'
+import type { Place } from './postgres-place.ts'
+import { bound, parserOf, placed } from './postgres-words.ts'
+
+/** Beyond this a connection is replaced: PostgreSQL keeps what it has prepared for as long as the connection lasts. */
+const statementsMax = 500
+const connectMs = 3000
+const keepAliveMs = 10_000
+const goodbyeMs = 1000
+
+export type Purpose = 'read' | 'write' | 'walk' | 'replica'
+
+/** What a session may do, and how long things may take, in milliseconds. */
+const settingsFor: Readonly<Record<Purpose, Readonly<Record<string, string | number>>>> = {
+  read: { default_transaction_read_only: 'on', statement_timeout: 30_000 },
+  replica: { default_transaction_read_only: 'on', statement_timeout: 30_000 },
+  // Whoever walks through many rows may be slow, and holds nobody up.
+  walk: { default_transaction_read_only: 'on', idle_in_transaction_session_timeout: 600_000 },
+  // A process that stands still in the middle of a write must not keep all others from writing.
+  write: { lock_timeout: 10_000, idle_in_transaction_session_timeout: 15_000, statement_timeout: 600_000 },
+}
+
+/** What the driver's types leave out. */
+interface Held {
+  ref(): void
+  unref(): void
+}
+
+interface Known {
+  readonly text: string
+  /** From its second use on. */
+  name?: string
+}
+
+export class Session {
+  readonly #client: Client & Held
+  readonly #purpose: Purpose
+  readonly #known = new Map<string, Known>()
+  #named = 0
+  #last: Promise<unknown> = Promise.resolve()
+  #lost: Lost | undefined
+  #onLost: () => void = () => {}
+
+  /** The first host that is what the purpose needs; `Lost` with the reason of each when there is none. */
+  static async open({ name, addresses }: Place, purpose: Purpose): Promise<Session> {
+    const reasons: string[] = []
+    for (const address of [...addresses]) {
+      const session = new Session(address, purpose)
+      try {
+        await session.#connect()
+        addresses.splice(0, addresses.length, address, ...addresses.filter((other) => other !== address))
+        return session
+      } catch (error) {
+        await session.close()
+        reasons.push(reasonOf(error))
+      }
+    }
+    throw new Lost(`${name}: ${reasons.join('; ')}`)
+  }
+
+  private constructor(address: string, purpose: Purpose) {
+    this.#purpose = purpose
+    const client = new Client({
+      connectionString: address,
+      connectionTimeoutMillis: connectMs,
+      keepAlive: true,
+      keepAliveInitialDelayMillis: keepAliveMs,
+      application_name: 'tetrad',
+      types: { getTypeParser: parserOf as never },
+    })
+    this.#client = client as Client & Held
+    this.#client.on('error', (error) => this.#lose(error))
+    this.#client.on('end', () => this.#lose(new Error('the connection was closed')))
+  }
+
+  async #connect(): Promise<void> {
+    const purpose = this.#purpose
+    await this.#client.connect()
+    this.#client.unref()
+    const settings = Object.entries({ bytea_output: 'hex', ...settingsFor[purpose] })
+    const row = await this.script<{ standby: number; encoding: string }>(
+      settings.map(([name, value]) => `set ${name} = '${value}'`).join('; '),
+      // An acknowledged write is on the disk (state 1), also where the database is set up to be in a hurry.
+      "select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'",
+      "select pg_is_in_recovery()::int as standby, current_setting('server_encoding') as encoding",
+    )
+    if (row?.standby === 1 && purpose !== 'replica') throw new Error('is a standby, which does not take writes')
+    if (row?.encoding !== 'UTF8') throw new Error(`the database is encoded in ${row?.encoding}; it must be UTF8`)
+  }
+
+  /** Set once the connection is gone. */
+  get lost(): Lost | undefined {
+    return this.#lost
+  }
+
+  /** Whether a fresh one should take its place when there is time. */
+  get worn(): boolean {
+    return this.#known.size >= statementsMax
+  }
+
+  /** Called once, when the connection is gone without having been closed. */
+  set onLost(tell: () => void) {
+    this.#onLost = tell
+  }
+
+  async rows<R = Row>(sql: string, values: readonly Value[] = []): Promise<R[]> {
+    return (await this.#query(sql, values)).rows as R[]
+  }
+
+  async run(sql: string, values: readonly Value[] = []): Promise<number> {
+    return (await this.#query(sql, values)).rowCount ?? 0
+  }
+
+  /** Statements without values, in one round trip; the first row of the last that gave any. */
+  async script<R = Row>(...statements: readonly string[]): Promise<R | undefined> {
+    const results = await this.#next(() => this.#client.query(statements.join(';\n')))
+    return [results as unknown as QueryResult | QueryResult[]].flat().findLast(({ rows }) => rows.length > 0)?.rows[0]
+  }
+
+  async copyIn(sql: string, rows: Iterable<readonly Value[]>): Promise<void> {
+    await this.#next(() => new Promise<void>((done, failed) => this.#client.query(new CopyIn(sql, rows, done, failed))))
+  }
+
+  async listen(channel: string, hear: (payload: string) => void): Promise<void> {
+    this.#client.on('notification', ({ payload }) => hear(payload ?? ''))
+    await this.script(`listen ${this.#client.escapeIdentifier(channel)}`)
+  }
+
+  async close(): Promise<void> {
+    this.#onLost = () => {}
+    this.#lost ??= new Lost('the connection was closed')
+    await this.#end()
+  }
+
+  #query(sql: string, values: readonly Value[]): Promise<QueryResult> {
+    return this.#next(() => this.#client.query({ ...this.#statement(sql), values: values.map(bound) }))
+  }
+
+  #statement(sql: string): Known {
+    const known = this.#known.get(sql)
+    if (known) {
+      known.name ??= `s${++this.#named}`
+      return known
+    }
+    const fresh: Known = { text: placed(sql) }
+    if (!this.worn) this.#known.set(sql, fresh)
+    return fresh
+  }
+
+  #next<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#last.then(async () => {
+      if (this.#lost) throw this.#lost
+      this.#client.ref()
+      try {
+        return await work()
+      } catch (error) {
+        if (endsConnection(error) || (this.#purpose === 'write' && isReadOnly(error))) this.#lose(error)
+        throw this.#lost ?? error
+      } finally {
+        if (!this.#lost) this.#client.unref()
+      }
+    })
+    this.#last = turn.catch(() => {})
+    return turn
+  }
+
+  #lose(error: unknown): void {
+    if (this.#lost) return
+    this.#lost = new Lost(reasonOf(error), error)
+    this.#onLost()
+    // What waits for an answer gets it now instead of with the next keep-alive.
+    void this.#end()
+  }
+
+  /** A goodbye that the network swallows is not waited for. */
+  async #end(): Promise<void> {
+    const said = new AbortController()
+    const ended = this.#client
+      .end()
+      .catch(() => {})
+      .finally(() => said.abort())
+    await Promise.race([ended, systemClock.sleep(goodbyeMs, said.signal)])
+  }
+}
+
+const reasonOf = (error: unknown): string => {
+  const words = error instanceof DatabaseError ? wordsOf(error.code) : undefined
+  const { message, code } = error as Error & { code?: string }
+  return [words, message || code].filter(Boolean).join(': ')
+}

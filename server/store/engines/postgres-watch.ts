@@ -1,0 +1,127 @@
+// Whether anything was committed, by whom ever: the version of a state on PostgreSQL (state 3).
+//
+// 1. Each commit writes the next number into `state_commits` and notifies everybody of it. A connection of its own listens;
+//    once a second it also asks for the number, in case a notice was lost or the connection is dead without knowing.
+// 2. When nobody has answered for `deafTicks` seconds nothing is claimed any more: the version is a fault, and so is
+//    whatever would be answered from a cache that rests on it (decision 0136).
+// 3. Seconds are counted in ticks that really came: a process that was busy with itself has not lost the server.
+import { Fault } from '#core/fault.ts'
+import { systemClock } from '#io/clock.ts'
+import type { Place } from './postgres-place.ts'
+import { Session } from './postgres-session.ts'
+
+const tickMs = 1000
+const deafTicks = 3
+/** From here on every connection is given up: the network may be swallowing what is sent. */
+const deadTicks = 10
+
+export class Watch {
+  readonly #place: Place
+  readonly #channel: string
+  readonly #onDead: () => void
+  readonly #stop: () => void
+  #session: Session | undefined
+  #asking: Promise<void> | undefined
+  /** The newest number that was heard of. */
+  #heard = -1
+  #version = 0
+  #silentTicks = 0
+  #reason = 'it has not been asked yet'
+  #closed = false
+
+  /** `onDead` is told when nobody has answered for long. */
+  static async open(place: Place, channel: string, onDead: () => void): Promise<Watch> {
+    const watch = new Watch(place, channel, onDead)
+    await watch.#ask()
+    return watch
+  }
+
+  private constructor(place: Place, channel: string, onDead: () => void) {
+    this.#place = place
+    this.#channel = channel
+    this.#onDead = onDead
+    this.#stop = systemClock.every(tickMs, () => this.#tick())
+  }
+
+  get version(): number {
+    if (this.#silentTicks >= deafTicks) throw this.#deafFault()
+    return this.#version
+  }
+
+  /** The number of the newest commit that this process knows of. */
+  get newest(): number {
+    if (this.#silentTicks >= deafTicks) throw this.#deafFault()
+    return this.#heard
+  }
+
+  /** A commit of our own is known at once. */
+  own(number: number): void {
+    if (number > this.#heard) this.#move(number)
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    this.#stop()
+    await this.#session?.close()
+    await this.#asking
+    await this.#session?.close()
+  }
+
+  #tick(): void {
+    this.#silentTicks += 1
+    if (this.#silentTicks >= deadTicks && this.#silentTicks % deadTicks === 0) {
+      this.#onDead()
+      void this.#session?.close()
+    }
+    void this.#ask()
+  }
+
+  #ask(): Promise<void> {
+    this.#asking ??= this.#askNow().finally(() => {
+      this.#asking = undefined
+    })
+    return this.#asking
+  }
+
+  async #askNow(): Promise<void> {
+    try {
+      if (!this.#session || this.#session.lost) this.#session = await this.#listen()
+      const before = this.#heard
+      const row = await this.#session.script<{ number: number }>(newestCommit)
+      const number = row?.number ?? 0
+      // Ours or somebody's notice may have come in between; then only a higher number is news. Otherwise any other number
+      // is: after a handover to a server that had not received everything it is a lower one.
+      if (this.#heard === before ? number !== before : number > this.#heard) this.#move(number)
+      this.#silentTicks = 0
+    } catch (error) {
+      this.#reason = (error as Error).message
+    }
+  }
+
+  async #listen(): Promise<Session> {
+    const session = await Session.open(this.#place, 'read')
+    // The next tick may be a second away; a server that restarts is back sooner.
+    session.onLost = () => {
+      if (!this.#closed) void this.#ask()
+    }
+    await session.listen(this.#channel, (payload) => {
+      const number = Number(payload)
+      if (number > this.#heard) this.#move(number)
+    })
+    return session
+  }
+
+  #move(number: number): void {
+    this.#heard = number
+    this.#version += 1
+  }
+
+  #deafFault(): Fault {
+    const detail = `${this.#place.name} has not answered for ${this.#silentTicks} s, so nobody knows what has changed (${this.#reason})`
+    return new Fault('store.unavailable', { detail, retryAfterMs: 1000 })
+  }
+}
+
+export const commitsTable =
+  'create table if not exists state_commits (writer text primary key, number bigint not null) with (fillfactor = 50)'
+export const newestCommit = 'select max(number) as number from state_commits'

@@ -1,0 +1,35 @@
+// A process that calls as often as it can with one key for a few seconds, and tells when its calls were admitted, by the
+// clock of Redis. `node hammer.ts <redis url> <limits>`; begins when it is told.
+import { once } from 'node:events'
+import { contract } from '#api/contract.ts'
+import { Ledger } from '#serve/ledger.ts'
+import { SharedLimits } from '#serve/limits-shared.ts'
+import { openDesk } from './desk.ts'
+
+const [, , url = '', limits = '{}'] = process.argv
+const lastMs = 4500
+const party = { keyId: 'k', ...(JSON.parse(limits) as { perSecond: number; perDay: number }) }
+
+await using desk = await openDesk()
+// The desk's clock stands still, so no answer is too late on a loaded machine.
+const ledger = await Ledger.open(desk)
+const admittedMs: { here: number[]; elsewhere: number[] } = { here: [], elsewhere: [] }
+let which: keyof typeof admittedMs = 'here'
+// What Redis said passes through here.
+const count = ledger.count.bind(ledger)
+ledger.count = (...call) => {
+  admittedMs[which].push(call[3])
+  count(...call)
+}
+const shared = await SharedLimits.open(desk, ledger, { url })
+process.send?.('ready')
+await once(process, 'message')
+const endMs = performance.now() + lastMs
+for (let turn = 0; performance.now() < endMs; turn++) {
+  which = turn % 2 === 0 ? 'here' : 'elsewhere'
+  await shared.pass(party, contract[which === 'here' ? 'explorer.fundedBy' : 'fx.createQuote'])
+}
+await shared.close()
+await ledger.close()
+process.send?.(admittedMs)
+process.disconnect?.()

@@ -1,0 +1,48 @@
+// A process that ingests while it holds the lease: every few milliseconds a row with its number and its token.
+// `node ingester.ts <number> <state url, or a folder> <pace>`; tells its parent `up`, `begins`, `ends`, and `wrote` each time.
+import { leasedState, whileHolding } from '#ingest/lease.ts'
+import { systemClock } from '#io/clock.ts'
+import { silentLog } from '#io/log.ts'
+import { systemRandom } from '#io/random.ts'
+import { openState } from '#store/open.ts'
+import type { StateWriter } from '#store/state.ts'
+
+const [, , number = '', place = '', pace = ''] = process.argv
+const store = await openState(place, place.startsWith('postgres') ? { state: place } : {})
+const state = leasedState(store)
+const desk = { state, clock: systemClock, random: systemRandom, log: silentLog }
+const stop = new AbortController()
+process.on('SIGTERM', () => stop.abort())
+const tell = (word: string) => process.send?.(word)
+
+async function putNumber(tx: StateWriter): Promise<void> {
+  const row = await tx.get<{ id: number }>('select coalesce(max(id), 0) as id from numbers')
+  // Read once more beside the lease's own check, for the test to judge by.
+  const lease = await tx.get<{ token: number }>(`select token from leases where name = 'numbers'`)
+  const values = [(row?.id ?? 0) + 1, Number(number), lease?.token ?? 0]
+  await tx.run('insert into numbers (id, process, token) values (?, ?, ?)', ...values)
+}
+
+tell('up')
+await whileHolding(
+  desk,
+  {
+    name: 'numbers',
+    pace: JSON.parse(pace),
+    work: async (signal) => {
+      tell('begins')
+      try {
+        while (!signal.aborted) {
+          await state.write(putNumber)
+          tell('wrote')
+          await systemClock.sleep(10, signal)
+        }
+      } finally {
+        tell('ends')
+      }
+    },
+  },
+  stop.signal,
+)
+await state.close()
+process.disconnect?.()

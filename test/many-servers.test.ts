@@ -1,0 +1,89 @@
+// Several servers on one PostgreSQL and one Redis: each ingester runs in one of them, limits hold for all of them together.
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { systemClock } from '#io/clock.ts'
+import { openLog } from '#io/log.ts'
+import { type Running, start } from '#server/main.ts'
+import { createKey } from '#store/keys.ts'
+import { settingsWith } from './desk.ts'
+import { noPostgres, startPostgres } from './postgres.ts'
+import { noRedis, startRedis } from './redis.ts'
+
+interface Server extends AsyncDisposable {
+  readonly running: Running
+  readonly lines: string[]
+  /** The ingesters that it runs, and those that it leaves to another. */
+  leases(): Promise<Record<string, boolean>>
+  close(): Promise<void>
+}
+
+async function openServer(overrides: object): Promise<Server> {
+  const dir = await mkdtemp(join(tmpdir(), 'tetrad-many-'))
+  const lines: string[] = []
+  const log = openLog('info', (line) => lines.push(line))
+  const running = await start({ settings: settingsWith({ server: { port: 0 }, ...overrides }), dataDir: dir, log })
+  let closed: Promise<void> | undefined
+  const close = () => {
+    closed ??= running.close().then(() => rm(dir, { recursive: true, force: true }))
+    return closed
+  }
+  return {
+    running,
+    lines,
+    close,
+    async leases() {
+      const { body } = await running.inject({ url: '/metrics' })
+      const found = [...body.matchAll(/^tetrad_ingest_leased\{ingester="(\w+)"\} (\d)/gm)]
+      return Object.fromEntries(found.map(([, name = '', is]) => [name, is === '1']))
+    },
+    [Symbol.asyncDispose]: close,
+  }
+}
+
+const until = async (what: string, is: () => Promise<boolean>): Promise<void> => {
+  for (let tries = 0; !(await is()); tries++) {
+    assert.ok(tries < 300, `${what}: it did not happen`)
+    await systemClock.sleep(100)
+  }
+}
+
+test('one ingests, all answer; the limit of 4.3 is one limit', { skip: noPostgres || noRedis }, async () => {
+  await using postgres = await startPostgres()
+  await using redis = await startRedis()
+  const overrides = { store: { state: await postgres.schema() }, limits: redis.url, retention: { quotesDays: 30 } }
+  await using first = await openServer(overrides)
+  await until('the first ingests', async () => (await first.leases()).retention === true)
+  await using second = await openServer(overrides)
+  await using third = await openServer({ ...overrides, ingest: { on: false } })
+  assert.deepEqual(await third.leases(), {})
+  assert.equal((await second.leases()).retention, false)
+  assert.equal((await first.leases()).markets, true)
+
+  const { desk } = first.running
+  const { key } = await createKey(desk.state, { name: 'test', plan: 'standard' }, desk.clock, desk.random)
+  const url = `/v2/api?module=account&action=fundedby&chainid=1&address=0x${'1'.repeat(40)}&apikey=${key}`
+  const ask = async ({ running }: Server) => {
+    const { statusCode, body } = await running.inject({ url })
+    assert.ok(statusCode < 500, body)
+    return body.includes('Max calls per sec rate limit reached (2/sec)') ? 'refused' : 'passed'
+  }
+  await systemClock.sleep(1000)
+  const begunMs = performance.now()
+  const said = await Promise.all(Array.from({ length: 8 }, () => [first, second, third].map(ask)).flat())
+  const seconds = Math.ceil((performance.now() - begunMs) / 1000)
+  const passed = said.filter((one) => one === 'passed').length
+  assert.ok(passed >= 1 && passed <= 2 * seconds, `${passed} in ${seconds} s`)
+
+  await redis.kill()
+  assert.equal(await ask(second), 'refused')
+  await until('it is told', async () => /^tetrad_limits_held 0/m.test((await second.running.inject('/metrics')).body))
+  await redis.start()
+  await until('Redis is back', async () => (await ask(second)) === 'passed')
+
+  await first.close()
+  await until('the second takes over', async () => (await second.leases()).retention === true)
+  assert.deepEqual(await third.leases(), {})
+})

@@ -1,0 +1,93 @@
+// What one process keeps in memory follows what another one commits: keys, lists of labels, markets, the key of receipts.
+import assert from 'node:assert/strict'
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { test } from 'node:test'
+import { putLabels } from '#groups/explorer/labels.ts'
+import { Book } from '#groups/explorer/labels-history.ts'
+import { finishedList } from '#groups/explorer/lists.ts'
+import { receiptSigner } from '#groups/fx/receipt-key.ts'
+import { readyMarket } from '#groups/markets/ready.ts'
+import { putMarkets } from '#groups/markets/records.ts'
+import { systemClock } from '#io/clock.ts'
+import { openAdmission } from '#serve/admit.ts'
+import { openState } from '#store/open.ts'
+import { bearing, codeOf, makeKey, quote } from './admission.ts'
+import { openDesk, type TestDesk } from './desk.ts'
+import { noPostgres, startPostgres } from './postgres.ts'
+
+async function neighbourOn(place: string) {
+  const child = fork(new URL('./neighbour.ts', import.meta.url), [place], { stdio: 'inherit' })
+  await once(child, 'message')
+  return {
+    async does(what: string, id = '') {
+      const done = once(child, 'message')
+      child.send({ what, id })
+      await done
+    },
+    async [Symbol.asyncDispose]() {
+      const exited = once(child, 'exit')
+      child.disconnect()
+      await exited
+    },
+  }
+}
+
+/** It is promised within a second; how fast this machine is today is another matter. */
+async function follows(what: string, is: () => Promise<boolean>): Promise<void> {
+  for (let tries = 0; !(await is()); tries++) {
+    assert.ok(tries < 500, `${what}: the change of the other process is not seen`)
+    await systemClock.sleep(20)
+  }
+}
+
+async function ordeal(desk: TestDesk, place: string): Promise<void> {
+  await using neighbour = await neighbourOn(place)
+  const { id, key } = await makeKey(desk, 'enterprise')
+  const admission = await openAdmission(desk)
+  const said = () => codeOf(admission, quote, bearing(key))
+  assert.equal(await said(), 'admitted')
+  await neighbour.does('revoke', id)
+  await follows('keys', async () => (await said()) === 'key.invalid')
+  await admission.close()
+
+  const label = { chain: '1', slug: 'mine', name: 'mine', description: '', notes: '', updatedUnix: 1_790_000_000 }
+  const word = { by: 'us', via: 'a test', atMs: desk.clock.now() }
+  await desk.state.write((tx) => putLabels(new Book(tx, word), [label]))
+  const entries = async () => {
+    const list = await finishedList(desk.state, '1', 'json')
+    return JSON.parse(Buffer.from(list?.file.plain.bytes ?? []).toString()).length
+  }
+  assert.equal(await entries(), 1)
+  await neighbour.does('label', 'theirs')
+  await follows('labels', async () => (await entries()) === 2)
+
+  const ours = { kind: 'market', id: '501', fields: { slug: 'bridge', question: 'Open?' }, links: {} } as const
+  await desk.state.write((tx) => putMarkets(tx, [ours], desk.clock.now()))
+  const question = async () => {
+    const bytes = (await readyMarket(desk, 'bridge', true))?.bytes ?? new Uint8Array()
+    return JSON.parse(Buffer.from(bytes).toString()).question
+  }
+  assert.equal(await question(), 'Open?')
+  await neighbour.does('market', 'Closed?')
+  await follows('markets', async () => (await question()) === 'Closed?')
+
+  const signer = await receiptSigner(desk)
+  await neighbour.does('receipts')
+  await follows('receipts', async () => (await receiptSigner(desk)).id !== signer.id)
+}
+
+test('on one file', async (t) => {
+  await using desk = await openDesk()
+  if (desk.state.engine !== 'sqlite') return t.skip('the state of this run is on a server')
+  await ordeal(desk, desk.dir)
+})
+
+test('on PostgreSQL', { skip: noPostgres }, async () => {
+  await using server = await startPostgres()
+  const url = await server.schema()
+  await using desk = await openDesk()
+  const state = await openState('', { state: url })
+  await using _closed = { [Symbol.asyncDispose]: () => state.close() }
+  await ordeal({ ...desk, state }, url)
+})

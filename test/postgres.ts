@@ -1,0 +1,165 @@
+// A private PostgreSQL for tests: Debian's server in a temporary folder on loopback, gone with the test. Its language is
+// English, so that an order that is not by bytes shows.
+//   await using server = await startPostgres()
+//   const url = await server.schema()
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readdirSync } from 'node:fs'
+import { chown, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { placeOf } from '#store/engines/postgres-place.ts'
+import { Session } from '#store/engines/postgres-session.ts'
+
+const programs = '/usr/lib/postgresql'
+const versions = existsSync(programs) ? readdirSync(programs).filter((name) => /^\d+$/.test(name)) : []
+const newest = versions
+  .sort((a, b) => Number(b) - Number(a))
+  .find((name) => existsSync(join(programs, name, 'bin', 'initdb')))
+const bin = (name: string): string => join(programs, newest ?? '', 'bin', name)
+
+/** Why tests on PostgreSQL are left out, for `skip`. */
+export const noPostgres: string | false = newest ? false : 'there is no PostgreSQL here (Debian: postgresql)'
+
+export interface PostgresServer extends AsyncDisposable {
+  /** Its first database, as a superuser without a password. */
+  readonly url: string
+  readonly dir: string
+  readonly port: number
+  /** An address with an empty place for one installation. */
+  schema(): Promise<string>
+  /** The first row, if any. */
+  sql<R>(statement: string): Promise<R | undefined>
+  /** Ends it at once, as a crash would. */
+  kill(): Promise<void>
+  start(): Promise<void>
+  /** A second server that follows this one. */
+  standby(): Promise<PostgresServer & { promote(): Promise<void> }>
+}
+
+/** PostgreSQL does not run as root; nothing outlives this process. */
+const asPostgres = (): { readonly before: readonly string[]; readonly ids?: readonly [number, number] } => {
+  const last = ['setpriv', '--pdeathsig', 'KILL']
+  if (process.getuid?.() !== 0) return { before: last }
+  const id = (flag: string) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }))
+  const ids = [id('-u'), id('-g')] as const
+  return { before: [...last, `--reuid=${ids[0]}`, `--regid=${ids[1]}`, '--clear-groups'], ids }
+}
+
+async function ownFolder(): Promise<string> {
+  const dir = await mkdtemp(join(tmpdir(), 'tetrad-postgres-'))
+  const { ids } = asPostgres()
+  if (ids) await chown(dir, ...ids)
+  return dir
+}
+
+function runAs(program: string, args: readonly string[], cwd: string): void {
+  const [command = '', ...rest] = [...asPostgres().before, bin(program), ...args]
+  execFileSync(command, rest, { cwd, stdio: ['ignore', 'ignore', 'pipe'] })
+}
+
+export async function startPostgres(): Promise<PostgresServer> {
+  const dir = await ownFolder()
+  const language = ['--encoding=UTF8', '--locale=C.UTF-8', '--locale-provider=icu', '--icu-locale=en-US']
+  runAs('initdb', ['-D', join(dir, 'data'), '-U', 'postgres', '--auth=trust', '--no-sync', ...language], dir)
+  const rules = join(dir, 'data', 'pg_hba.conf')
+  // Who has a password must show it.
+  await writeFile(rules, `host all guarded 127.0.0.1/32 scram-sha-256\n${await readFile(rules, 'utf8')}`)
+  return serverIn(dir)
+}
+
+async function serverIn(dir: string, purpose: 'write' | 'replica' = 'write'): Promise<PostgresServer> {
+  const port = await freePort()
+  const url = `postgres://postgres@127.0.0.1:${port}/postgres`
+  let child = await launch(dir, port)
+  const sql = <R>(statement: string) => tell<R>(url, statement, purpose)
+  const kill = () => end(child)
+  return {
+    url,
+    dir,
+    port,
+    sql,
+    kill,
+    schema: async () => (await openSchema(url)).url,
+    async start() {
+      child = await launch(dir, port)
+    },
+    async standby() {
+      const second = await ownFolder()
+      const target = join(second, 'data')
+      runAs('pg_basebackup', ['-D', target, '-d', url, '-R', '-c', 'fast', '-X', 'stream', '--no-sync'], second)
+      const server = await serverIn(second, 'replica')
+      const promote = async () => runAs('pg_ctl', ['-D', target, '-w', 'promote'], second)
+      return Object.assign(server, { promote })
+    },
+    async [Symbol.asyncDispose]() {
+      await kill()
+      await rm(dir, { recursive: true, force: true })
+    },
+  }
+}
+
+let schemas = 0
+
+/** A place for one installation in a server that is there already. */
+export async function openSchema(url: string): Promise<{ readonly url: string } & AsyncDisposable> {
+  schemas += 1
+  const name = `t${process.pid}_${schemas}`
+  await tell(url, `create schema ${name}`)
+  return {
+    url: `${url}?options=${encodeURIComponent(`-c search_path=${name}`)}`,
+    [Symbol.asyncDispose]: async () => void (await tell(url, `drop schema ${name} cascade`)),
+  }
+}
+
+async function tell<R>(url: string, statement: string, purpose: 'write' | 'replica' = 'write'): Promise<R | undefined> {
+  const session = await Session.open(placeOf(url), purpose)
+  try {
+    return await session.script<R>(statement)
+  } finally {
+    await session.close()
+  }
+}
+
+async function launch(dir: string, port: number): Promise<ChildProcess> {
+  const settings = {
+    listen_addresses: '127.0.0.1',
+    port,
+    unix_socket_directories: dir,
+    // What the machine survives need not reach the disk here.
+    fsync: 'off',
+    max_connections: 200,
+    hot_standby_feedback: 'on',
+    wal_receiver_status_interval: 1,
+  }
+  const options = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+  const [command = '', ...args] = [...asPostgres().before, bin('postgres'), '-D', join(dir, 'data'), ...options]
+  const child = spawn(command, args, { cwd: dir, stdio: ['ignore', 'ignore', 'pipe'] })
+  let said = ''
+  await new Promise<void>((resolve, reject) => {
+    child.stderr?.on('data', (chunk) => {
+      said = `${said}${chunk}`.slice(-8192)
+      if (/ready to accept (read-only )?connections/.test(said)) resolve()
+    })
+    child.once('exit', () => reject(new Error(`PostgreSQL did not start: ${said}`)))
+    child.once('error', reject)
+  })
+  return child
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const exited = once(child, 'exit')
+  // The postmaster takes its backends with it: at once, without a word to anyone.
+  child.kill('SIGQUIT')
+  await exited
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1')
+  await once(probe, 'listening')
+  const { port } = probe.address() as { port: number }
+  probe.close()
+  return port
+}
