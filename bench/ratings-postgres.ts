@@ -14,9 +14,15 @@ export interface Asked {
 }
 
 const port = '54329'
+const columns = ['network', 'validator', 'day', ...measures]
+const typed = [
+  'network text not null',
+  ...['validator', 'day', ...counts].map((name) => `${name} integer not null`),
+  ...amounts.map((name) => `${name} bigint not null`),
+]
 
 /** Undefined: there is none on this machine. */
-export async function openPostgres(facts: Facts, days: number) {
+export async function openPostgres() {
   const bin = globSync('/usr/lib/postgresql/*/bin').sort().at(-1)
   if (!bin || !existsSync(join(bin, 'initdb'))) return undefined
   const dir = mkdtempSync(join(tmpdir(), 'tetrad-postgres-'))
@@ -56,14 +62,29 @@ export async function openPostgres(facts: Facts, days: number) {
   }
   while (spawnSync('psql', psql('-c', 'select 1')).status !== 0)
     await new Promise((resolve) => setTimeout(resolve, 200))
-  const startMs = performance.now()
-  await load(facts, days, run, psql)
-  const bytes = Number(run("select pg_total_relation_size('duty_days')").trim())
-  const rows = Number(run('select count(*) from duty_days').trim())
-  console.log(
-    `PostgreSQL: ${rows} rows loaded in ${((performance.now() - startMs) / 1000).toFixed(0)} s, ${(bytes / rows).toFixed(0)} bytes each`,
-  )
+  run(`create table duty_days (${typed.join()})`)
+  const words = psql('-c', `copy duty_days (${columns.join()}) from stdin`)
+  const copy = spawn('psql', words, { stdio: ['pipe', 'inherit', 'inherit'] })
+  const copied = new Promise<void>((resolve, reject) => {
+    copy.once('exit', (code) => (code === 0 ? resolve() : reject(new Error(`psql ended with ${code}`))))
+  })
   return {
+    /** A day as it has come in; the engine that has it makes the lines. */
+    async take(facts: Facts, day: number): Promise<void> {
+      const line = `concat_ws(chr(9), ${columns.join()})`
+      const [row] = await facts.query<{ lines: string }>(
+        `select string_agg(${line}, chr(10) order by validator) as lines from duty_days where day = ?`,
+        [day],
+      )
+      if (!copy.stdin.write(`${row?.lines ?? ''}\n`)) await new Promise((resolve) => copy.stdin.once('drain', resolve))
+    },
+    async ready(): Promise<void> {
+      copy.stdin.end()
+      await copied
+      run('alter table duty_days add primary key (network, validator, day); vacuum analyze duty_days')
+      const bytes = Number(run("select pg_total_relation_size('duty_days') / count(*) from duty_days").trim())
+      console.log(`PostgreSQL: ${bytes} bytes per row, index and all`)
+    },
     /** Milliseconds, as the server itself takes them; sums only, which is less than we are asked for. */
     async ask({ who, from, until }: Asked): Promise<number> {
       const sums = measures.map((name) => `sum(${name})`).join()
@@ -84,36 +105,4 @@ export async function openPostgres(facts: Facts, days: number) {
 function userOf(name: string): { uid: number; gid: number } {
   const id = (flag: string) => Number(execFileSync('id', [flag, name], { encoding: 'utf8' }))
   return { uid: id('-u'), gid: id('-g') }
-}
-
-/** Day by day, as they come in; the engine makes the lines. */
-async function load(
-  facts: Facts,
-  days: number,
-  run: (sql: string) => string,
-  psql: (...args: string[]) => string[],
-): Promise<void> {
-  const columns = ['network', 'validator', 'day', ...measures]
-  const typed = [
-    'network text not null',
-    ...['validator', 'day', ...counts].map((name) => `${name} integer not null`),
-    ...amounts.map((name) => `${name} bigint not null`),
-  ]
-  run(`create table duty_days (${typed.join()})`)
-  const copy = spawn('psql', psql('-c', `copy duty_days (${columns.join()}) from stdin`), {
-    stdio: ['pipe', 'inherit', 'inherit'],
-  })
-  const ended = new Promise<void>((resolve, reject) => {
-    copy.once('exit', (code) => (code === 0 ? resolve() : reject(new Error(`psql ended with ${code}`))))
-  })
-  for (let day = 0; day < days; day++) {
-    const [row] = await facts.query<{ lines: string }>(
-      `select string_agg(concat_ws(chr(9), ${columns.join()}), chr(10) order by validator) as lines from duty_days where day = ?`,
-      [day],
-    )
-    if (!copy.stdin.write(`${row?.lines ?? ''}\n`)) await new Promise((resolve) => copy.stdin.once('drain', resolve))
-  }
-  copy.stdin.end()
-  await ended
-  run('alter table duty_days add primary key (network, validator, day); vacuum analyze duty_days')
 }

@@ -45,7 +45,9 @@ const daySql = (day: number): string => {
     order by validator`
 }
 
-async function fill({ facts, state, settings }: Desk): Promise<void> {
+type Postgres = Awaited<ReturnType<typeof openPostgres>>
+
+async function fill({ facts, state, settings }: Desk, postgres: Postgres): Promise<void> {
   const time: ChainTime = settings.validators.networks.mainnet
   for (let day = 0; day < days; day++) {
     const epochs = chainDays(time).epochsOf(day as never)
@@ -53,10 +55,12 @@ async function fill({ facts, state, settings }: Desk): Promise<void> {
       await tx.run(daySql(day))
       await cover(tx, 'duties/mainnet', epochs.from, epochs.until)
     })
+    await postgres?.take(facts, day)
     await orderDuties(facts, 'mainnet', time, epochs, new AbortController().signal)
     if ((day + 1) % 73 === 0) console.log(`  ${day + 1} days`)
   }
   await facts.query('checkpoint')
+  await postgres?.ready()
   for (let from = 0; from < validators; from += 10_000) {
     const part = Array.from({ length: Math.min(10_000, validators - from) }, (_, at) => from + at)
     await putValidators(state, 'mainnet', part.map(entryOf))
@@ -103,7 +107,9 @@ const { value: settings } = complete(SettingsSchema, { server: { port: 0, answer
 const server = await start({ settings, dataDir: dir, log: silentLog })
 try {
   const startMs = performance.now()
-  await fill(server.desk)
+  await using postgres = await openPostgres()
+  if (!postgres) console.log('PostgreSQL is not installed here')
+  await fill(server.desk, postgres)
   const { size } = statSync(join(dir, 'facts.duckdb'))
   console.log(
     `${validators} × ${days} rows made and laid out in ${((performance.now() - startMs) / 1000).toFixed(0)} s`,
@@ -115,19 +121,13 @@ try {
     server.desk.clock,
     server.desk.random,
   )
-  await using postgres = await openPostgres(server.desk.facts, days)
-  if (!postgres) console.log('PostgreSQL is not installed here')
   for (const question of questions) await compare(question, key, postgres)
 } finally {
   await server.close()
   rmSync(dir, { recursive: true, force: true })
 }
 
-async function compare(
-  question: Question,
-  key: string,
-  postgres: Awaited<ReturnType<typeof openPostgres>>,
-): Promise<void> {
+async function compare(question: Question, key: string, postgres: Postgres): Promise<void> {
   const [ours, bare, theirs]: [number[], number[], number[]] = [[], [], []]
   await askServer(question, key)
   for (let round = 0; round < rounds; round++) {

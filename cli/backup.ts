@@ -4,9 +4,10 @@ import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import type { Manifest } from '#store/backup.ts'
 import manifestOfProgram from '../package.json' with { type: 'json' }
+import { CommandFailure } from './failure.ts'
 import { askOwner } from './owner.ts'
 import { print, printJson } from './print.ts'
-import { type CommonOptions, dataDirOf } from './settings.ts'
+import { type CommonOptions, configOf, dataDirOf } from './settings.ts'
 
 export function addBackup(program: Command): void {
   program
@@ -26,7 +27,17 @@ export function addBackup(program: Command): void {
     .action((dir: string, _: unknown, command: Command) => restore(resolve(dir), command.optsWithGlobals()))
 }
 
+/** Each server of a larger installation has a better way of its own (decision 0138). */
+async function refuseElsewhere(options: CommonOptions, todo: string): Promise<void> {
+  if ((await configOf(options)).settings.store.state === '') return
+  throw new CommandFailure('backup.elsewhere', `The state is in PostgreSQL, not in the data folder: ${todo}`)
+}
+
 async function backup(target: string, options: CommonOptions): Promise<void> {
+  await refuseElsewhere(
+    options,
+    'back it up with pg_dump --format=custom, or with what your database has for it; see docs/scaling.md.',
+  )
   const [{ copyStores, sealBackup }, { systemClock }] = await Promise.all([
     import('#store/backup.ts'),
     import('#io/clock.ts'),
@@ -41,6 +52,7 @@ async function backup(target: string, options: CommonOptions): Promise<void> {
 }
 
 async function restore(source: string, options: CommonOptions): Promise<void> {
+  await refuseElsewhere(options, 'restore it with pg_restore into an empty database; see docs/scaling.md.')
   const { restoreBackup } = await import('#store/backup.ts')
   const dataDir = dataDirOf(options)
   const manifest = await restoreBackup(source, dataDir)

@@ -116,7 +116,7 @@ async function withStores(
     import('#io/clock.ts'),
     import('#io/log.ts'),
   ])
-  const stores = await openStores(dataDirOf(options))
+  const stores = await openStores(dataDirOf(options), settings.store)
   try {
     await refuseDemo(options, stores.state)
     const log = openLog('warn', (line) => process.stderr.write(line))

@@ -12,14 +12,15 @@ export async function withState<T>(
   work: (state: State) => Promise<T>,
 ): Promise<T> {
   const dir = dataDirOf(options)
-  if (folder === 'found' && !existsSync(dir)) {
+  const { store } = (await configOf(options)).settings
+  if (folder === 'found' && store.state === '' && !existsSync(dir)) {
     throw new CommandFailure(
       'data.missing',
       `There is no data folder ${dir}; name it with --data, or start the server once.`,
     )
   }
   const { openState } = await import('#store/open.ts')
-  const state = await openState(dir)
+  const state = await openState(dir, store)
   try {
     await refuseDemo(options, state)
     return await work(state)
@@ -35,10 +36,12 @@ export async function withState<T>(
 export async function refuseDemo(options: CommonOptions, state: StateReader): Promise<'nothing' | 'demo' | 'own'> {
   const { contentsOf } = await import('#sim/mark.ts')
   const contents = await contentsOf(state)
-  // The configuration is read only where it matters: a slip in it must not keep anyone from listing keys.
-  if (contents !== 'demo' || !(await configOf(options)).configured) return contents
+  if (contents !== 'demo') return contents
+  const { configured, settings } = await configOf(options)
+  if (!configured) return contents
+  const place = settings.store.state === '' ? dataDirOf(options) : 'The database of store.state'
   throw new CommandFailure(
     'data.demo',
-    `${dataDirOf(options)} holds the demo world, which is not your data; name another folder with --data, or delete this one.`,
+    `${place} holds the demo world, which is not your data; name another folder with --data, or delete this one.`,
   )
 }

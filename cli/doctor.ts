@@ -39,7 +39,7 @@ async function doctor(options: Options): Promise<void> {
       import('#io/clock.ts'),
     ])
     add(settingsFindings(config.settings, config.configured))
-    add(await machineFindings(dataDirOf(options)))
+    add(await machineFindings(dataDirOf(options), config.settings.store))
     if (!options.offline) {
       const { reachFindings } = await import('#server/upkeep/reach.ts')
       add(await reachFindings({ settings: config.settings, clock: systemClock }))

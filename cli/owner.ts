@@ -42,7 +42,7 @@ async function withDesk<T>(options: CommonOptions, work: (desk: Desk) => Promise
     import('#io/random.ts'),
     import('#io/log.ts'),
   ])
-  const { state, facts, close } = await openStores(dataDirOf(options))
+  const { state, facts, close } = await openStores(dataDirOf(options), settings.store)
   try {
     return await work({ state, facts, settings, clock: systemClock, random: systemRandom, log: silentLog })
   } finally {

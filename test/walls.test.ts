@@ -77,6 +77,7 @@ const doors: Record<string, readonly string[]> = {
   'node:sqlite': ['server/store/engines/'],
   ioredis: ['server/io/redis.ts'],
   '@duckdb/node-api': ['server/store/engines/'],
+  pg: ['server/store/engines/'],
   fastify: ['server/serve/http.ts', 'server/serve/arrival.ts'],
   'fast-json-stringify': ['server/serve/render.ts'],
   commander: ['cli/'],

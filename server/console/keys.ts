@@ -90,7 +90,7 @@ async function usage({ state, clock }: Desk, request: Request): Promise<KeyUsage
   const days = daysOf(request.query.days)
   if (id !== anonymousId && !(await findKey(state, id))) throw new Fault('record.unknown')
   const nowMs = clock.now()
-  const found = await usageOf(state, { keyId: id, days, nowMs })
+  const found = await usageOf(state.recent, { keyId: id, days, nowMs })
   const dayText = (atMs: number) => new Date(atMs).toISOString().slice(0, 10)
   return {
     id,

@@ -37,6 +37,7 @@ export class Redis {
   #kept: Promise<void> = Promise.resolve()
   /** Set while it answers. */
   #client: Client | undefined
+  #endVisit = () => {}
   #there: boolean | undefined
   #reason = ''
 
@@ -67,7 +68,7 @@ export class Redis {
 
   async close(): Promise<void> {
     this.#stop.abort()
-    this.#client?.disconnect()
+    this.#endVisit()
     await this.#kept
   }
 
@@ -86,7 +87,9 @@ export class Redis {
   async #visit(tried: () => void): Promise<void> {
     const { url, clock, greet } = this.#options
     const client = new Client(url, clientOptions)
-    const ended = new Promise<void>((resolve) => client.once('end', resolve))
+    const ended = Promise.withResolvers<void>()
+    this.#endVisit = ended.resolve
+    client.once('end', ended.resolve)
     this.#reason = ''
     client.on('error', (error: Error) => this.#blame(error.message))
     try {
@@ -95,7 +98,7 @@ export class Redis {
       this.#client = client
       this.#say(true)
       tried()
-      await ended
+      await ended.promise
       this.#blame('the connection was closed')
     } catch (error) {
       this.#blame((error as Error).message)
@@ -109,7 +112,8 @@ export class Redis {
     if (client !== this.#client) return
     this.#blame(reason)
     this.#client = undefined
-    client.disconnect()
+    // Its own end may come much later, when nobody is at the other side.
+    this.#endVisit()
   }
 
   /** The first reason is the cause of the others. */

@@ -5,20 +5,27 @@ import { join, resolve } from 'node:path'
 import { complete } from '#core/check.ts'
 import { type Settings, SettingsSchema } from '#core/settings.ts'
 import { checkState } from '#store/backup.ts'
+import { checkPostgres } from '#store/engines/postgres-check.ts'
 import { bad, type Diagnosis, examined, warn, well } from './diagnosis.ts'
 
 const gibibyte = 2 ** 30
 const freeBytesMin = gibibyte / 4
 const freeBytesLow = 4 * gibibyte
+const connectionsFullFrom = 0.8
 
-export async function machineFindings(dataDir: string): Promise<readonly Diagnosis[]> {
+export async function machineFindings(
+  dataDir: string,
+  store: { readonly state: string } = { state: '' },
+): Promise<readonly Diagnosis[]> {
   if (!existsSync(dataDir)) {
     return [bad('data folder', `${resolve(dataDir)} is not there`, 'name it with --data, or start the server once')]
   }
   return [
     ...(await examined('data folder', 'check its owner and permissions', () => folderFindings(dataDir))),
     ...(await examined('disk', 'check the disk', () => diskFindings(dataDir))),
-    ...(await examined('state.sqlite', 'restore the last backup', () => stateFindings(dataDir))),
+    ...(store.state === ''
+      ? await examined('state.sqlite', 'restore the last backup', () => stateFindings(dataDir))
+      : await examined('state', 'see whether PostgreSQL runs, and its log', () => postgresFindings(store.state))),
   ]
 }
 
@@ -65,6 +72,20 @@ async function stateFindings(dataDir: string): Promise<Diagnosis[]> {
   const problems = checkState(dataDir)
   if (problems.length === 0) return [well('state.sqlite', 'every page, index and reference is sound')]
   return [bad('state.sqlite', problems.join('; '), 'stop the server, keep the file, restore the last backup')]
+}
+
+async function postgresFindings(url: string): Promise<Diagnosis[]> {
+  const { name, version, risks, connections } = await checkPostgres(url)
+  const { used, max } = connections
+  const findings: Diagnosis[] = []
+  if (risks.length > 0) {
+    const says = `${name}: ${risks.join(', ')}, so a power cut may take what was acknowledged`
+    findings.push(bad('state', says, 'switch it on in postgresql.conf'))
+  }
+  if (used > max * connectionsFullFrom) {
+    findings.push(warn('state', `${used} of ${max} connections are in use`, 'raise max_connections before it is full'))
+  }
+  return findings.length > 0 ? findings : [well('state', `${name}, version ${version}, ${used} of ${max} connections`)]
 }
 
 /** What is valid but hardly meant. */

@@ -7,6 +7,7 @@ import { pageUrl, readPage } from '#groups/markets/feed.ts'
 import { openBeacon } from '#io/beacon/client.ts'
 import { costs } from '#io/evm/capabilities.ts'
 import { cleanUrl, fetchJson } from '#io/fetch.ts'
+import { Redis, script } from '#io/redis.ts'
 import { clockLeadMs } from '#io/remote-time.ts'
 import type { Desk } from '#serve/answer.ts'
 import { bad, type Diagnosis, examined, warn, well } from './diagnosis.ts'
@@ -25,6 +26,7 @@ export async function reachFindings(desk: ReachDesk): Promise<readonly Diagnosis
     ...rateChecks(desk),
     ...beaconChecks(desk),
     ...feedChecks(desk),
+    ...limitsChecks(desk),
   ])
   return [...found.flat(), ...(await clockFindings(addressesOf(desk)))]
 }
@@ -95,6 +97,26 @@ function feedChecks({ settings }: ReachDesk): Looking[] {
     })
   })
 }
+
+function limitsChecks({ settings: { limits: url }, clock }: ReachDesk): Looking[] {
+  if (url === '') return []
+  const name = 'limits in Redis'
+  const todo = 'check the address in limits, the password and the server; funding lookups are refused without it'
+  return [
+    examined(name, todo, async () => {
+      let trouble = ''
+      const tell = (_: boolean, reason: string) => {
+        trouble = reason
+      }
+      const redis = await Redis.open({ url, clock, greet: async (run) => run(echo, [], []), tell })
+      const answer = await redis.ask(echo, [], [])
+      await redis.close()
+      return [answer ? well(name, 'answers') : bad(name, trouble || 'does not answer in time', todo)]
+    }),
+  ]
+}
+
+const echo = script('return {1}')
 
 const addressesOf = ({ settings }: ReachDesk): readonly string[] => [
   ...settings.explorer.chains.flatMap(({ rpc }) => rpc.map(({ url }) => url)),

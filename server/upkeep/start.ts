@@ -24,6 +24,7 @@ export async function startUpkeep(desk: Desk, options: UpkeepOptions, signal: Ab
     backup: async (input) => {
       const { dir } = input as { dir?: unknown }
       if (typeof dir !== 'string' || dir === '') throw new Error('name the folder to back up into')
+      if (desk.state.engine !== 'sqlite') throw new Error('the state is in PostgreSQL; back it up with pg_dump')
       desk.log.info({ dir }, 'backup begins')
       await copyStores(options.dataDir, desk.facts, dir)
       desk.log.info({ dir }, 'backup copied')

@@ -186,7 +186,7 @@ describe('postgres', { skip: noPostgres }, () => {
     await state.write((tx) => tx.run(add, 'a', 1))
     await server.kill()
     const refused = [state.get('select 1 as n'), state.write((tx) => tx.run(add, 'b', 1)), walked(state)]
-    for (const one of refused) await assert.rejects(one, unavailable)
+    await Promise.all(refused.map((one) => assert.rejects(one, unavailable)))
     await until(() => {
       try {
         state.version()

@@ -5,7 +5,7 @@
 // 2. Whoever finds all connections in use waits in line; when the line is full they are told so.
 import { Fault } from '#core/fault.ts'
 import { closedFault } from '../turns.ts'
-import { Lost, renamePostgres } from './postgres-faults.ts'
+import { renamePostgres } from './postgres-faults.ts'
 import { Patience } from './postgres-patience.ts'
 import type { Place } from './postgres-place.ts'
 import { type Purpose, Session } from './postgres-session.ts'
@@ -31,15 +31,10 @@ export class Sessions {
 
   /** Invariant 1. */
   async read<T>(work: (session: Session) => Promise<T>): Promise<T> {
-    for (;;) {
-      try {
-        const result = await this.once(work)
-        this.#patience.over()
-        return result
-      } catch (error) {
-        const again = error instanceof Lost && !this.#closed && (await this.#patience.again())
-        if (!again) throw renamePostgres(error, this.#place.name)
-      }
+    try {
+      return await this.#patience.through(() => this.once(work))
+    } catch (error) {
+      throw renamePostgres(error, this.#place.name)
     }
   }
 

@@ -18,7 +18,7 @@ import { Gathering, type Member } from '../gathering.ts'
 import { type MigrationTurn, migrate } from '../migrate.ts'
 import type { Migration, Row, State, StateReader, StateWriter, Value, WriteOptions } from '../state.ts'
 import { closedFault, Turns } from '../turns.ts'
-import { Lost, renamePostgres } from './postgres-faults.ts'
+import { renamePostgres } from './postgres-faults.ts'
 import { Patience } from './postgres-patience.ts'
 import { type Place, placeOf } from './postgres-place.ts'
 import { Sessions } from './postgres-pool.ts'
@@ -77,7 +77,8 @@ class PostgresState implements State {
   readonly #turns: Turns
   readonly #gathering: Gathering
   readonly #walks = new Set<Session>()
-  readonly #patience = new Patience()
+  readonly #writePatience = new Patience()
+  readonly #walkPatience = new Patience()
   /** Invariant 3: this process among those that write. */
   readonly #name = systemRandom.uuid()
   #begin = ''
@@ -129,7 +130,7 @@ class PostgresState implements State {
     if (this.#walks.size >= walksMax) throw tooManyWalks(this.#place.name)
     let session: Session | undefined
     try {
-      session = await Session.open(this.#place, 'walk')
+      session = await this.#walkPatience.through(() => Session.open(this.#place, 'walk'))
       this.#walks.add(session)
       await session.script('begin')
       await session.run(`declare walk no scroll cursor for ${sql}`, values)
@@ -162,23 +163,27 @@ class PostgresState implements State {
 
   /** Invariant 3. What `work` throws is thrown, after the rollback, unless the connection was lost: then it runs again. */
   async #transaction<T>(work: (session: Session) => Promise<T>): Promise<T> {
-    for (;;) {
-      let session: Session | undefined
-      let result: { readonly of: T } | undefined
-      try {
-        session = await this.#writing()
-        await session.script(this.#begin)
-        result = { of: await work(session) }
-        await this.#commit(session)
-        this.#patience.over()
-        return result.of
-      } catch (error) {
-        const lost = error instanceof Lost || session?.lost
-        if (session && !lost) await session.script('rollback').catch(() => {})
-        if (!lost) throw renamePostgres(error, this.#place.name)
-        if (result && (await this.#wasCommitted())) return result.of
-        if (!(await this.#patience.again())) throw renamePostgres(session?.lost ?? error, this.#place.name)
-      }
+    try {
+      return await this.#writePatience.through(() => this.#attempt(work))
+    } catch (error) {
+      throw renamePostgres(error, this.#place.name)
+    }
+  }
+
+  /** Throws `Lost` when the connection was lost and nothing was committed. */
+  async #attempt<T>(work: (session: Session) => Promise<T>): Promise<T> {
+    const session = await this.#writing()
+    let result: { readonly of: T } | undefined
+    try {
+      await session.script(this.#begin)
+      result = { of: await work(session) }
+      await this.#commit(session)
+      return result.of
+    } catch (error) {
+      if (!session.lost) await session.script('rollback').catch(() => {})
+      else if (!result) throw session.lost
+      else if (await this.#wasCommitted()) return result.of
+      throw session.lost ?? error
     }
   }
 
@@ -203,18 +208,19 @@ class PostgresState implements State {
 
   /** Asked in a transaction of its own, which begins when the one in doubt has ended. */
   async #wasCommitted(): Promise<boolean> {
-    for (;;) {
-      try {
+    const sql = 'select number from state_commits where writer = ? and number > ?'
+    try {
+      const [row] = await new Patience().through(async () => {
         const session = await this.#writing()
         await session.script(this.#begin)
-        const sql = 'select number from state_commits where writer = ? and number > ?'
-        const [row] = await session.rows<{ number: number }>(sql, [this.#name, this.#committed])
+        const rows = await session.rows<{ number: number }>(sql, [this.#name, this.#committed])
         await session.script('rollback')
-        if (row) this.#know(row.number)
-        return row !== undefined
-      } catch (error) {
-        if (!(error instanceof Lost && (await this.#patience.again()))) throw inDoubt(error, this.#place.name)
-      }
+        return rows
+      })
+      if (row) this.#know(row.number)
+      return row !== undefined
+    } catch (error) {
+      throw inDoubt(error, this.#place.name)
     }
   }
 

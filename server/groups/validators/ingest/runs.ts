@@ -61,7 +61,8 @@ export function ingestStanding(desk: { readonly state: State }, input: unknown):
   const run = known && runOf(desk, known)
   if (!run) {
     const setting = `validators.networks.${known ?? 'NAME'}.beacon.urls`
-    throw new Error(`the running server does not follow ${known ?? 'such a network'}: set ${setting} and restart it`)
+    const todo = `set ${setting} and restart it, or ask the server that ingests where there are several`
+    throw new Error(`the running server does not follow ${known ?? 'such a network'}: ${todo}`)
   }
   if (look === true) run.bell.ring()
   return run.standing

@@ -1,0 +1,23 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { OwnedClock, systemClock } from '#io/clock.ts'
+import { settingsWith } from '#test/desk.ts'
+import { noRedis, startRedis } from '#test/redis.ts'
+import { reachFindings } from './reach.ts'
+
+const limitsOf = async (limits: string, clock = systemClock) =>
+  (await reachFindings({ settings: settingsWith({ limits }), clock })).find(({ name }) => name === 'limits in Redis')
+
+test('the Redis of the limits answers, or it is told why not and what to do', { skip: noRedis }, async () => {
+  await using redis = await startRedis()
+  // A clock that stands still: no answer is too late.
+  assert.deepEqual(await limitsOf(redis.url, new OwnedClock(0)), {
+    ...{ name: 'limits in Redis', level: 'ok', says: 'answers' },
+  })
+  await redis.kill()
+  const gone = await limitsOf(redis.url)
+  assert.equal(gone?.level, 'bad')
+  assert.match(gone?.says ?? '', /ECONNREFUSED/)
+  assert.match(gone?.todo ?? '', /check the address in limits/)
+  assert.equal(await limitsOf(''), undefined)
+})
