@@ -89,8 +89,8 @@ export interface StreamView {
   readonly ageSeconds: number | null
   readonly complete: boolean
   readonly fresh: boolean | null
-  /** In a word: `well`, `catching up`, `stale`, `holes`, `on demand`, `not followed`. */
-  readonly standing: string
+  /** All of this in a word. */
+  readonly standing: 'well' | 'catching up' | 'stale' | 'holes' | 'on demand' | 'not followed'
 }
 
 /** How reading of one stream goes on in this process; `stream` is the name under `streams`. */

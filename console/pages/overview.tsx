@@ -131,10 +131,7 @@ function Stream({ stream, report }: { readonly stream: StreamView; readonly repo
     <div className="stream">
       <div className="spread">
         <strong>{stream.name}</strong>
-        <span className="small">
-          <Badge is={stream.complete} yes="complete" no="incomplete" />{' '}
-          {stream.fresh !== null && <Badge is={stream.fresh} yes="fresh" no="stale" />}
-        </span>
+        <span className={`badge ${tones[stream.standing]}`}>{stream.standing}</span>
       </div>
       {stream.from !== null && stream.until !== null && <CoverageBar stream={stream} />}
       <p className="soft small">
@@ -162,8 +159,13 @@ function Stream({ stream, report }: { readonly stream: StreamView; readonly repo
   )
 }
 
-function Badge({ is, yes, no }: { readonly is: boolean; readonly yes: string; readonly no: string }) {
-  return <span className={`badge ${is ? 'good' : 'warn'}`}>{is ? yes : no}</span>
+const tones: Readonly<Record<StreamView['standing'], string>> = {
+  well: 'good',
+  'catching up': 'warn',
+  stale: 'bad',
+  holes: 'bad',
+  'on demand': '',
+  'not followed': '',
 }
 
 function Visitor() {

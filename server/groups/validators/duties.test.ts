@@ -5,7 +5,7 @@ import type { Epoch } from '#core/chain-time.ts'
 import type { Range } from '#core/ranges.ts'
 import { openDesk, type TestDesk } from '#test/desk.ts'
 import { type EpochRow, perfect, writeEpochs } from '#test/validators-world.ts'
-import { coveredEpochs, writePiece } from './duties.ts'
+import { coveredEpochs, writePieces } from './duties.ts'
 import { type Measure, measures } from './measures.ts'
 
 // Epochs of 8 slots of 200 s = 1600 s, 3 to the hour, 9 to the day (4 h); a UTC day has 54. Genesis is 1000 s before a
@@ -162,7 +162,7 @@ test('epoch by epoch, or in pieces that were added up before, gives the rows of 
   for (let epoch = range.from; epoch < range.until; epoch++) await write(single, { from: epoch, until: epoch + 1 })
   const time = piecewise.settings.validators.networks.mainnet
   // Epoch 0 ends the first day; the next midnight lies between epochs 54 and 55.
-  for (const [from = 0, until = 0] of [
+  const pieces = [
     [0, 1],
     [1, 2],
     [2, 3],
@@ -170,18 +170,29 @@ test('epoch by epoch, or in pieces that were added up before, gives the rows of 
     [5, 6],
     [6, 9],
     [9, 12],
-  ]) {
-    await writePiece(piecewise.facts, {
+  ].map(([from = 0, until = 0]) => {
+    return {
       network: 'mainnet',
       time,
       epochs: { from: from as Epoch, until: until as Epoch },
       ...added(from, until),
-    })
-  }
+    } as const
+  })
+  for (const piece of pieces) await writePieces(piecewise.facts, [piece])
+  await using grouped = await openDesk(overrides)
+  for (const [from, until] of [
+    [0, 2],
+    [2, 4],
+    [4, 7],
+  ])
+    await writePieces(grouped.facts, pieces.slice(from, until))
   assert.deepEqual(await everything(single), await everything(whole))
   await using twelve = await openDesk(overrides)
   await write(twelve, { from: 0, until: 12 })
   assert.deepEqual(await everything(piecewise), await everything(twelve))
+  assert.deepEqual(await everything(grouped), await everything(twelve))
+  await using halved = await openDesk(overrides)
+  await assert.rejects(writePieces(halved.facts, pieces.slice(0, 3)), /two parts of one piece/)
 })
 
 function added(from: number, until: number): { validator: Int32Array; sums: Record<Measure, Float64Array> } {
@@ -203,6 +214,6 @@ test('a piece of which something has been written is refused as a whole', async 
   const before = await everything(desk)
   const time = desk.settings.validators.networks.mainnet
   const batch = { network: 'mainnet', time, epochs: { from: 3 as Epoch, until: 5 as Epoch }, ...added(3, 5) } as const
-  await assert.rejects(writePiece(desk.facts, batch), /written already/)
+  await assert.rejects(writePieces(desk.facts, [batch]), /written already/)
   assert.deepEqual(await everything(desk), before)
 })

@@ -62,9 +62,13 @@ export interface PieceBatch extends Omit<DutiesBatch, 'rows'> {
   readonly sums: SumColumns
 }
 
-/** As writeDuties, for a whole piece that nobody has written any part of. */
-export const writePiece = (facts: Facts, batch: PieceBatch, also?: Also): Promise<Range[]> =>
-  write(facts, batch, (fresh) => toPieces(batch, fresh), also)
+/** As writeDuties, for whole pieces, one after the other, that nobody has written any part of. */
+export function writePieces(facts: Facts, batches: readonly PieceBatch[], also?: Also): Promise<Range[]> {
+  const [first, last] = [batches[0], batches.at(-1)]
+  assert(first && last, 'nothing to write')
+  const epochs = { from: first.epochs.from, until: last.epochs.until }
+  return write(facts, { ...first, epochs }, (fresh) => joined(batches, epochs, fresh), also)
+}
 
 async function write(
   facts: Facts,
@@ -95,9 +99,28 @@ async function write(
   })
 }
 
-function toPieces({ time, epochs, validator, sums }: PieceBatch, fresh: readonly Range[]): Folded {
-  assert.deepEqual(fresh, [{ ...epochs }], 'epochs of this piece have been written already')
-  const { pieces } = piecesOf(time, epochs, fresh)
+function joined(batches: readonly PieceBatch[], epochs: Epochs, fresh: readonly Range[]): Folded {
+  assert.deepEqual(fresh, [{ ...epochs }], 'epochs of these pieces have been written already')
+  const parts = batches.map(toPiece)
+  const [only] = parts
+  if (only && parts.length === 1) return only
+  const filled = parts.filter(({ validator }) => validator.length > 0)
+  const places = filled.map((part) => `${part.hour[0]} ${part.day[0]} ${part.utc_day[0]}`)
+  assert(new Set(places).size === places.length, 'two parts of one piece cannot be written at once')
+  const column = (of: (part: Folded) => ArrayLike<number>) => parts.flatMap((part) => Array.from(of(part)))
+  const whole = (name: Key | 'validator') => Int32Array.from(column((part) => part[name]))
+  return {
+    isOnePiece: false,
+    validator: whole('validator'),
+    hour: whole('hour'),
+    day: whole('day'),
+    utc_day: whole('utc_day'),
+    sums: mapMeasures((name) => Float64Array.from(column(({ sums }) => sums[name]))),
+  }
+}
+
+function toPiece({ time, epochs, validator, sums }: PieceBatch): Folded {
+  const { pieces } = piecesOf(time, epochs, [epochs])
   const [piece] = pieces
   assert(piece && pieces.length === 1, 'the epochs do not lie in one piece')
   const column = (value: number) => new Int32Array(validator.length).fill(value)

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Epoch } from '#core/chain-time.ts'
 import { openDesk } from '#test/desk.ts'
-import { writePiece } from './duties.ts'
+import { writePieces } from './duties.ts'
 import { type Folded, partsOf } from './duty-tables.ts'
 import { counts, type Measure, measures } from './measures.ts'
 
@@ -25,7 +25,7 @@ test('two pieces of an hour, larger than a stretch, add up for every validator o
   const time = desk.settings.validators.networks.hoodi
   for (const [epoch, sums] of [sumsOf((one) => one), sumsOf(() => 1)].entries()) {
     const epochs = { from: epoch as Epoch, until: (epoch + 1) as Epoch }
-    await writePiece(desk.facts, { network: 'hoodi', time, epochs, validator, sums })
+    await writePieces(desk.facts, [{ network: 'hoodi', time, epochs, validator, sums }])
   }
   for (const table of ['duty_hours', 'duty_days', 'duty_utc_days']) {
     const rows = await desk.facts.query(

@@ -3,6 +3,7 @@
 // 1. Rows, coverage and what the next epoch needs of this one are one transaction. Killed anywhere, a new run goes on with
 //    the same rows as if nothing had happened.
 // 2. Epochs of one piece (decision 0034) are added up before they are written; near the head each is written at once.
+//    Small pieces that are at hand together go in one transaction: it costs far more than their rows.
 // 3. The registry is written before the rows that need it, and writing it again changes nothing.
 // 4. Whoever asks while it is catching up gets the outcome of that.
 import type { Network } from '#api/wire/validators.ts'
@@ -10,7 +11,7 @@ import { type ChainTime, chainDays, type Epoch, hourOf, utcDays } from '#core/ch
 import { type Beacon, BeaconError, type Chain } from '#io/beacon/client.ts'
 import type { Desk } from '#serve/answer.ts'
 import type { FactsWriter } from '#store/facts.ts'
-import { coveredEpochs, writePiece } from '../duties.ts'
+import { coveredEpochs, writePieces } from '../duties.ts'
 import { dropLapses, writeLapses } from '../lapses.ts'
 import { orderDuties } from '../order.ts'
 import { writeAudit } from './audit.ts'
@@ -42,6 +43,14 @@ interface Span {
   readonly from: number
   readonly until: number
 }
+
+interface Made {
+  readonly span: Span
+  readonly piece: Piece
+}
+
+/** As much as one transaction takes of small pieces: so much memory, and so much work to do again after a crash. */
+const together = { rowsMax: 65_536, piecesMax: 64 }
 
 export class Follower {
   readonly network: Network
@@ -78,11 +87,13 @@ export class Follower {
     const first = await this.#place(finalizedEpoch)
     let next = first
     try {
-      for await (const { span, piece } of this.#pieces(first, until, signal)) {
-        await this.#write(span, piece)
+      for await (const batch of inBatches(this.#pieces(first, until, signal))) {
+        const span = { from: next, until: batch.at(-1)?.span.until ?? next }
+        await this.#write(span, batch)
         await orderDuties(this.#desk.facts, this.network, this.#time, span, signal)
         next = span.until
-        tell({ until: next, finalizedEpoch, written: next - first, ...told(piece) })
+        for (const { span: own, piece } of batch)
+          tell({ until: own.until, finalizedEpoch, written: own.until - first, ...told(piece) })
       }
     } catch (error) {
       this.#left = undefined
@@ -92,11 +103,7 @@ export class Follower {
   }
 
   /** In order. Where another thread makes them, each is made while the one before it is written. */
-  async *#pieces(
-    first: number,
-    until: number,
-    signal: AbortSignal,
-  ): AsyncGenerator<{ readonly span: Span; readonly piece: Piece }> {
+  async *#pieces(first: number, until: number, signal: AbortSignal): AsyncGenerator<Made> {
     const over = new AbortController()
     const either = AbortSignal.any([signal, over.signal])
     let scores = this.#left?.at === first ? this.#left.scores : await readScores(this.#desk.facts, this.network)
@@ -151,26 +158,32 @@ export class Follower {
     return end
   }
 
-  async #write({ from, until }: Span, piece: Piece): Promise<void> {
+  async #write({ from, until }: Span, batch: readonly Made[]): Promise<void> {
     const { state, facts } = this.#desk
     const { network } = this
-    await enrol(state, network, piece.registry)
-    const isFirst = (await coveredEpochs(facts, network)).length === 0
-    const watched = this.#left?.at === from ? this.#left.watched : await readWatched(facts, network)
-    const epochs = { from: from as Epoch, until: until as Epoch }
-    const { validator, sums } = piece
-    let change: WatchChange | undefined
-    await writePiece(facts, { network, time: this.#time, epochs, validator, sums }, async (tx) => {
-      await writeLapses(tx, network, epochs, piece.lapses)
-      await writeScores(tx, network, piece.scores)
-      await writeAudit(tx, network, piece.audits)
-      await writeMoved(tx, network, piece.moved)
-      change = await writeWatched(tx, network, from, piece.watched, watched, isFirst)
+    for (const { piece } of batch) await enrol(state, network, piece.registry)
+    let isFirst = (await coveredEpochs(facts, network)).length === 0
+    let watched = this.#left?.at === from ? this.#left.watched : await readWatched(facts, network)
+    const scores = batch.at(-1)?.piece.scores ?? new Map()
+    const changes: { readonly change: WatchChange; readonly at: number }[] = []
+    const batches = batch.map(({ span, piece: { validator, sums } }) => {
+      return { network, time: this.#time, epochs: epochsOf(span), validator, sums }
+    })
+    await writePieces(facts, batches, async (tx) => {
+      for (const { span, piece } of batch) {
+        await writeLapses(tx, network, epochsOf(span), piece.lapses)
+        await writeAudit(tx, network, piece.audits)
+        await writeMoved(tx, network, piece.moved)
+        const change = await writeWatched(tx, network, span.from, piece.watched, watched, isFirst)
+        if (change) changes.push({ change, at: span.from })
+        watched = piece.watched ? new Set(piece.watched.validators) : watched && 'everyone'
+        isFirst = false
+      }
+      await writeScores(tx, network, scores)
       await this.#expire(tx, from, until)
     })
-    const now = piece.watched ? new Set(piece.watched.validators) : watched && 'everyone'
-    this.#left = { at: until, scores: piece.scores, watched: now }
-    if (change) this.#tellChange(change, from)
+    this.#left = { at: until, scores, watched }
+    for (const { change, at } of changes) this.#tellChange(change, at)
   }
 
   #tellChange({ added, removed }: WatchChange, fromEpoch: number): void {
@@ -191,6 +204,29 @@ export class Follower {
     if (lapsesKeptDays > 0 && day >= lapsesKeptDays)
       await dropLapses(tx, this.network, days.epochsOf((day - lapsesKeptDays + 1) as never).from)
   }
+}
+
+const epochsOf = ({ from, until }: Span) => ({ from: from as Epoch, until: until as Epoch })
+
+/** What was made before a failure is handed on before it: with a node that fails often, things still go on. */
+async function* inBatches(pieces: AsyncIterable<Made>): AsyncGenerator<readonly Made[]> {
+  let batch: Made[] = []
+  let rows = 0
+  let failure: { readonly error: unknown } | undefined
+  try {
+    for await (const made of pieces) {
+      batch.push(made)
+      rows += made.piece.validator.length
+      if (rows < together.rowsMax && batch.length < together.piecesMax) continue
+      yield batch
+      batch = []
+      rows = 0
+    }
+  } catch (error) {
+    failure = { error }
+  }
+  if (batch.length > 0) yield batch
+  if (failure) throw failure.error
 }
 
 function told({ audits, moved }: Piece): Pick<Step, 'compared' | 'differing' | 'moved'> {
