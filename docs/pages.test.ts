@@ -12,7 +12,15 @@ import { complete } from '#core/check.ts'
 import { SettingsSchema } from '#core/settings.ts'
 
 const here = import.meta.dirname
-const pages = ['console.md', 'getting-started.md', 'operations.md', 'security.md', 'conformance.md', 'scaling.md', 'upgrading.md']
+const pages = [
+  'console.md',
+  'getting-started.md',
+  'operations.md',
+  'security.md',
+  'conformance.md',
+  'scaling.md',
+  'upgrading.md',
+]
 const read = (name: string) => readFile(join(here, name), 'utf8')
 
 const sections = Object.keys(SettingsSchema.properties)
