@@ -19,6 +19,7 @@ import { addIngest } from './ingest.ts'
 import { addKeys } from './keys.ts'
 import { addLabels } from './labels.ts'
 import { addMarkets } from './markets.ts'
+import { addMove } from './move.ts'
 import { addOpenapi } from './openapi.ts'
 import { addServe } from './serve.ts'
 import { commonOptions } from './settings.ts'
@@ -84,6 +85,7 @@ async function build(args: readonly string[], json: boolean): Promise<Command> {
   addCoverage(program)
   addDoctor(program)
   addBackup(program)
+  addMove(program)
   addConform(program)
   // The contract takes a moment to load, and only this command's options are made of it.
   if (args.includes('ask')) (await import('./ask.ts')).addAsk(program)

@@ -16,6 +16,7 @@ export function openProgress(
   quiet: boolean,
   nowMs: () => number,
   stream: NodeJS.WriteStream = process.stderr,
+  unit = 'blocks',
 ): Progress {
   const startMs = nowMs()
   const everyMs = stream.isTTY ? redrawMs : logLineMs
@@ -23,7 +24,7 @@ export function openProgress(
   let done = 0
   let drawnMs = stream.isTTY ? Number.NEGATIVE_INFINITY : startMs
   const draw = (words: string) => {
-    const line = progressLine(done, total, nowMs() - startMs, words)
+    const line = progressLine(done, total, nowMs() - startMs, words, unit)
     stream.write(stream.isTTY ? `\r\u001b[2K${line}` : `${line}\n`)
   }
   return {
@@ -42,13 +43,13 @@ export function openProgress(
   }
 }
 
-export function progressLine(done: number, total: number, tookMs: number, words: string): string {
+export function progressLine(done: number, total: number, tookMs: number, words: string, unit = 'blocks'): string {
   const share = total === 0 ? 1 : done / total
   const filled = Math.round(share * barCells)
   const bar = `${'█'.repeat(filled)}${'░'.repeat(barCells - filled)}`
   const perSecond = tookMs > 0 ? (done * 1000) / tookMs : 0
   const left = perSecond > 0 ? timeText((total - done) / perSecond) : '-'
-  return `${bar} ${(share * 100).toFixed(1).padStart(5)} %  ${done}/${total} blocks  ${Math.round(perSecond)}/s  ETA ${left}  ${words}`
+  return `${bar} ${(share * 100).toFixed(1).padStart(5)} %  ${done}/${total} ${unit}  ${Math.round(perSecond)}/s  ETA ${left}  ${words}`
 }
 
 function timeText(seconds: number): string {

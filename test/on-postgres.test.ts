@@ -3,12 +3,25 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { createClient } from '#api/client.ts'
+import { withChainTimes } from '#groups/validators/ingest/chain.ts'
+import { openAdmission } from '#serve/admit.ts'
+import type { Desk } from '#serve/answer.ts'
+import { openDoor } from '#serve/http.ts'
+import { openHouse } from '#serve/pipeline.ts'
+import { endpoints } from '#server/endpoints.ts'
+import { extensions } from '#server/extensions.ts'
+import { type Demo, openDemo } from '#sim/demo.ts'
+import { copySqlite } from '#store/engines/sqlite-copy.ts'
+import { createKey } from '#store/keys.ts'
+import { markSource, moveState } from '#store/move.ts'
 import { openState } from '#store/open.ts'
+import type { State } from '#store/state.ts'
+import { openDesk } from './desk.ts'
 import { noPostgres, type PostgresServer, startPostgres } from './postgres.ts'
 import { startProcess } from './second-process.ts'
 
@@ -57,6 +70,30 @@ describe('the state on PostgreSQL', { skip: noPostgres }, () => {
     assert.match(said, /# pass [1-9]\d/)
   })
 
+  test('the demo world, moved over, answers every call with the same bytes', async () => {
+    await using demo = disposable(await openDemo())
+    await using desk = await openDesk(demo.settings)
+    await demo.load(desk)
+    const settings = await withChainTimes(desk)
+    const { key } = await createKey(desk.state, { name: 'test', plan: 'enterprise' }, desk.clock, desk.random)
+    const calls = await callsOf(desk.state, key)
+    const embedded = await repliesOf({ ...desk, settings }, calls)
+    await markSource(desk.state, desk.random)
+    const copy = join(desk.dir, 'copy')
+    await mkdir(copy)
+    await copySqlite(join(desk.dir, 'state.sqlite'), join(copy, 'state.sqlite'))
+    const source = await openState(copy)
+    const target = await openState(desk.dir, { state: await server.schema() })
+    const moved = await moveState(source, target, () => {}, new AbortController().signal)
+    await source.close()
+    assert.ok(moved.tables.reduce((sum, { rows }) => sum + rows, 0) > 3000)
+    const larger = await repliesOf({ ...desk, settings, state: target }, calls)
+    const refused = embedded.filter(({ status }) => status !== 200).map(({ url, status }) => `${status} ${url}`)
+    assert.deepEqual(refused, [])
+    for (const [at, reply] of embedded.entries()) assert.deepEqual(larger[at], reply)
+    await target.close()
+  })
+
   test('backends and a server are killed while quotes are made: every answered quote is there, and nobody is told an error', async () => {
     const dir = await mkdtemp(join(tmpdir(), 'tetrad-test-'))
     const url = await server.schema()
@@ -65,14 +102,14 @@ describe('the state on PostgreSQL', { skip: noPostgres }, () => {
     await using two = serving(join(dir, 'two'), url)
     const second = JSON.parse((await two.line()) ?? '') as { url: string }
     const clients = [first, second].map((at) => createClient({ baseUrl: at.url, key: first.key, retries: 0 }))
+    const answered: string[] = []
+    const errors: unknown[] = []
+    let oneIsDead = false
+    let stop = false
     try {
-      const answered: string[] = []
-      const errors: unknown[] = []
-      let oneIsDead = false
-      let stop = false
       const ask = async (number: number): Promise<void> => {
         const at = number % 2
-        for (let order = 0; !stop && !(oneIsDead && at === 0); order += 1) {
+        for (let order = 0; !stop && errors.length < 10 && !(oneIsDead && at === 0); order += 1) {
           const idempotencyKey = `order-${number}-${order}`
           try {
             answered.push((await clients[at]?.fx.createQuote({ ...asked, idempotencyKey }))?.id ?? '')
@@ -88,10 +125,7 @@ describe('the state on PostgreSQL', { skip: noPostgres }, () => {
       }
       for (let round = 0; round < 3; round += 1) {
         await more(60)
-        const row = await server.sql<{ pid: number }>(
-          "select pid from pg_stat_activity where query like '%pg_notify%' and pid <> pg_backend_pid() limit 1",
-        )
-        if (row) process.kill(row.pid, 'SIGKILL')
+        process.kill(await writingBackend(server), 'SIGKILL')
       }
       await more(60)
       oneIsDead = true
@@ -113,10 +147,68 @@ describe('the state on PostgreSQL', { skip: noPostgres }, () => {
       assert.equal(new Set(answered).size, answered.length)
       assert.equal(pairs?.n, kept.size)
     } finally {
+      stop = true
       await rm(dir, { recursive: true, force: true })
     }
   })
 })
+
+/** One that has committed something; asked again while the server recovers from the last time. */
+async function writingBackend(server: PostgresServer): Promise<number> {
+  const sql = "select pid from pg_stat_activity where query like '%pg_notify%' and pid <> pg_backend_pid() limit 1"
+  for (let tries = 0; tries < 500; tries += 1) {
+    const row = await server.sql<{ pid: number }>(sql).catch(() => undefined)
+    if (row) return row.pid
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+  throw new Error('nobody writes')
+}
+
+const disposable = (demo: Demo): Demo & AsyncDisposable =>
+  Object.assign(demo, { [Symbol.asyncDispose]: () => demo.close() })
+
+/** Reads of all eight endpoints that have any, and of most beyond them. */
+async function callsOf(state: State, key: string): Promise<string[]> {
+  const addresses = await state.all<{ address: Uint8Array }>('select address from fundings order by address limit 60')
+  const slugs = await state.all<{ slug: string }>('select slug from market_slugs order by slug limit 60')
+  const explorer = (words: string) => `/v2/api?apikey=${key}&${words}`
+  const networks = ['mainnet', 'hoodi'].flatMap((network) =>
+    Array.from({ length: 12 }, (_, index) => [
+      `/v0/eth/validators/${index}?network=${network}`,
+      `/v1/eth/validators/${index}/effectiveness?network=${network}&limit=7`,
+      `/v0/eth/validators/effectiveness?network=${network}&indices=${index},${index + 1}&size=3`,
+    ]).flat(),
+  )
+  return [
+    ...['1', '137'].map((chain) => explorer(`module=nametag&action=getlabelmasterlist&chainid=${chain}`)),
+    ...addresses.map(({ address }) => explorer(`module=account&action=fundedby&address=0x${address.toHex()}`)),
+    explorer(`module=account&action=fundedby&chainid=137&address=0x${'5'.repeat(40)}`),
+    ...networks,
+    `/v1/api.ashx?apikey=${key}&module=nametag&action=getlabelmasterlist`,
+    explorer(`module=nametag&action=getlabelmasterlist&chainid=1&format=csv`),
+    `/v0/eth/validators?pool=Harbour`,
+    `/markets/search?q=the`,
+    `/markets/changes?limit=50`,
+    ...slugs.flatMap(({ slug }) => [`/markets/slug/${slug}`, `/markets/slug/${slug}?include_tag=false`]),
+  ]
+}
+
+async function repliesOf(desk: Desk, calls: readonly string[]) {
+  const admission = await openAdmission(desk)
+  const house = openHouse(desk, [...endpoints, ...extensions], admission, { request: () => {} })
+  const door = await openDoor(house, [])
+  const headers = { authorization: `Bearer ${calls[0]?.match(/apikey=([^&]+)/)?.[1]}` }
+  const replies = []
+  for (const url of calls) {
+    const { statusCode: status, rawPayload, headers: all } = await door.inject({ url, headers })
+    const { etag, 'last-modified': modified, 'content-type': type } = all
+    const told = Object.entries(all).filter(([name]) => name.startsWith('x-tetrad-'))
+    replies.push({ url, status, bytes: rawPayload.toString(), etag, modified, type, told })
+  }
+  await door.close()
+  await admission.close()
+  return replies
+}
 
 const asked = {
   from: { currency: 'USDC', amount: '1000' },

@@ -15,6 +15,7 @@
 // 7. The work of a write may run more than once, each time from the beginning, of which all but the last left nothing:
 //    a connection may be lost in the middle. So it changes nothing outside of its transaction; what it finds out, it returns.
 // 8. `recent` may be a moment behind `get` and `all`, but never behind what this process has written or heard of.
+// 9. The character zero may come back from a text as U+FFFD: not every engine can hold it. Keep bytes as bytes.
 
 export type Value = string | number | bigint | Uint8Array | null
 export type Row = Record<string, Value>

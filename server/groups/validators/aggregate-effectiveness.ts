@@ -24,7 +24,7 @@ import { aggregateSql, type PlaceField } from './method.ts'
 import { indicesOf } from './registry.ts'
 import { shape } from './shape.ts'
 import { type Asked, askedEpochs, chainTimeOf, confidenceOf, refuse, servedEpochs } from './span.ts'
-import { type Windows, windowsOver } from './windows.ts'
+import { type Windows, windowsIn, windowsOver } from './windows.ts'
 
 const endpoint = contract['validators.aggregateEffectiveness']
 type Query = Parsed<typeof endpoint>
@@ -104,7 +104,7 @@ async function readPage(facts: Facts, plan: Plan): Promise<PageRead> {
   const { size, include } = plan.query
   const fields = include ?? aggregateFields
   // A pool's year: one record per day, all of them on the page. Reading them tells their number as well.
-  if (!plan.fold.byValidator && windowsIn(plan) <= size) {
+  if (!plan.fold.byValidator && windowsIn(plan.windows, plan.fold.days) <= size) {
     const rows = await foldRecords(facts, plan.fold, sqlOf(fields), newestFirst(size))
     return { data: rows.map((row) => toRecord(plan, fields, row)), next: null, total: rows.length }
   }
@@ -127,12 +127,6 @@ async function readPage(facts: Facts, plan: Plan): Promise<PageRead> {
     next: nextPath(plan, oldest, keys[size]),
     total,
   }
-}
-
-/** At most so many records there are when none is for one validator alone. */
-function windowsIn({ fold, windows }: Plan): number {
-  const { from, until } = fold.days
-  return new Set(Array.from({ length: until - from }, (_, at) => windows.keyOf(from + at))).size
 }
 
 interface Place extends Record<PlaceField, number | null> {

@@ -27,7 +27,7 @@ import { figures } from './method.ts'
 import { findIndex } from './registry.ts'
 import { shape } from './shape.ts'
 import { askedDays, chainTimeOf, confidenceOf, servedEpochs } from './span.ts'
-import { type Windows, windowsOver } from './windows.ts'
+import { type Windows, windowsIn, windowsOver } from './windows.ts'
 
 const endpoint = contract['validators.effectiveness']
 type Query = Parsed<typeof endpoint>
@@ -86,7 +86,9 @@ const fieldsSql = { ...figures, sumInclusionDelay: 'sum(inclusion_delay)' } as c
 
 async function readPage(facts: Facts, plan: Plan): Promise<PageRead> {
   const { limit, offset } = plan.query
-  const total = await countRecords(facts, plan.fold)
+  // A page that can hold everything tells the number as well.
+  const isAll = offset === 0 && plan.windows && windowsIn(plan.windows, plan.fold.days) <= limit
+  const total = isAll ? limit : await countRecords(facts, plan.fold)
   if (offset >= total) return { total, results: [] }
   const places = { hourNumber: plan.windows ? 'null' : 'min(hour)', dayNumber: 'min(day)' }
   const rows = await foldRecords(
@@ -95,7 +97,7 @@ async function readPage(facts: Facts, plan: Plan): Promise<PageRead> {
     { ...fieldsSql, ...places },
     { by: orderOf(plan.query), limit, offset },
   )
-  return { total, results: rows.map((row) => toRecord(plan, row)) }
+  return { total: isAll ? rows.length : total, results: rows.map((row) => toRecord(plan, row)) }
 }
 
 /** Figures as asked, records without one last, equal ones by time (decision 0037). Places in time grow with time. */

@@ -33,29 +33,37 @@ const keysPerQuery = 500
 export const toBytes = (hex: string): Uint8Array => Buffer.from(hex.replace(/^0x/i, ''), 'hex')
 export const toHex = (bytes: Uint8Array): string => `0x${Buffer.from(bytes).toString('hex')}`
 
-/** Adds validators or brings them up to date. */
+/** Adds validators or brings them up to date; each is named once. */
 export async function putValidators(state: State, network: Network, entries: readonly ValidatorEntry[]): Promise<void> {
-  await state.write(async (tx) => {
-    for (const entry of entries) {
-      await tx.run(
-        `insert into validators (network, validator_index, pubkey, activation_eligibility_epoch, activation_epoch,
-           exit_epoch, withdrawable_epoch, withdrawal_address) values (?, ?, ?, ?, ?, ?, ?, ?)
-         on conflict (network, validator_index) do update set pubkey = excluded.pubkey,
-           activation_eligibility_epoch = excluded.activation_eligibility_epoch,
-           activation_epoch = excluded.activation_epoch, exit_epoch = excluded.exit_epoch,
-           withdrawable_epoch = excluded.withdrawable_epoch, withdrawal_address = excluded.withdrawal_address`,
-        network,
-        entry.index,
-        toBytes(entry.pubkey),
-        entry.activationEligibilityEpoch,
-        entry.activationEpoch,
-        entry.exitEpoch,
-        entry.withdrawableEpoch,
-        entry.withdrawalAddress === null ? null : toBytes(entry.withdrawalAddress),
-      )
-    }
-  })
+  const rows = entries.map((entry) => [
+    network,
+    entry.index,
+    toBytes(entry.pubkey),
+    entry.activationEligibilityEpoch,
+    entry.activationEpoch,
+    entry.exitEpoch,
+    entry.withdrawableEpoch,
+    entry.withdrawalAddress === null ? null : toBytes(entry.withdrawalAddress),
+  ])
+  const set = entryColumns.map((column) => `${column} = excluded.${column}`).join(', ')
+  await state.write((tx) =>
+    tx.insertMany(
+      'validators',
+      ['network', 'validator_index', ...entryColumns],
+      rows,
+      `on conflict (network, validator_index) do update set ${set}`,
+    ),
+  )
 }
+
+const entryColumns = [
+  'pubkey',
+  'activation_eligibility_epoch',
+  'activation_epoch',
+  'exit_epoch',
+  'withdrawable_epoch',
+  'withdrawal_address',
+] as const
 
 export async function putDeposits(state: State, network: Network, entries: readonly DepositEntry[]): Promise<void> {
   await state.write(async (tx) => {

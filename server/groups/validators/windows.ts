@@ -45,6 +45,10 @@ export function windowsOver(line: DayLine, granularity: Granularity, span: Range
   }
 }
 
+/** How many windows the days have. */
+export const windowsIn = (windows: Pick<Windows, 'keyOf'>, { from, until }: Range): number =>
+  new Set(Array.from({ length: until - from }, (_, at) => windows.keyOf(from + at))).size
+
 /** All days whose date lies in the same week, month, quarter or year as `date`. */
 export function wholeWindow(line: DayLine, unit: CalendarUnit, date: DateNumber): Range {
   const dates = unitOf(unit, date)

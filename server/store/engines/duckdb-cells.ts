@@ -51,8 +51,10 @@ export function bind(sql: string, values: readonly Cell[], lists: Lists): Bound 
     } else if (column !== undefined && members !== undefined) {
       const ids = idsOf(members)
       const near = memberSql(column, ids)
-      typed.push(near ? near.bits : toTyped(ids.join(',')))
-      return near ? near.sql : `${column} in (select id from ${listSql})`
+      if (near) typed.push(near.bits)
+      if (near && ids.length > shortListMax) return near.sql
+      typed.push(toTyped(ids.join(',')))
+      return `(${near ? `${near.sql} and ` : ''}${column} in (select id from ${listSql}))`
     } else if (list !== undefined) {
       typed.push(toTyped(idsOf(list).join(',')))
       return listSql
@@ -65,6 +67,9 @@ export function bind(sql: string, values: readonly Cell[], lists: Lists): Bound 
 
 // An empty text would split into one empty piece, which is no number.
 const listSql = `(select unnest(string_split(nullif(?, ''), ',')::bigint[]) as id)`
+
+/** Of so few ids the join's list keeps most row groups from being read at all; of more, it costs and saves nothing. */
+export const shortListMax = 500
 
 /** Two megabytes of bits. */
 const bitsMax = 2 ** 24

@@ -15,7 +15,7 @@ import type { Cell, Columns, FactRow, Facts, FactsMigration, FactsWriter, Lists 
 import { Fence } from '../fence.ts'
 import { type MigrationTurn, migrate } from '../migrate.ts'
 import { Turns } from '../turns.ts'
-import { appendColumns, type Bound, bind, rowsOf } from './duckdb-cells.ts'
+import { appendColumns, type Bound, bind, rowsOf, shortListMax } from './duckdb-cells.ts'
 import { renameDuckdb } from './duckdb-faults.ts'
 
 const writesWaitingMax = 1000
@@ -26,6 +26,8 @@ const readersCount = 2
 /** Small row groups: a query for few validators then reads little (measured four times faster than the default). */
 const attachOptions = 'row_group_size 16384'
 const catalog = 'facts'
+/** Up to this many ids DuckDB compares a list with each row group's bounds (decision 0120). */
+const listFilterMax = String(shortListMax)
 /** Beyond this it writes to files beside its own. An hour of a million validators is six million rows on their way (decision 0074). */
 const memoryMax = '448MiB'
 
@@ -72,6 +74,7 @@ async function connect(file: string, released: () => void): Promise<DuckdbFacts>
   const instance = await DuckDBInstance.create(':memory:', {
     autoinstall_known_extensions: 'false',
     autoload_known_extensions: 'false',
+    dynamic_or_filter_threshold: listFilterMax,
     memory_limit: memoryMax,
     temp_directory: `${file}.tmp`,
   })

@@ -2,6 +2,7 @@
 // this is one of its queries, written by hand.
 import type { Submittable } from 'pg'
 import type { Value } from '../state.ts'
+import { storable } from './postgres-words.ts'
 
 /** What the driver's connection can do during a COPY; its types leave it out. */
 interface CopyConnection {
@@ -56,6 +57,6 @@ const escapes: Readonly<Record<string, string>> = { '\\': '\\\\', '\n': '\\n', '
 /** COPY's text format. */
 export function cellOf(value: Value): string {
   if (value === null) return '\\N'
-  if (typeof value === 'string') return value.replaceAll(/[\\\n\r\t]/g, (found) => escapes[found] ?? found)
+  if (typeof value === 'string') return storable(value).replaceAll(/[\\\n\r\t]/g, (found) => escapes[found] ?? found)
   return value instanceof Uint8Array ? `\\\\x${value.toHex()}` : String(value)
 }

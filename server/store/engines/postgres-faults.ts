@@ -5,11 +5,22 @@ import { Fault } from '#core/fault.ts'
 
 /** The connection is gone, or never came about. Whatever was under way on it and not committed has not happened. */
 export class Lost extends Error {
-  constructor(reason: string, cause?: unknown) {
+  /** Every host was there and said no: then nobody else can be writing either. */
+  readonly refused: boolean
+
+  constructor(reason: string, cause?: unknown, refused = false) {
     super(reason, { cause })
     this.name = 'Lost'
+    this.refused = refused
   }
 }
+
+/** Why a host that was reached is not the one to use. */
+export class Unfit extends Error {}
+
+/** Nobody listens there, it is starting or recovering, or it is a standby. */
+export const saysNo = (error: unknown): boolean =>
+  error instanceof Unfit || ['ECONNREFUSED', '57P03'].includes((error as { code?: string }).code ?? '')
 
 /** SQLSTATE, or its class, → what to do. */
 const kinds: Readonly<Record<string, string>> = {
@@ -56,3 +67,10 @@ export function renamePostgres(error: unknown, of: string): unknown {
   const detail = `${of} ${words} (PostgreSQL: ${(error as Error).message})`
   return new Fault('store.unavailable', { detail, cause: error, retryAfterMs: 1000 })
 }
+
+export const inDoubt = (error: unknown, of: string): Fault =>
+  new Fault('store.unavailable', {
+    detail: `the connection to ${of} was lost during a commit, and nobody can be asked whether it happened (${(error as Error).message})`,
+    cause: error,
+    retryAfterMs: 1000,
+  })

@@ -3,12 +3,17 @@
 import { systemClock } from '#io/clock.ts'
 import { Lost } from './postgres-faults.ts'
 
-/** A server that restarts, or hands over to another, is back by then. */
-const patienceMs = 5000
+/** A server that restarts, or hands over to another, is usually back by then. */
+export const patienceMs = 15_000
 const stepMs = 20
 
 export class Patience {
+  readonly #patienceMs: number
   #sinceMs: number | undefined
+
+  constructor(waitMs: number) {
+    this.#patienceMs = waitMs
+  }
 
   /** Does `work`, and does it again when its connection was lost, until the time is up. */
   async through<T>(work: () => Promise<T>): Promise<T> {
@@ -26,7 +31,7 @@ export class Patience {
   async #again(): Promise<boolean> {
     const nowMs = systemClock.monotonicMs()
     this.#sinceMs ??= nowMs
-    if (nowMs - this.#sinceMs >= patienceMs) return false
+    if (nowMs - this.#sinceMs >= this.#patienceMs) return false
     await systemClock.sleep(stepMs)
     return true
   }

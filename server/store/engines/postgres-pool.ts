@@ -16,14 +16,15 @@ export class Sessions {
   readonly #place: Place
   readonly #purpose: Purpose
   readonly #max: number
-  readonly #patience = new Patience()
+  readonly #patience: Patience
   readonly #idle: Session[] = []
   readonly #busy = new Set<Session>()
   readonly #waiting: (() => void)[] = []
   #count = 0
   #closed: PromiseWithResolvers<void> | undefined
 
-  constructor(place: Place, purpose: Purpose, max: number) {
+  constructor(place: Place, purpose: Purpose, max: number, waitMs: number) {
+    this.#patience = new Patience(waitMs)
     this.#place = place
     this.#purpose = purpose
     this.#max = max

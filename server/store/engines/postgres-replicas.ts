@@ -25,7 +25,7 @@ export class Replicas {
 
   constructor(places: readonly Place[], connections: number) {
     this.#all = places.map((place) => ({
-      sessions: new Sessions(place, 'replica', connections),
+      sessions: new Sessions(place, 'replica', connections, 0),
       number: -1,
       restUntilMs: Number.NEGATIVE_INFINITY,
     }))

@@ -7,7 +7,7 @@ import { Client, DatabaseError, type QueryResult } from 'pg'
 import { systemClock } from '#io/clock.ts'
 import type { Row, Value } from '../state.ts'
 import { CopyIn } from './postgres-copy.ts'
-import { endsConnection, isReadOnly, Lost, wordsOf } from './postgres-faults.ts'
+import { endsConnection, isReadOnly, Lost, saysNo, Unfit, wordsOf } from './postgres-faults.ts'
 import type { Place } from './postgres-place.ts'
 import { bound, parserOf, placed } from './postgres-words.ts'
 
@@ -26,7 +26,7 @@ const settingsFor: Readonly<Record<Purpose, Readonly<Record<string, string | num
   // Whoever walks through many rows may be slow, and holds nobody up.
   walk: { default_transaction_read_only: 'on', idle_in_transaction_session_timeout: 600_000 },
   // A process that stands still in the middle of a write must not keep all others from writing.
-  write: { lock_timeout: 10_000, idle_in_transaction_session_timeout: 15_000, statement_timeout: 600_000 },
+  write: { idle_in_transaction_session_timeout: 10_000, lock_timeout: 15_000, statement_timeout: 600_000 },
 }
 
 /** What the driver's types leave out. */
@@ -52,7 +52,7 @@ export class Session {
 
   /** The first host that is what the purpose needs; `Lost` with the reason of each when there is none. */
   static async open({ name, addresses }: Place, purpose: Purpose): Promise<Session> {
-    const reasons: string[] = []
+    const failures: unknown[] = []
     for (const address of [...addresses]) {
       const session = new Session(address, purpose)
       try {
@@ -61,10 +61,10 @@ export class Session {
         return session
       } catch (error) {
         await session.close()
-        reasons.push(reasonOf(error))
+        failures.push(error)
       }
     }
-    throw new Lost(`${name}: ${reasons.join('; ')}`)
+    throw new Lost(`${name}: ${failures.map(reasonOf).join('; ')}`, undefined, failures.every(saysNo))
   }
 
   private constructor(address: string, purpose: Purpose) {
@@ -93,7 +93,7 @@ export class Session {
       "select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'",
       "select pg_is_in_recovery()::int as standby, current_setting('server_encoding') as encoding",
     )
-    if (row?.standby === 1 && purpose !== 'replica') throw new Error('is a standby, which does not take writes')
+    if (row?.standby === 1 && purpose !== 'replica') throw new Unfit('is a standby, which does not take writes')
     if (row?.encoding !== 'UTF8') throw new Error(`the database is encoded in ${row?.encoding}; it must be UTF8`)
   }
 

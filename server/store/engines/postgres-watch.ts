@@ -3,17 +3,20 @@
 // 1. Each commit writes the next number into `state_commits` and notifies everybody of it. A connection of its own listens;
 //    once a second it also asks for the number, in case a notice was lost or the connection is dead without knowing.
 // 2. When nobody has answered for `deafTicks` seconds nothing is claimed any more: the version is a fault, and so is
-//    whatever would be answered from a cache that rests on it (decision 0136).
+//    whatever would be answered from a cache that rests on it (decision 0136). A server that answers "not now", because it
+//    restarts, is waited for longer: nobody else can be writing to it meanwhile.
 // 3. Seconds are counted in ticks that really came: a process that was busy with itself has not lost the server.
 import { Fault } from '#core/fault.ts'
 import { systemClock } from '#io/clock.ts'
+import { Lost } from './postgres-faults.ts'
 import type { Place } from './postgres-place.ts'
 import { Session } from './postgres-session.ts'
 
 const tickMs = 1000
 const deafTicks = 3
+const refusedTicks = 15
 /** From here on every connection is given up: the network may be swallowing what is sent. */
-const deadTicks = 10
+const deadTicks = 6
 
 export class Watch {
   readonly #place: Place
@@ -26,7 +29,9 @@ export class Watch {
   #heard = -1
   #version = 0
   #silentTicks = 0
-  #reason = 'it has not been asked yet'
+  #refusedTicks = 0
+  /** Why the last question failed; undefined when it was answered. */
+  #failure: unknown
   #closed = false
 
   /** `onDead` is told when nobody has answered for long. */
@@ -44,13 +49,13 @@ export class Watch {
   }
 
   get version(): number {
-    if (this.#silentTicks >= deafTicks) throw this.#deafFault()
+    this.#refuseDeaf()
     return this.#version
   }
 
   /** The number of the newest commit that this process knows of. */
   get newest(): number {
-    if (this.#silentTicks >= deafTicks) throw this.#deafFault()
+    this.#refuseDeaf()
     return this.#heard
   }
 
@@ -68,7 +73,8 @@ export class Watch {
   }
 
   #tick(): void {
-    this.#silentTicks += 1
+    if (this.#failure instanceof Lost && this.#failure.refused) this.#refusedTicks += 1
+    else this.#silentTicks += 1
     if (this.#silentTicks >= deadTicks && this.#silentTicks % deadTicks === 0) {
       this.#onDead()
       void this.#session?.close()
@@ -93,8 +99,10 @@ export class Watch {
       // is: after a handover to a server that had not received everything it is a lower one.
       if (this.#heard === before ? number !== before : number > this.#heard) this.#move(number)
       this.#silentTicks = 0
+      this.#refusedTicks = 0
+      this.#failure = undefined
     } catch (error) {
-      this.#reason = (error as Error).message
+      this.#failure = error
     }
   }
 
@@ -116,9 +124,11 @@ export class Watch {
     this.#version += 1
   }
 
-  #deafFault(): Fault {
-    const detail = `${this.#place.name} has not answered for ${this.#silentTicks} s, so nobody knows what has changed (${this.#reason})`
-    return new Fault('store.unavailable', { detail, retryAfterMs: 1000 })
+  #refuseDeaf(): void {
+    if (this.#silentTicks < deafTicks && this.#refusedTicks < refusedTicks) return
+    const reason = this.#failure instanceof Error ? this.#failure.message : 'no answer'
+    const detail = `${this.#place.name} has been away for ${this.#silentTicks + this.#refusedTicks} s, so nobody knows what has changed (${reason})`
+    throw new Fault('store.unavailable', { detail, retryAfterMs: 1000 })
   }
 }
 

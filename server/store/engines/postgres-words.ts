@@ -19,7 +19,14 @@ export function placed(sql: string): string {
 }
 
 export const bound = (value: Value): string | Uint8Array | null =>
-  typeof value === 'number' || typeof value === 'bigint' ? String(value) : value
+  typeof value === 'string'
+    ? storable(value)
+    : typeof value === 'number' || typeof value === 'bigint'
+      ? String(value)
+      : value
+
+/** PostgreSQL's text cannot hold the character zero, which no wire of ours has a use for (state 9). */
+export const storable = (text: string): string => (text.includes('\0') ? text.replaceAll('\0', '\uFFFD') : text)
 
 /** PostgreSQL's numbers for the types that both engines know. */
 const parsers: Readonly<Record<number, (text: string) => Value>> = {

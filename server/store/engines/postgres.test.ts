@@ -75,6 +75,22 @@ describe('on PostgreSQL', { skip: noPostgres }, () => {
     await state.close()
   })
 
+  test('the character zero does not stop anything, and is shown to be missing (state 9)', async () => {
+    await using here = await place()
+    const state = await here.open()
+    const rows = Array.from({ length: 60 }, (_, id) => [id, 'a\0b', null])
+    await state.write(async (tx) => {
+      await tx.insertMany('things', ['id', 'words', 'raw'], rows)
+      await tx.run('insert into things (id, words) values (?, ?)', 60, '\0')
+    })
+    const found = await state.all('select words, count(*) as n from things group by words order by words')
+    assert.deepEqual(found, [
+      { words: 'a\uFFFDb', n: 60 },
+      { words: '\uFFFD', n: 1 },
+    ])
+    await state.close()
+  })
+
   test('a read cannot write', async () => {
     await using here = await place()
     const state = await here.open()

@@ -18,8 +18,8 @@ import { Gathering, type Member } from '../gathering.ts'
 import { type MigrationTurn, migrate } from '../migrate.ts'
 import type { Migration, Row, State, StateReader, StateWriter, Value, WriteOptions } from '../state.ts'
 import { closedFault, Turns } from '../turns.ts'
-import { renamePostgres } from './postgres-faults.ts'
-import { Patience } from './postgres-patience.ts'
+import { inDoubt, renamePostgres } from './postgres-faults.ts'
+import { Patience, patienceMs } from './postgres-patience.ts'
 import { type Place, placeOf } from './postgres-place.ts'
 import { Sessions } from './postgres-pool.ts'
 import { Replicas } from './postgres-replicas.ts'
@@ -39,6 +39,8 @@ const lockClass = 0x74_65_74_72
 export interface PostgresOptions {
   readonly connections: number
   readonly replicas?: readonly string[]
+  /** How long an outage is waited for. */
+  readonly waitMs?: number
 }
 
 export async function openPostgres(
@@ -77,8 +79,9 @@ class PostgresState implements State {
   readonly #turns: Turns
   readonly #gathering: Gathering
   readonly #walks = new Set<Session>()
-  readonly #writePatience = new Patience()
-  readonly #walkPatience = new Patience()
+  readonly #waitMs: number
+  readonly #writePatience: Patience
+  readonly #walkPatience: Patience
   /** Invariant 3: this process among those that write. */
   readonly #name = systemRandom.uuid()
   #begin = ''
@@ -89,9 +92,12 @@ class PostgresState implements State {
   #committed = 0
   #closed = false
 
-  constructor(place: Place, { connections, replicas = [] }: PostgresOptions) {
+  constructor(place: Place, { connections, replicas = [], waitMs = patienceMs }: PostgresOptions) {
     this.#place = place
-    this.#readers = new Sessions(place, 'read', connections)
+    this.#waitMs = waitMs
+    this.#writePatience = new Patience(waitMs)
+    this.#walkPatience = new Patience(waitMs)
+    this.#readers = new Sessions(place, 'read', connections, waitMs)
     this.#replicas = new Replicas(replicas.map(placeOf), connections)
     this.#turns = new Turns(place.name, writesWaitingMax)
     this.#gathering = new Gathering(this.#turns, (members) => this.#together(members))
@@ -155,6 +161,7 @@ class PostgresState implements State {
   async #together(members: readonly Member[]): Promise<void> {
     const answers = await this.#transaction(async (session) => {
       const ready: (() => void)[] = []
+      await session.script('savepoint member')
       for (const member of members) ready.push(await inSavepoint(session, member))
       return ready
     })
@@ -210,7 +217,7 @@ class PostgresState implements State {
   async #wasCommitted(): Promise<boolean> {
     const sql = 'select number from state_commits where writer = ? and number > ?'
     try {
-      const [row] = await new Patience().through(async () => {
+      const [row] = await new Patience(this.#waitMs).through(async () => {
         const session = await this.#writing()
         await session.script(this.#begin)
         const rows = await session.rows<{ number: number }>(sql, [this.#name, this.#committed])
@@ -268,16 +275,15 @@ async function alone<T>(session: Session, work: (tx: StateWriter) => Promise<T>)
   }
 }
 
-/** Invariant 5: how to answer the member once the rest is committed. */
+/** Invariant 5: how to answer the member once the rest is committed. It begins and leaves with a fresh savepoint. */
 async function inSavepoint(session: Session, { work, resolve, reject }: Member): Promise<() => void> {
-  await session.script('savepoint member')
   try {
     const result = await alone(session, work)
-    await session.script('release member')
+    await session.script('release member; savepoint member')
     return () => resolve(result as never)
   } catch (error) {
     if (session.lost) throw session.lost
-    await session.script('rollback to member; release member')
+    await session.script('rollback to member')
     return () => reject(error)
   }
 }
@@ -285,12 +291,5 @@ async function inSavepoint(session: Session, { work, resolve, reject }: Member):
 const tooManyWalks = (of: string): Fault =>
   new Fault('store.unavailable', {
     detail: `${walksMax} long reads of ${of} are under way, which is the limit`,
-    retryAfterMs: 1000,
-  })
-
-const inDoubt = (error: unknown, of: string): Fault =>
-  new Fault('store.unavailable', {
-    detail: `the connection to ${of} was lost during a commit, and nobody can be asked whether it happened (${(error as Error).message})`,
-    cause: error,
     retryAfterMs: 1000,
   })

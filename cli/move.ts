@@ -1,0 +1,116 @@
+// `tetrad move` carries the state of a data folder over to PostgreSQL while the server goes on serving from the folder. Run
+// again after the server has stopped it brings over what is left, which takes a fraction of the time (decision 0139).
+import { existsSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import type { Command } from 'commander'
+import type { MoveProgress, MoveReport } from '#store/move.ts'
+import { refuseDemo } from './data.ts'
+import { CommandFailure } from './failure.ts'
+import { print, printJson } from './print.ts'
+import { openProgress } from './progress.ts'
+import { type CommonOptions, configOf, dataDirOf } from './settings.ts'
+
+interface MoveOptions extends CommonOptions {
+  readonly from?: string
+  readonly to?: string
+}
+
+export function addMove(program: Command): void {
+  program
+    .command('move')
+    .description('Carry the state of a data folder over to PostgreSQL, and verify every row.')
+    .option('--from <dir>', 'data folder to read (default: --data)')
+    .option(
+      '--to <url>',
+      'postgres://… (default: store.state of the configuration, which keeps the password out of sight)',
+    )
+    .addHelpText(
+      'after',
+      `
+The server may go on serving from the folder. Then stop it, run the same command once more, set store.state and start it.
+
+Example:
+  $ TETRAD_STORE_STATE=postgres://tetrad:…@db/tetrad tetrad move --from ./data`,
+    )
+    .action((_: unknown, command: Command) => move(command.optsWithGlobals()))
+}
+
+async function move(options: MoveOptions): Promise<void> {
+  const { settings } = await configOf(options)
+  const from = options.from ?? dataDirOf(options)
+  const to = options.to ?? settings.store.state
+  if (!/^postgres(ql)?:\/\//.test(to)) {
+    throw new CommandFailure('move.nowhere', 'Say where to with --to postgres://…, or set store.state.')
+  }
+  if (!existsSync(join(from, 'state.sqlite'))) {
+    throw new CommandFailure('data.missing', `There is no state.sqlite in ${from}; name the data folder with --from.`)
+  }
+  const [
+    { openState },
+    { copySqlite },
+    { markSource, moveState },
+    { systemClock },
+    { systemRandom },
+    { untilStopped },
+  ] = await Promise.all([
+    import('#store/open.ts'),
+    import('#store/engines/sqlite-copy.ts'),
+    import('#store/move.ts'),
+    import('#io/clock.ts'),
+    import('#io/random.ts'),
+    import('./stop.ts'),
+  ])
+  const stop = new AbortController()
+  const startMs = systemClock.monotonicMs()
+  await using undo = new AsyncDisposableStack()
+  const live = await openState(from)
+  try {
+    await refuseDemo(options, live)
+    await markSource(live, systemRandom)
+  } finally {
+    await live.close()
+  }
+  // Beside the original, so that it is on a disk that has room for such a file.
+  const folder = await mkdtemp(join(resolve(from), 'moving-'))
+  undo.defer(() => rm(folder, { recursive: true, force: true }))
+  await copySqlite(join(from, 'state.sqlite'), join(folder, 'state.sqlite'))
+  const source = undo.adopt(await openState(folder), (state) => state.close())
+  const target = undo.adopt(await openState(from, { ...settings.store, state: to }), (state) => state.close())
+  const progress = openProgress(options.json === true, () => systemClock.monotonicMs(), process.stderr, 'rows')
+  const work = moveState(source, target, stepping(progress), stop.signal)
+  await Promise.race([work, untilStopped(systemClock, async () => stop.abort())])
+  const report = await work.catch((error: unknown) => {
+    if (!stop.signal.aborted) throw error
+    throw new CommandFailure('move.stopped', 'Stopped; the same command goes on where this one was.')
+  })
+  progress.end()
+  tellReport(options, report, (systemClock.monotonicMs() - startMs) / 1000)
+}
+
+/** Rows are counted three times: when they are compared, and when they are verified; what is written lies in between. */
+function stepping(progress: ReturnType<typeof openProgress>): (told: MoveProgress) => void {
+  const seen = new Map<string, number>()
+  return ({ table, rows, rowsTotal }) => {
+    const before = seen.get(table)
+    if (before === undefined) progress.plan(2 * rowsTotal)
+    seen.set(table, rows)
+    progress.step(rows - (before === undefined || before >= rows ? 0 : before), table)
+  }
+}
+
+function tellReport(options: MoveOptions, { tables }: MoveReport, tookSeconds: number): void {
+  if (options.json) {
+    printJson({ tables, tookSeconds })
+    return
+  }
+  const sum = (field: 'rows' | 'written') => tables.reduce((total, table) => total + table[field], 0)
+  print(
+    `Moved: ${tables.length} tables, ${sum('rows')} rows, all of them verified; ${sum('written')} had to be written. ${tookSeconds.toFixed(1)} s.`,
+  )
+  if (sum('written') > 0) {
+    print(
+      'If the server was running meanwhile: stop it, and run the same command once more before you start it on PostgreSQL.',
+    )
+  }
+}

@@ -1,0 +1,159 @@
+// From a folder to PostgreSQL: everything arrives, changes follow, a stop loses nothing, and no data of others is touched.
+import { strict as assert } from 'node:assert'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { chance } from '#sim/chance.ts'
+import { seededRandom } from '#test/desk.ts'
+import { noPostgres, type PostgresServer, startPostgres } from '#test/postgres.ts'
+import { moveCursor } from './coverage.ts'
+import { copySqlite } from './engines/sqlite-copy.ts'
+import { markSource, moveState } from './move.ts'
+import { tablesOf } from './move-tables.ts'
+import { openState } from './open.ts'
+import type { State, StateWriter } from './state.ts'
+
+const never = new AbortController().signal
+
+async function place() {
+  const dir = await mkdtemp(join(tmpdir(), 'tetrad-move-'))
+  return {
+    dir,
+    /** One moment of the store that lives there. */
+    async moment(live: State): Promise<State> {
+      await markSource(live, seededRandom('move'))
+      const folder = await mkdtemp(join(dir, 'copy-'))
+      await copySqlite(join(dir, 'state.sqlite'), join(folder, 'state.sqlite'))
+      return openState(folder)
+    },
+    [Symbol.asyncDispose]: () => rm(dir, { recursive: true, force: true }),
+  }
+}
+
+/** Rows in tables of every kind: with and without keys, of several columns, of bytes, referring and referred to. */
+async function fill(tx: StateWriter, seed: string, count: number): Promise<void> {
+  const draws = chance(seed)
+  for (let at = 0; at < count; at += 1) {
+    const id = `${seed}-${at}`
+    await tx.run(
+      `insert into fx_quotes (id, key_id, kind, tenor, created_ms, expires_ms, as_of_ms, nonce, priced_from, reply)
+       values (?, 'k', 'tradable', 'instant', 1, 2, 3, ?, ?, ?)`,
+      ...[id, draws.whole(0, 2 ** 50), 'tab\t\\N "ünï"\n', Uint8Array.of(0, at % 256)],
+    )
+    await tx.run('insert into fx_idempotency values (?, ?, ?, ?, ?)', 'k', id, 'hash', id, at)
+    await tx.run('insert into cursors (stream, at) values (?, ?)', `${seed}/${at}`, at)
+    await tx.run(
+      'insert into near_blocks (chain, block, hash) values (?, ?, ?)',
+      seed,
+      at,
+      Buffer.from(draws.hex(64), 'hex'),
+    )
+  }
+  await tx.run('update key_revision set revision = revision + 7')
+}
+
+async function contents(state: State, source: State): Promise<Record<string, unknown>> {
+  const found: Record<string, unknown> = {}
+  for (const { name, columns } of await tablesOf(source)) {
+    const own = name === 'cursors' ? "where stream not like 'move/%'" : ''
+    found[name] = await state.all(`select * from ${name} ${own} order by ${columns.join(', ')}`)
+  }
+  return found
+}
+
+describe('moving the state', { skip: noPostgres }, () => {
+  let server: PostgresServer
+  before(async () => {
+    server = await startPostgres()
+  })
+  after(() => server?.[Symbol.asyncDispose]())
+
+  test('all rows arrive; what the source does afterwards follows, removals and replacements included', async () => {
+    await using here = await place()
+    const live = await openState(here.dir)
+    const target = await openState(here.dir, { state: await server.schema() })
+    await live.write((tx) => fill(tx, 'one', 1500))
+    const first = await here.moment(live)
+    const report = await moveState(first, target, () => {}, never)
+    assert.deepEqual(await contents(target, first), await contents(first, first))
+    assert.equal(report.tables.find(({ name }) => name === 'fx_quotes')?.rows, 1500)
+    await first.close()
+
+    await live.write(async (tx) => {
+      await fill(tx, 'two', 20)
+      await tx.run("delete from fx_idempotency where idempotency_key in ('one-7', 'one-8')")
+      await tx.run("delete from fx_quotes where id = 'one-7'")
+      // Refers to another quote than before, and the one it referred to is gone.
+      await tx.run("update fx_idempotency set quote_id = 'two-1' where idempotency_key = 'one-9'")
+      await tx.run("delete from fx_quotes where id = 'one-9'")
+      await tx.run("update fx_quotes set kind = 'reference' where id = 'one-1'")
+      await tx.run("delete from near_blocks where chain = 'one' and block > 1200")
+    })
+    const second = await here.moment(live)
+    const again = await moveState(second, target, () => {}, never)
+    assert.deepEqual(await contents(target, second), await contents(second, second))
+    // A third time there is nothing to do.
+    const third = await moveState(second, target, () => {}, never)
+    assert.deepEqual(
+      third.tables.map(({ written }) => written).filter((written) => written > 0),
+      [],
+    )
+    assert.deepEqual(
+      third.tables.map(({ sha256 }) => sha256),
+      again.tables.map(({ sha256 }) => sha256),
+    )
+    for (const state of [second, live, target]) await state.close()
+  })
+
+  test('stopped at any moment, it goes on by being started again', async () => {
+    await using here = await place()
+    const live = await openState(here.dir)
+    const target = await openState(here.dir, { state: await server.schema() })
+    await live.write((tx) => fill(tx, 'one', 1200))
+    const moment = await here.moment(live)
+    for (let steps = 1; ; steps += 7) {
+      const stop = new AbortController()
+      let seen = 0
+      const work = moveState(
+        moment,
+        target,
+        () => {
+          seen += 1
+          if (seen === steps) stop.abort()
+        },
+        stop.signal,
+      )
+      if (await work.then(() => true).catch((error: Error) => assert.equal(error.name, 'AbortError'))) break
+    }
+    assert.deepEqual(await contents(target, moment), await contents(moment, moment))
+    for (const state of [moment, live, target]) await state.close()
+  })
+
+  test('a target with data of its own, or one that is in use already, is left alone', async () => {
+    await using here = await place()
+    const live = await openState(here.dir)
+    await live.write((tx) => fill(tx, 'one', 3))
+    const moment = await here.moment(live)
+    const url = await server.schema()
+    const target = await openState(here.dir, { state: url })
+    await target.write((tx) => moveCursor(tx, 'somebody', 1))
+    await assert.rejects(
+      moveState(moment, target, () => {}, never),
+      /holds data of its own; name an empty database/,
+    )
+    await target.write((tx) => tx.run('delete from cursors'))
+    await moveState(moment, target, () => {}, never)
+    // Opening it changes nothing; using it does.
+    await target.close()
+    const again = await openState(here.dir, { state: url })
+    await moveState(moment, again, () => {}, never)
+    await again.write((tx) => tx.run("insert into cursors (stream, at) values ('new', 1)"))
+    await assert.rejects(
+      moveState(moment, again, () => {}, never),
+      /has been used since it was moved to/,
+    )
+    assert.deepEqual(await again.get("select at from cursors where stream = 'new'"), { at: 1 })
+    for (const state of [moment, live, again]) await state.close()
+  })
+})
