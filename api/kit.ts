@@ -38,9 +38,19 @@ export const many = <S extends TSchema>(
   options: { minItems?: number; maxItems?: number; description?: string } = {},
 ) => Type.Array(schema, options)
 
-/** The same optional schema under many names; the specification lists the big records this way. */
-export const each = <S extends TSchema, const K extends string>(schema: S, names: readonly K[]) =>
-  Object.fromEntries(names.map((name) => [name, Type.Optional(schema)])) as unknown as Record<K, TOptional<S>>
+/** The same optional schema under many names, with words where a name needs some; the specification lists the big records this way. */
+export const each = <S extends TSchema, const K extends string>(
+  schema: S,
+  names: readonly K[],
+  words: Readonly<Record<string, string>> = {},
+) =>
+  Object.fromEntries(names.map((name) => [name, Type.Optional(described(schema, words[name]))])) as unknown as Record<
+    K,
+    TOptional<S>
+  >
+
+const described = <S extends TSchema>(schema: S, description: string | undefined): S =>
+  description === undefined ? schema : { ...schema, description }
 
 /** The same required schema under many names. */
 export const every = <S extends TSchema, const K extends string>(schema: S, names: readonly K[]) =>

@@ -1,7 +1,10 @@
 // Group D as the specification spells it: a market and the records related to it. Every field may be missing; a field
 // without a value is left out (decision 0040).
-import { DateTime, each, endpoint, Flag, Num, type Static, Text, Type, withDefault } from '../kit.ts'
+import { DateTime, each as eachOf, endpoint, Flag, Num, type Static, Text, Type, withDefault } from '../kit.ts'
 import { routes } from '../routes.ts'
+import { marketWords } from './market-words.ts'
+
+const each: typeof eachOf = (schema, names) => eachOf(schema, names, marketWords)
 
 const list = <S extends Parameters<typeof Type.Array>[0]>(schema: S) => Type.Optional(Type.Array(schema))
 
