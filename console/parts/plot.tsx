@@ -28,7 +28,14 @@ export interface PlotProps {
   readonly onPick?: (index: number) => void
 }
 
-const colourOf = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(name).trim()
+/** A canvas knows no variables and no themes: the colour as the page shows it now. */
+function colourOf(name: string): string {
+  const sample = document.body.appendChild(document.createElement('i'))
+  sample.style.color = `var(${name})`
+  const { color } = getComputedStyle(sample)
+  sample.remove()
+  return color
+}
 const plain = (value: number): string => value.toLocaleString('en', { maximumFractionDigits: 4 })
 const moment = (unix: number): string => new Date(unix * 1000).toISOString().slice(0, 16).replace('T', ' ')
 const rowsMax = 500
