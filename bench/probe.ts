@@ -1,6 +1,7 @@
 // Promise: a cold probe costs about log2(head) looks at the chain's state. Prints rounds and calls by fan-out against that
-// yardstick, and the time they take behind a near and a far node; explorer.probe.fanOut was chosen from this table. Then the
-// same for contracts that were funded after their creation and keep what they get (decision 0065).
+// yardstick, and the time they take behind a near and a far node; explorer.probe.fanOut was chosen from this table. Most of these
+// have never spent anything, so that their code is looked for (decision 0161). Then the same for those who have, and for contracts
+// that were funded after their creation and keep what they get (decision 0065).
 
 import { openNode } from '#groups/explorer/node.ts'
 import { walk } from '#groups/explorer/probe-walk.ts'
@@ -33,8 +34,12 @@ const plain = [...first].flatMap(([one, { block }]) =>
 const keepers = [...first].flatMap(([one, { block }]) =>
   chain.accountAt(one, block - 1).code === inertCode ? [one] : [],
 )
+const spenders = plain.filter((one) => {
+  const { nonce, code } = chain.accountAt(one, chain.head.number)
+  return nonce > 0n && code === '0x' && chain.accountAt(one, (first.get(one)?.block ?? 0) - 1).balance === 0n
+})
 const some = (of: readonly string[]) => Array.from({ length: samples }, () => draws.pick(of))
-const [people, contracts] = [some(plain), some(keepers)]
+const [people, senders, contracts] = [some(plain), some(spenders), some(keepers)]
 const yardstick = Math.log2(blocks)
 console.log(
   `${blocks} blocks, ${plain.length} funded addresses, made in ${Math.round(performance.now() - startMs)} ms; log2(head) = ${yardstick.toFixed(1)}`,
@@ -75,5 +80,10 @@ for (const fanOut of [1, 3, 7, 15, 31]) {
     `fan-out ${String(fanOut).padStart(2)}: ${one.rounds.toFixed(1).padStart(4)} rounds, ${one.calls.toFixed(1).padStart(5)} calls = ${(one.calls / yardstick).toFixed(1)} × log2(head); ${times}`,
   )
 }
-const { calls, rounds } = await measure(contracts, 7, 1)
-console.log(`contracts that keep what they get, fan-out 7: ${rounds.toFixed(1)} rounds, ${calls.toFixed(1)} calls`)
+for (const [name, chosen] of [
+  ['accounts that have sent a transaction', senders],
+  ['contracts that keep what they get', contracts],
+] as const) {
+  const { calls, rounds } = await measure(chosen, 7, 1)
+  console.log(`${name}, fan-out 7: ${rounds.toFixed(1)} rounds, ${calls.toFixed(1)} calls`)
+}

@@ -1,13 +1,16 @@
 // `tetrad chains`: which chains are configured, what their nodes can do, and what it costs when they cannot.
 import type { Command } from 'commander'
 import type { ChainSettings } from '#core/settings/explorer.ts'
+import type { Wanted } from '#groups/explorer/probe-marks.ts'
 import type { Ability, Capabilities } from '#io/evm/capabilities.ts'
-import { tell } from './failure.ts'
+import { withState } from './data.ts'
+import { CommandFailure, tell } from './failure.ts'
 import { note, print, printJson, table } from './print.ts'
 import { type CommonOptions, configOf } from './settings.ts'
 
 /** Long enough for a slow node, short enough to wait for. */
 const askMs = 30_000
+const searchesMax = 100
 
 interface Report {
   readonly chain: ChainSettings
@@ -15,6 +18,8 @@ interface Report {
   readonly costs: readonly string[]
   readonly trouble?: string
   readonly nodes: readonly { readonly name: string; readonly trouble: string | undefined }[]
+  /** Searches that a running server goes on with by itself. */
+  readonly searches?: readonly Wanted[]
 }
 
 export function addChains(program: Command): void {
@@ -24,7 +29,9 @@ export function addChains(program: Command): void {
     .action(async (_: unknown, command: Command) => {
       const options = command.optsWithGlobals<CommonOptions>()
       const { settings } = await configOf(options)
-      const reports = await Promise.all(settings.explorer.chains.map(report))
+      const asked = await Promise.all(settings.explorer.chains.map(report))
+      const searches = await searchesOf(options, settings.explorer.chains)
+      const reports = asked.map((one) => ({ ...one, searches: searches.get(one.chain.id) ?? [] }))
       if (options.json) printJson(reports.map(asJson))
       else await show(reports)
       if (reports.some(({ trouble }) => trouble !== undefined)) process.exitCode = 1
@@ -47,6 +54,20 @@ async function report(chain: ChainSettings): Promise<Report> {
   }
 }
 
+/** By chain. Whoever only asks the nodes needs no data folder. */
+async function searchesOf(options: CommonOptions, chains: readonly ChainSettings[]): Promise<Map<string, Wanted[]>> {
+  const { wantedOf } = await import('#groups/explorer/probe-marks.ts')
+  const found = new Map<string, Wanted[]>()
+  try {
+    await withState(options, 'found', async (state) => {
+      for (const { id } of chains) found.set(id, await wantedOf(state, id, searchesMax))
+    })
+  } catch (error) {
+    if (!(error instanceof CommandFailure)) throw error
+  }
+  return found
+}
+
 async function show(reports: readonly Report[]): Promise<void> {
   const { abilityNames } = await import('#io/evm/capabilities.ts')
   const mark = (has: Readonly<Record<Ability, boolean>> | undefined, name: Ability) =>
@@ -56,15 +77,17 @@ async function show(reports: readonly Report[]): Promise<void> {
     ...abilityNames.map((name) => mark(can?.has, name)),
   ])
   print(table(['chain', 'name', 'mode', 'nodes', 'head', ...abilityNames], rows))
-  for (const { chain, costs, trouble, nodes } of reports) {
+  for (const { chain, costs, trouble, nodes, searches = [] } of reports) {
     for (const words of [...costs, ...(trouble === undefined ? [] : [trouble])]) note(`chain ${chain.id}: ${words}`)
     for (const node of nodes)
       if (node.trouble !== undefined && node.trouble !== trouble) note(`chain ${chain.id}: ${node.trouble}`)
+    for (const { address, block } of searches)
+      note(`chain ${chain.id}: a running server goes on with the search for ${address}; nothing up to block ${block}`)
     if (chain.rpc.length === 0) note(`chain ${chain.id}: no node; add one under explorer.chains[].rpc`)
   }
 }
 
-const asJson = ({ chain, can, costs, trouble, nodes }: Report) => ({
+const asJson = ({ chain, can, costs, trouble, nodes, searches }: Report) => ({
   chain: chain.id,
   name: chain.name,
   mode: chain.mode,
@@ -73,5 +96,6 @@ const asJson = ({ chain, can, costs, trouble, nodes }: Report) => ({
   traces: can?.traces ?? null,
   costs,
   trouble: trouble ?? null,
+  searches,
   nodes: nodes.map((node) => ({ name: node.name, trouble: node.trouble ?? null })),
 })

@@ -44,15 +44,16 @@ export async function addUsage(
   counts: Iterable<UsageCount>,
   lastUsedMs: ReadonlyMap<string, number>,
 ): Promise<void> {
-  const list = [...counts]
+  const rows = Array.from(counts, ({ day, keyId, endpoint, outcome, calls }) => [
+    ...[dayText(day), keyId, endpoint, outcome, calls],
+  ])
   await state.write(async (tx) => {
-    for (const { day, keyId, endpoint, outcome, calls } of list) {
-      await tx.run(
-        `insert into usage (day, key_id, endpoint, outcome, calls) values (?, ?, ?, ?, ?)
-         on conflict (day, key_id, endpoint, outcome) do update set calls = usage.calls + excluded.calls`,
-        ...[dayText(day), keyId, endpoint, outcome, calls],
-      )
-    }
+    await tx.insertMany(
+      'usage',
+      ['day', 'key_id', 'endpoint', 'outcome', 'calls'],
+      rows,
+      'on conflict (day, key_id, endpoint, outcome) do update set calls = usage.calls + excluded.calls',
+    )
     await writeLastUsed(tx, lastUsedMs)
   })
 }

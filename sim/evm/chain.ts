@@ -51,6 +51,8 @@ export interface SimChainOptions {
   readonly blockSeconds?: number
   /** How many of a hundred contracts keep whatever they get. */
   readonly inertPercent?: number
+  /** Addresses of contracts that are gone may send transactions, to which in truth nobody has the key. */
+  readonly ghosts?: boolean
 }
 
 const ether = 10n ** 18n
@@ -74,6 +76,7 @@ export class SimChain {
   readonly #oldDestruct: boolean
   readonly #oldNonces: boolean
   readonly #inertPercent: number
+  readonly #ghosts: boolean
   #fork = 0
   #final = 0
 
@@ -87,12 +90,14 @@ export class SimChain {
       rich = 3,
       blockSeconds = 12,
       inertPercent = 0,
+      ghosts = true,
     } = options
     const draws = chance(`${seed}/chain`)
     this.id = id
     this.finalLag = finalLag
     this.blockSeconds = blockSeconds
     this.#inertPercent = inertPercent
+    this.#ghosts = ghosts
     this.#seed = seed
     this.#busy = busy
     this.#people = Array.from({ length: people }, () => `0x${draws.hex(40)}`)
@@ -218,7 +223,8 @@ export class SimChain {
     const { nonce, code } = this.#ledger.get(address)
     if (code !== '0x' && !code.startsWith('0xef0100')) return
     const clears = code !== '0x' && draws.happens(0.5)
-    this.#ledger.set(address, { nonce: nonce + 1n, code: clears ? '0x' : `0xef0100${this.#delegate(draws)}` })
+    const next = clears ? '0x' : `0xef0100${this.#delegate(draws)}`
+    if (this.#hasKey(address)) this.#ledger.set(address, { nonce: nonce + 1n, code: next })
   }
 
   #delegate(draws: Chance): string {
@@ -236,7 +242,12 @@ export class SimChain {
     const asked = draws.pick(this.#people)
     const { balance, code } = this.#ledger.get(asked)
     const able = balance > 2n * fee && (code === '0x' || code.startsWith('0xef0100'))
-    return able && draws.happens(0.5) ? asked : draws.pick(this.#rich)
+    const sender = able && draws.happens(0.5) ? asked : draws.pick(this.#rich)
+    return this.#hasKey(sender) ? sender : (this.#rich[0] as string)
+  }
+
+  #hasKey(address: string): boolean {
+    return this.#ghosts || !this.destroyed.has(address)
   }
 
   #someone(draws: Chance): string {

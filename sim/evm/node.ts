@@ -24,6 +24,8 @@ export interface SimAbilities {
   readonly receipts?: boolean
   /** trace_filter, and over how many blocks at a time. */
   readonly filterBlocks?: number
+  /** Blocks that its index of traces lacks, without a word. */
+  readonly filterLacks?: (block: number) => boolean
   /** How many blocks of old state it keeps; all when left out. */
   readonly stateBlocks?: number
   readonly finalized?: boolean
@@ -132,9 +134,8 @@ export class SimNode {
     if (fault === 'rate error') return { ...named, error: { code: -32005, message: 'limit exceeded' } }
     try {
       const result = this.#result(method, params)
-      // What trace_filter lists may be any number of steps: nobody could notice that some are missing.
-      const cut = fault === 'missing traces' && /trace/.test(method) && method !== 'trace_filter'
-      return { ...named, result: cut ? shortened(result) : result }
+      const cut = fault === 'missing traces' && /trace/.test(method)
+      return { ...named, result: cut ? this.#shortened(method, result) : result }
     } catch (error) {
       if (error instanceof RpcRefusal) return { ...named, error: { code: error.code, message: error.message } }
       throw error
@@ -190,11 +191,22 @@ export class SimNode {
     return block.transactions.map((tx) => ({ txHash: tx.hash, result: nestedJson(tx.frame, input) }))
   }
 
-  #filtered({ fromBlock, toBlock, toAddress: [address], after, count }: Filter, blocksMax: number): unknown {
+  #filtered({ fromBlock, toBlock, toAddress, fromAddress, after, count }: Filter, blocksMax: number): unknown {
     const [from, to] = [Number(fromBlock), Number(toBlock)]
     if (to - from >= blocksMax) throw new RpcRefusal(-32000, 'block range is too large')
-    const steps = this.chain.blocks.slice(from, to + 1).flatMap((block) => flatJson(block))
-    return steps.filter((step) => endsAt(step, address)).slice(after, after + count)
+    const blocks = this.chain.blocks.slice(from, to + 1).filter(({ number }) => !this.abilities.filterLacks?.(number))
+    const steps = blocks
+      .flatMap((block) => flatJson(block))
+      .filter((step) => !toAddress || endsAt(step, toAddress[0]))
+      .filter((step) => !fromAddress || beginsAt(step, fromAddress[0]))
+    return steps.slice(after, after + count)
+  }
+
+  /** Half of what there was: the end is cut off, or of a list that names any number of steps, every other one at a chance. */
+  #shortened(method: string, result: unknown): unknown {
+    if (!Array.isArray(result)) return {}
+    if (method === 'trace_filter') return result.filter(() => this.faults?.chance.happens(0.5))
+    return result.slice(0, Math.floor(result.length / 2))
   }
 
   #block(tag: unknown, needed: boolean): SimBlock | undefined {
@@ -227,7 +239,8 @@ export class SimNode {
 interface Filter {
   readonly fromBlock: string
   readonly toBlock: string
-  readonly toAddress: readonly [string]
+  readonly toAddress?: readonly [string]
+  readonly fromAddress?: readonly [string]
   readonly after: number
   readonly count: number
 }
@@ -237,6 +250,7 @@ function endsAt(step: object, address: string): boolean {
   return [action.to, action.refundAddress, result?.address].includes(address)
 }
 
-/** Half of what there was. */
-const shortened = (result: unknown): unknown =>
-  Array.isArray(result) ? result.slice(0, Math.floor(result.length / 2)) : {}
+function beginsAt(step: object, address: string): boolean {
+  const { action } = step as { action: Record<string, string> }
+  return [action.from, action.address].includes(address)
+}

@@ -76,10 +76,16 @@ export const explorerSettings = section(
         callsMax: whole(1500, 50, 100_000, 'Calls one search may make.'),
         timeoutMs: whole(20_000, 100, 600_000, 'Time one search may take; less than server.answerTimeoutMs.'),
         blocksMax: whole(
+          256,
+          0,
+          10_000,
+          'Blocks one call may read, where the state of an account proves nothing; the search goes on from there.',
+        ),
+        laterMax: whole(
           64,
           0,
           10_000,
-          'Blocks one search may read, where the state of an account proves nothing; the next search goes on from there.',
+          'Searches per chain that the server goes on with by itself when one call could not finish them; 0: none.',
         ),
         parallelMax: whole(32, 1, 1000, 'Searches under way at the same time.'),
       },

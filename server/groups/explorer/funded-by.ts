@@ -27,9 +27,10 @@ export const fundedBy = answer(
     // the other way round.
     const standing = await standingOf(desk, chainid)
     const funding = await findFunding(desk.state, chainid, address)
-    if (funding?.proven) return found(funding, { asOf: funding.block, finality: 'finalized', coverage: 'probed' })
+    if (funding?.proven === 'probed') return found(funding, shownFor(funding))
     const unread = unreadBefore(standing, funding)
     if (!unread) return funding ? found(funding, confidenceOf(standing)) : fromNear(desk, chainid, address, standing)
+    if (funding?.proven) return found(funding, shownFor(funding))
     if (!probeable(desk, chainid)) throw notCovered(chainid, unread, standing)
     // The one exception to "answers come from the store": the search has its own bounds, within the request's time.
     const probed = await probe(desk, chainid, address)
@@ -51,6 +52,12 @@ const found = (funding: Funding, confidence: Confidence): FundedBy => ({
   is: 'body',
   body: { status: '1', message: 'OK', result: toRecord(funding) },
   confidence,
+})
+
+const shownFor = ({ block, proven }: Funding): Confidence => ({
+  asOf: block,
+  finality: 'finalized',
+  ...(proven && { coverage: proven }),
 })
 
 function unreadBefore(standing: Standing, funding: Funding | undefined): Range | 'all' | undefined {

@@ -20,9 +20,13 @@ export interface Funding {
   readonly funder: string
   readonly tx: string
   readonly valueWei: bigint
-  /** A probe has proven that it is the first. */
-  readonly proven?: true
+  /** A search has shown that it is the first: by state and blocks, or by what a node lists as well (decision 0160). */
+  readonly proven?: Proof
 }
+
+export type Proof = 'probed' | 'listed'
+/** As they are stored; 0 is none. */
+const proofs: Readonly<Record<number, Proof>> = { 1: 'probed', 2: 'listed' }
 
 /** Columns in which fundings are stored, final or not. */
 export interface StoredFunding {
@@ -68,15 +72,17 @@ export async function findFunding(state: StateReader, chain: string, address: st
     chain,
     bytesOf(address, 20),
   )
-  return row && { ...toFunding(chain, address, row), ...(row.proven === 1 && { proven: true as const }) }
+  const proven = row && proofs[row.proven]
+  return row && { ...toFunding(chain, address, row), ...(proven && { proven }) }
 }
 
-/** Keeps a funding that a probe has proven to be the first. False when the store knows an earlier one. */
-export async function putProven(tx: StateWriter, funding: Funding): Promise<boolean> {
+/** Keeps a funding that a search has shown to be the first. False when the store knows an earlier one. */
+export async function putProven(tx: StateWriter, funding: Funding, proof: Proof): Promise<boolean> {
   await putFundings(tx, [funding])
   const marked = await tx.run(
-    `update fundings set proven = 1
+    `update fundings set proven = ?
      where chain = ? and address = ? and block = ? and tx_index = ? and position = ?`,
+    proof === 'listed' ? 2 : 1,
     funding.chain,
     bytesOf(funding.address, 20),
     funding.block,

@@ -18,7 +18,9 @@ import { type ChainNode, openNode } from './node.ts'
 import type { Mark } from './probe-marks.ts'
 import { type Walked, walk } from './probe-walk.ts'
 
-const seeds = 200
+// More of them, or others, by hand: HISTORY_FROM=1000 HISTORY_SEEDS=5000.
+const seeds = Number(process.env.HISTORY_SEEDS ?? 200)
+const fromSeed = Number(process.env.HISTORY_FROM ?? 0)
 /** Seeds that once failed. */
 const kept: readonly number[] = []
 
@@ -56,6 +58,8 @@ interface Stage {
   readonly index: IndexDesk
   /** Blocks read in a row by one search; few of them, and it takes several to finish. */
   readonly blocksMax: number
+  /** The node lists traces by address, over any span. */
+  readonly lists: boolean
   /** How far searches have come that did not finish. */
   readonly marks: Map<string, Mark>
 }
@@ -67,11 +71,13 @@ function stage(seed: number, number: number): Stage {
     id: String(number),
     finalLag: draws.whole(2, 9),
     inertPercent: 45,
+    ghosts: false,
   })
   chain.mine(draws.whole(12, 40))
   const traces = [forms[seed % 3] as (typeof forms)[number]]
   // Half of the nodes have an index of traces of their own; some of those refuse long spans.
-  const sim = new SimNode(chain, { traces, filterBlocks: seed % 2 === 0 ? 0 : draws.pick([5, 1000]) })
+  const filterBlocks = seed % 2 === 0 ? 0 : draws.pick([5, 1000])
+  const sim = new SimNode(chain, { traces, filterBlocks })
   const settings = settingsWith({
     explorer: {
       chains: [{ id: String(number), name: 'Sim', rpc: [{ url: 'http://sim/', batchMax: draws.whole(1, 30) }] }],
@@ -82,7 +88,8 @@ function stage(seed: number, number: number): Stage {
   assert.ok(settled)
   const node = openNode(settled, { clock: systemClock }, { post: directly(sim), restMs: 0 })
   const blocksMax = seed % 4 === 0 ? draws.whole(1, 12) : 1000
-  return { chain, sim, node, index: { state: desk.state, clock: systemClock, settings }, blocksMax, marks: new Map() }
+  const index = { state: desk.state, clock: systemClock, settings }
+  return { chain, sim, node, index, blocksMax, lists: filterBlocks === 1000, marks: new Map() }
 }
 
 const searchesMax = 100
@@ -149,9 +156,10 @@ function tally({ chain }: Stage, address: string, funding: Funding | undefined):
 async function holdProbe(at: Stage, address: string, calm: boolean, words: string): Promise<void> {
   const { chain } = at
   try {
-    const { funding, asOf } = await search(at, address)
-    // Deleted while it was searched for: the state does not tell that it ever was, decision 0017.
-    if (chain.destroyed.has(address)) return
+    const { funding, asOf, listed } = await search(at, address)
+    // Gone within one block: only a list of traces can tell that it ever was, decision 0161.
+    if (chain.destroyed.has(address) && !at.lists) return
+    if (listed) meet('told by lists')
     assert.deepEqual(story(funding), story(chain.firstFunding(address, asOf)), `${words}: probe of ${address}`)
     tally(at, address, funding)
   } catch (error) {
@@ -164,11 +172,18 @@ async function live(seed: number, number: number): Promise<void> {
   const draws = chance(`live ${seed}`)
   const at = stage(seed, number)
   const { chain, sim, node, index } = at
-  const steady = () => [...chain.addresses()].filter((address) => !chain.destroyed.has(address))
+  const steady = () => chain.addresses().filter((address) => !chain.destroyed.has(address))
+  // Every other one has code, now or ever since: these are few, and the hard ones.
+  const someone = (nth: number) => {
+    const coded = steady().filter((address) => chain.accountAt(address, chain.head.number).code !== '0x')
+    return draws.pick(nth % 2 === 0 || coded.length === 0 ? steady() : coded)
+  }
   await node.capabilities()
   // A stormy life: faults, new blocks and reorganisations in the middle of everything.
   for (let turn = 0; turn < 3; turn++) {
-    sim.faults = { chance: draws.fork(`faults ${turn}`), rate: 0.15, kinds: faultKinds }
+    // In the second storm the node is well otherwise, but leaves traces out of what it lists.
+    const kinds: readonly SimFault[] = turn === 1 ? ['missing traces'] : faultKinds
+    sim.faults = { chance: draws.fork(`faults ${turn}`), rate: 0.15, kinds }
     sim.meanwhile = () => {
       const event = draws.whole(0, 14)
       if (event === 0) chain.mine()
@@ -178,7 +193,7 @@ async function live(seed: number, number: number): Promise<void> {
       if (progress.is === 'near' && progress.takenBack > 0) meet('blocks taken back')
     }).catch((error: unknown) => assert.ok(error instanceof Fault, String(error)))
     for (let probes = 0; probes < 2; probes++) {
-      await holdProbe(at, draws.pick(steady()), false, 'in the storm')
+      await holdProbe(at, someone(probes), false, 'in the storm')
     }
   }
   // Then calm: everything must be told, and told right.
@@ -187,14 +202,19 @@ async function live(seed: number, number: number): Promise<void> {
   chain.mine(draws.whole(0, 3))
   await catchUp(index, node, () => {})
   await holdIndex(at, 'calm')
-  for (let probes = 0; probes < 8; probes++) await holdProbe(at, draws.pick(steady()), true, 'calm')
+  for (let probes = 0; probes < 12; probes++) await holdProbe(at, someone(probes), true, 'calm')
+  const gone = [...chain.destroyed].slice(0, at.lists ? 4 : 0)
+  for (const address of gone) {
+    await holdProbe(at, address, true, 'deleted')
+    meet('deleted')
+  }
   chain.reorg(draws.whole(1, 9), draws.whole(0, 9))
   await catchUp(index, node, () => {})
   await holdIndex(at, 'after a reorganisation')
 }
 
 test(`probe = index = brute force over ${seeds} histories, under faults and reorganisations`, async (context) => {
-  const all = [...kept, ...Array.from({ length: seeds }, (_, seed) => seed)]
+  const all = [...kept, ...Array.from({ length: seeds }, (_, seed) => fromSeed + seed)]
   for (const [at, seed] of all.entries()) {
     try {
       await live(seed, at + 1)
@@ -218,6 +238,8 @@ test(`probe = index = brute force over ${seeds} histories, under faults and reor
     'several in the first block',
     'fault',
     'blocks taken back',
+    'told by lists',
+    'deleted',
   ]
   const rare = cases.filter((what) => (met.get(what) ?? 0) < 5)
   assert.deepEqual(rare, [], `met too seldom; in all: ${JSON.stringify([...met])}`)

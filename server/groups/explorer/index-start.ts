@@ -1,4 +1,4 @@
-// What runs while the server runs: every node is asked what it can do, and indexed chains are followed. And what
+// What runs while the server runs: every node is asked what it can do, indexed chains are followed, searches gone on with. And what
 // /readyz says about it.
 import { poll } from '#ingest/poll.ts'
 import { headerCall } from '#io/evm/blocks.ts'
@@ -7,6 +7,7 @@ import type { Desk } from '#serve/answer.ts'
 import type { Finding } from '#serve/health.ts'
 import { catchUp, type Progress, type Tell } from './index-chain.ts'
 import { type ChainNode, nodeOf } from './node.ts'
+import { type LaterProgress, startLater } from './probe-later.ts'
 
 /** A first catch-up may take days; it is bounded per range, not as a whole. */
 const attemptMs = 7 * 86_400_000
@@ -24,12 +25,19 @@ export async function startChains(
   desk: FollowDesk,
   signal: AbortSignal,
   tell: (chain: string) => Tell = () => () => {},
+  searched: (chain: string, progress: LaterProgress) => void = () => {},
 ): Promise<void> {
+  const { laterMax } = desk.settings.explorer.probe
   await Promise.all(
-    nodesOf(desk).flatMap((node) => [
-      tellAbilities(desk, node, signal),
-      ...(node.chain.mode === 'probe' ? [] : [follow(desk, node, signal, tell(node.chain.id))]),
-    ]),
+    nodesOf(desk).flatMap((node) => {
+      const { id, mode, archive } = node.chain
+      const goesOn = laterMax > 0 && mode !== 'index' && archive
+      return [
+        tellAbilities(desk, node, signal),
+        ...(mode === 'probe' ? [] : [follow(desk, node, signal, tell(id))]),
+        ...(goesOn ? [startLater(desk, node, signal, (progress) => searched(id, progress))] : []),
+      ]
+    }),
   )
 }
 

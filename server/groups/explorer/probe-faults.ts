@@ -4,17 +4,28 @@ import { Fault } from '#core/fault.ts'
 /** It may begin again where it ended (decision 0066). */
 const againMs = 1000
 
-export const unfinished = (at: number): Fault =>
+/** `head` and `at` say how much is left. */
+export const unfinished = (at: number, head: number): Fault =>
   new Fault('explorer.probe_bounds', {
-    says: `The account has code that can pass value on, so each block has to be read; up to block ${at} none holds a transfer to it. Ask again to read on from there, or index the chain.`,
+    says: `The account has code that can pass value on, so each block has to be read; up to block ${at} of ${head} none holds a transfer to it. Ask again to read on from there, or index the chain.`,
     retryAfterMs: againMs,
+    terms: { at, head },
   })
 
-export const tooManyCalls = (callsMax: number, at: number): Fault =>
+export const tooManyCalls = (callsMax: number, at: number, head: number): Fault =>
   new Fault('explorer.probe_bounds', {
     says: `More than ${callsMax} calls to the node are needed; up to block ${at} nothing has come in. Ask again to go on from there, or index the chain.`,
     retryAfterMs: againMs,
+    terms: { at, head },
   })
+
+/** The next search for the same address goes on where this one ended. */
+export const isUnfinished = ({ code, retryAfterMs }: Fault): boolean =>
+  code === 'explorer.probe_bounds' && retryAfterMs !== undefined
+
+/** The same of a search that the server goes on with (decision 0162). */
+export const goesOn = ({ code, says, terms }: Fault, retryAfterMs: number): Fault =>
+  new Fault(code, { says: `${says} A running server goes on by itself.`, terms, retryAfterMs })
 
 /** Asking again does not help. */
 export const cannot = (why: string): Fault =>

@@ -1,37 +1,80 @@
 // How far a search that could not finish has come, so that the next one for the same address goes on from there
 // (decision 0066).
 //
-// 1. A mark says: no block up to this one, which is final, holds a transfer to the address. It only moves up.
+// 1. A mark says: no block up to this one, which is final, holds a transfer to the address. It only moves up, unless it rested on a
+//    node's lists and these were refuted.
 import type { StateReader, StateWriter } from '#store/state.ts'
-import { bytesOf } from './fundings.ts'
+import { bytesOf, hexOf } from './fundings.ts'
 
 export interface Mark {
   readonly block: number
   /** Whether the account's state still tells from there on, or every block has to be read. */
   readonly stateTells: boolean
+  /** It rests on what a node lists (decision 0160). */
+  readonly listed: boolean
+}
+
+interface MarkRow {
+  readonly block: number
+  readonly state_tells: number
+  readonly listed: number
 }
 
 export async function findMark(state: StateReader, chain: string, address: string): Promise<Mark | undefined> {
-  const row = await state.get<{ block: number; state_tells: number }>(
-    'select block, state_tells from probe_marks where chain = ? and address = ?',
+  const row = await state.get<MarkRow>(
+    'select block, state_tells, listed from probe_marks where chain = ? and address = ?',
     chain,
     bytesOf(address, 20),
   )
-  return row && { block: row.block, stateTells: row.state_tells === 1 }
+  return row && { block: row.block, stateTells: row.state_tells === 1, listed: row.listed === 1 }
 }
 
 export async function putMark(tx: StateWriter, chain: string, address: string, mark: Mark): Promise<void> {
   await tx.run(
-    `insert into probe_marks (chain, address, block, state_tells) values (?, ?, ?, ?)
-     on conflict (chain, address) do update set block = excluded.block, state_tells = excluded.state_tells
-     where excluded.block > probe_marks.block`,
+    `insert into probe_marks (chain, address, block, state_tells, listed) values (?, ?, ?, ?, ?)
+     on conflict (chain, address) do update
+     set block = excluded.block, state_tells = excluded.state_tells, listed = excluded.listed
+     where excluded.block > probe_marks.block or excluded.listed < probe_marks.listed`,
     chain,
     bytesOf(address, 20),
     mark.block,
     mark.stateTells ? 1 : 0,
+    mark.listed ? 1 : 0,
   )
 }
 
 export async function dropMark(tx: StateWriter, chain: string, address: string): Promise<void> {
   await tx.run('delete from probe_marks where chain = ? and address = ?', chain, bytesOf(address, 20))
+}
+
+/** Somebody waits for this search. */
+export async function want(tx: StateWriter, chain: string, address: string, nowMs: number): Promise<void> {
+  await tx.run(
+    `insert into probe_marks (chain, address, block, state_tells, wanted_ms) values (?, ?, -1, 1, ?)
+     on conflict (chain, address) do update set wanted_ms = excluded.wanted_ms`,
+    chain,
+    bytesOf(address, 20),
+    nowMs,
+  )
+}
+
+export async function unwant(tx: StateWriter, chain: string, address: string): Promise<void> {
+  await tx.run('update probe_marks set wanted_ms = null where chain = ? and address = ?', chain, bytesOf(address, 20))
+}
+
+export interface Wanted {
+  readonly address: string
+  /** How far it has come. */
+  readonly block: number
+}
+
+/** Searches that somebody waits for; the one that has been left alone longest comes first. */
+export async function wantedOf(state: StateReader, chain: string, limit: number): Promise<Wanted[]> {
+  const rows = await state.all<{ address: Uint8Array; block: number }>(
+    `select address, block from probe_marks where chain = ? and wanted_ms is not null
+     order by wanted_ms, address limit ?`,
+    chain,
+    limit,
+  )
+  return rows.map(({ address, block }) => ({ address: hexOf(address), block }))
 }

@@ -88,7 +88,7 @@ test('a contract that was met and is gone may come back between two looks: every
   ]
   // From genesis the state contradicts itself or shows nothing: the search that meets the contract is one that goes on.
   const { node } = nodeOf(life)
-  const since = { block: 40, stateTells: true }
+  const since = { block: 40, stateTells: true, listed: false }
   const { funding } = await walk(node, me, { ...bounds, since })
   assert.equal(funding?.block, 83)
 })
@@ -100,13 +100,13 @@ test('a mark says whether the state is still believed, and the next search keeps
     { block: 83, paid: true },
   ]
   const { node } = nodeOf(life)
-  let mark: Mark | undefined = { block: 40, stateTells: true }
+  let mark: Mark | undefined = { block: 40, stateTells: true, listed: false }
   for (let searches = 0; searches < 4; searches++) {
     const keep = (reached: Mark) => {
       mark = reached
     }
-    await assert.rejects(walk(node, me, { ...bounds, blocksMax: 10, since: mark, keep }), /up to block \d+ none/)
-    assert.deepEqual(mark, { block: 50 + 10 * searches, stateTells: false })
+    await assert.rejects(walk(node, me, { ...bounds, blocksMax: 10, since: mark, keep }), /up to block \d+ of 100 none/)
+    assert.deepEqual(mark, { block: 50 + 10 * searches, stateTells: false, listed: false })
   }
   const { funding } = await walk(node, me, { ...bounds, blocksMax: 10, since: mark })
   assert.equal(funding?.block, 83)
@@ -142,6 +142,32 @@ test('an account that delegates to code which keeps what comes is told by its st
   assert.deepEqual(read, [20, 77])
 })
 
+test('a contract that was there for long and is gone: its code is come across, and every block is read, decision 0161', async () => {
+  const gone = { nonce: 0, balance: 0, code: '0x' }
+  const life: Moment[] = [
+    { block: 40, nonce: 1, code: spends },
+    { block: 55, paid: true },
+    { block: 70, ...gone },
+  ]
+  assert.equal((await walk(nodeOf(life).node, me, bounds)).funding?.block, 55)
+  // Somebody pays the empty address: the state alone would name that.
+  const paid = [...life, { block: 90, balance: 1, paid: true as const }]
+  assert.equal((await walk(nodeOf(paid).node, me, bounds)).funding?.block, 55)
+})
+
+test('who has sent a transaction was never a contract, and is not looked for as one', async () => {
+  const { node, read } = nodeOf([
+    { block: 60, balance: 5, paid: true },
+    { block: 80, nonce: 1, balance: 2 },
+  ])
+  await node.capabilities()
+  const before = node.rpc.counts().calls
+  assert.equal((await walk(node, me, bounds)).funding?.block, 60)
+  const calls = node.rpc.counts().calls - before
+  assert.ok(calls < 50, `${calls} calls`)
+  assert.deepEqual(read, [60])
+})
+
 test('a contract of old, without a nonce: the block it was put there is searched for, and what follows is read', async () => {
   const life: Moment[] = [
     { block: 55, code: spends },
@@ -152,9 +178,19 @@ test('a contract of old, without a nonce: the block it was put there is searched
   assert.deepEqual(read.slice(0, 2), [55, 56])
 })
 
+test('a contract of old that was paid before it was put there, and was empty when the search looked', async () => {
+  const life: Moment[] = [
+    { block: 30, balance: 4, paid: true },
+    { block: 31, balance: 9, code: spends, paid: true },
+    { block: 32, balance: 0 },
+    { block: 90, balance: 3, paid: true },
+  ]
+  assert.equal((await walk(nodeOf(life).node, me, bounds)).funding?.block, 30)
+})
+
 test('a node that lacks a block which was final before is behind, and is not asked further', async () => {
   const { node } = nodeOf([])
-  const since = { block: headNumber + 1, stateTells: true }
+  const since = { block: headNumber + 1, stateTells: true, listed: false }
   await assert.rejects(walk(node, me, { ...bounds, since }), /the node is behind/)
 })
 

@@ -3,14 +3,18 @@
 //
 // 1. Callers who ask for the same address at the same time wait for the same search.
 // 2. At most `parallelMax` searches are under way; further ones are refused, not queued.
-// 3. What a search has shown is kept also when it could not finish: the next one goes on from there (decision 0066).
+// 3. What a search has shown is kept also when it could not finish: the next one goes on from there (decision 0066), and the
+//    server goes on with it by itself (probe-later.ts, decision 0162).
 import { Fault } from '#core/fault.ts'
 import type { Confidence, Desk } from '#serve/answer.ts'
 import type { StateWriter } from '#store/state.ts'
-import { type Funding, putProven } from './fundings.ts'
+import { type Funding, type Proof, putProven } from './fundings.ts'
 import { type ChainNode, nodeOf } from './node.ts'
+import type { WalkLimits } from './probe-asks.ts'
+import { goesOn, isUnfinished } from './probe-faults.ts'
 import { dropMark, findMark, type Mark, putMark } from './probe-marks.ts'
 import { type Walked, walk } from './probe-walk.ts'
+import { enlist, Pace, type ProbeDesk, waitMsOf } from './probe-wanted.ts'
 
 export interface Probed {
   readonly funding: Funding | undefined
@@ -20,12 +24,18 @@ export interface Probed {
 const underWay = new WeakMap<Desk['state'], Map<string, Promise<Probed>>>()
 
 /** Whether a search is an answer to be had for this chain. */
-export function probeable(desk: Desk, chain: string): boolean {
+export function probeable(desk: ProbeDesk, chain: string): boolean {
   const node = nodeOf(desk, chain)
   return node !== undefined && node.chain.mode !== 'index'
 }
 
-export function probe(desk: Desk, chain: string, address: string): Promise<Probed> {
+/** `bounds` replaces those of a call. */
+export function probe(
+  desk: ProbeDesk,
+  chain: string,
+  address: string,
+  bounds: Partial<WalkLimits> = {},
+): Promise<Probed> {
   const searches = underWay.get(desk.state) ?? new Map<string, Promise<Probed>>()
   underWay.set(desk.state, searches)
   const name = `${chain}/${address}`
@@ -36,35 +46,54 @@ export function probe(desk: Desk, chain: string, address: string): Promise<Probe
   if (!node.chain.archive)
     throw new Fault('explorer.not_archive', { detail: `explorer.chains: chain ${chain} has archive: false` })
   if (searches.size >= desk.settings.explorer.probe.parallelMax) throw tooMany(searches.size)
-  const search = look(desk, node, address).finally(() => searches.delete(name))
+  const search = look(desk, node, address, bounds).finally(() => searches.delete(name))
   searches.set(name, search)
   return search
 }
 
-async function look(desk: Desk, node: ChainNode, address: string): Promise<Probed> {
-  const { fanOut, callsMax, blocksMax, timeoutMs } = desk.settings.explorer.probe
-  const untilMs = desk.clock.monotonicMs() + timeoutMs
+/** A search comes to an end by itself at this share of its time, so that it can still say how far it came. */
+const shareOfTime = 0.75
+
+async function look(desk: ProbeDesk, node: ChainNode, address: string, bounds: Partial<WalkLimits>): Promise<Probed> {
+  const { clock, state, settings } = desk
+  const { timeoutMs, ...limits } = settings.explorer.probe
   const chain = node.chain.id
-  const since = await findMark(desk.state, chain, address)
-  const reached: { mark?: Mark } = {}
-  const keep = (mark: Mark) => {
-    reached.mark = mark
+  const startMs = clock.monotonicMs()
+  const over = () => clock.monotonicMs() > startMs + timeoutMs * shareOfTime
+  const since = await findMark(state, chain, address)
+  const pace = new Pace(clock)
+  let mark: Mark | undefined
+  const keep = (reached: Mark) => {
+    mark = reached
+    pace.at(reached.block)
   }
   let walked: Walked | undefined
   try {
-    walked = await walk(node, address, { fanOut, callsMax, blocksMax, untilMs, since, keep })
+    walked = await walk(node, address, { ...limits, untilMs: startMs + timeoutMs, over, since, keep, ...bounds })
+  } catch (error) {
+    pace.note(state, chain)
+    throw error instanceof Fault && isUnfinished(error) ? await goingOn(desk, chain, address, error) : error
   } finally {
-    const { mark } = reached
-    if (mark && !walked?.funding) await desk.state.write((tx) => putMark(tx, chain, address, mark))
+    const reached = mark
+    if (reached && !walked?.funding) await state.write((tx) => putMark(tx, chain, address, reached))
   }
-  const { funding, final, asOf } = walked
-  if (funding && final && !(await desk.state.write((tx) => settle(tx, funding)))) throw refuted(funding)
-  return { funding, confidence: { asOf, finality: final ? 'finalized' : 'head', coverage: 'probed' } }
+  const { funding, final, asOf, listed } = walked
+  const coverage = listed ? 'listed' : 'probed'
+  if (funding && final && !(await state.write((tx) => settle(tx, funding, coverage)))) throw refuted(funding)
+  return { funding, confidence: { asOf, finality: final ? 'finalized' : 'head', coverage } }
 }
 
-async function settle(tx: StateWriter, funding: Funding): Promise<boolean> {
+/** The same failure, and when to ask again: the server goes on meanwhile, where there is room for one more search. */
+async function goingOn(desk: ProbeDesk, chain: string, address: string, fault: Fault): Promise<Fault> {
+  const wanted = await enlist(desk, chain, address)
+  if (wanted === undefined) return fault
+  const blocks = Number(fault.terms.head ?? 0) - Number(fault.terms.at ?? 0)
+  return goesOn(fault, waitMsOf(desk.state, chain, wanted, blocks))
+}
+
+async function settle(tx: StateWriter, funding: Funding, proof: Proof): Promise<boolean> {
   await dropMark(tx, funding.chain, funding.address)
-  return putProven(tx, funding)
+  return putProven(tx, funding, proof)
 }
 
 const tooMany = (count: number): Fault =>

@@ -4,7 +4,7 @@ import type { Range } from '#core/ranges.ts'
 import type { Read } from './readings.ts'
 import type { AskOptions, Rpc, RpcCall } from './rpc.ts'
 import type { Account, Block, Insight, ReadForm, SeenBlock } from './shapes.ts'
-import { isPlaced, wrongHeader, wrongQuantity } from './wrong.ts'
+import { wrongHeader, wrongList, wrongQuantity } from './wrong.ts'
 
 export { toHeader } from './readings.ts'
 
@@ -26,15 +26,18 @@ export const codeCall = (address: string, block: number): RpcCall => ({
   wrong: (raw) => (typeof raw === 'string' && /^0x[0-9a-f]*$/i.test(raw) ? undefined : 'not bytes'),
 })
 
-/** Steps of transactions in [from, until) that ended at the address, oldest first, from the n-th on. */
-export const filterCall = (address: string, { from, until }: Range, after: number): RpcCall => ({
+/** Whether steps that end at an address are listed, or those that begin there. */
+export type ListSide = 'toAddress' | 'fromAddress'
+
+/** Steps of transactions in [from, until) on that side of the address, oldest first. */
+export const filterCall = (address: string, side: ListSide, { from, until }: Range): RpcCall => ({
   method: 'trace_filter',
-  params: [{ fromBlock: hexOf(from), toBlock: hexOf(until - 1), toAddress: [address], after, count: filteredMax }],
-  wrong: (raw) => (Array.isArray(raw) && raw.every(isPlaced) ? undefined : 'no list of traces'),
+  params: [{ fromBlock: hexOf(from), toBlock: hexOf(until - 1), [side]: [address], after: 0, count: filteredMax }],
+  wrong: (raw) => wrongList(raw, from, until),
 })
 
 /** As many are asked for at once; fewer in an answer mean that there are no more. */
-export const filteredMax = 200
+export const filteredMax = 1000
 
 export const toAccount = (nonce: unknown, balance: unknown): Account => ({
   nonce: BigInt(nonce as string),

@@ -4,7 +4,8 @@ import { accountCalls, filterCall, headerCall, hexOf } from './blocks.ts'
 import type { RpcOutcome } from './outcomes.ts'
 import { toHeader } from './readings.ts'
 import { isUnknownMethod, type Rpc, type RpcCall } from './rpc.ts'
-import type { ReadForm, TraceForm } from './shapes.ts'
+import type { Block, PlacedTrace, ReadForm, TraceForm } from './shapes.ts'
+import { lower } from './wrong.ts'
 
 export const abilityNames = [
   'trace_block',
@@ -25,6 +26,8 @@ export interface Capabilities {
   readonly reads: ReadForm
   /** The newest block when they were asked. */
   readonly head: number
+  /** Over how many blocks trace_filter answers at a time; 0 when it is of no use. */
+  readonly filterBlocks: number
 }
 
 const noAddress = `0x${'0'.repeat(40)}`
@@ -44,12 +47,12 @@ export async function askCapabilities(rpc: Rpc, firstBlock: number, untilMs?: nu
       calls.map((call) => ({ ...call, errorIsAnswer: true as const })),
       options,
     )
-  const [byBlock, nested, single, filter, receipts] = await Promise.all([
+  const [byBlock, nested, single, receipts, filterBlocks] = await Promise.all([
     ask({ method: 'trace_block', params: [hexOf(head)] }),
     ask({ method: 'debug_traceBlockByNumber', params: [hexOf(Math.max(head, 1)), tracer] }),
     ask({ method: 'debug_traceTransaction', params: [noHash, tracer] }),
-    ask(filterCall(noAddress, { from: head, until: head + 1 }, 0)),
     ask({ method: 'eth_getBlockReceipts', params: [hexOf(head)] }),
+    askFilter(ask, firstBlock, head),
   ])
   const state = await ask(...accountCalls(noAddress, old), ...accountCalls(noAddress, early))
   const finalized = await ask(headerCall('finalized'))
@@ -58,14 +61,58 @@ export async function askCapabilities(rpc: Rpc, firstBlock: number, untilMs?: nu
     debug_traceBlockByNumber: answered(nested),
     // There is no such transaction; a node that has the method says so, in its own words.
     debug_traceTransaction: single.every((one) => !isUnknownMethod(one)),
-    trace_filter: answered(filter),
+    trace_filter: filterBlocks > 0,
     eth_getBlockReceipts: answered(receipts),
     'historical balance': answered(state),
     'finalized block': answered(finalized),
   }
   const traces = traceForms.find((form) => has[form])
   const receiptForm = has.eth_getBlockReceipts ? 'eth_getBlockReceipts' : 'eth_getTransactionReceipt'
-  return { has, traces, reads: traces ?? receiptForm, head }
+  return { has, traces, reads: traces ?? receiptForm, head, filterBlocks }
+}
+
+/** trace_filter takes the whole chain at once, also when it has grown. */
+const anySpan = Number.MAX_SAFE_INTEGER
+
+type Ask = (...calls: RpcCall[]) => Promise<RpcOutcome[]>
+
+/** Nobody has ever used it, so that the answer is short and all of the span has to be looked at. */
+const unusedAddress = `0x${'7e'.repeat(20)}`
+
+/** Over fewer blocks, reading them is as quick. */
+const spanMin = 100
+
+/**
+ * The longest span that is answered. An index of traces may have been begun late or thinned out, and then answers as if nothing had
+ * happened: so a transaction of three old blocks must be in it (decision 0160).
+ */
+async function askFilter(ask: Ask, firstBlock: number, head: number): Promise<number> {
+  let found = 0
+  const whole = head + 1 - firstBlock
+  for (const blocks of [spanMin, 10_000, 1_000_000].filter((one) => one < whole).concat(whole)) {
+    const span = { from: head + 1 - blocks, until: head + 1 }
+    if (!answered(await ask(filterCall(unusedAddress, 'toAddress', span)))) break
+    found = blocks === whole ? anySpan : blocks
+  }
+  if (found === 0) return 0
+  for (const share of [1 / 8, 1 / 2, 7 / 8]) {
+    if (!(await isListed(ask, firstBlock + Math.floor(whole * share)))) return 0
+  }
+  return found
+}
+
+/** Whether the first transaction of a block is listed; also true of a block without any. */
+async function isListed(ask: Ask, block: number): Promise<boolean> {
+  const number = Math.max(block, 0)
+  const [read] = await ask({
+    method: 'eth_getBlockByNumber',
+    params: [hexOf(number), true],
+    reading: { as: 'block', number },
+  })
+  const tx = read?.is === 'result' ? (read.result as Block).transactions.find(({ to }) => to !== null) : undefined
+  if (!tx?.to) return true
+  const [list] = await ask(filterCall(tx.to, 'toAddress', { from: number, until: number + 1 }))
+  return list?.is === 'result' && (list.result as PlacedTrace[]).some((one) => lower(one.transactionHash) === tx.hash)
 }
 
 const traceForms: readonly TraceForm[] = ['trace_block', 'debug_traceBlockByNumber', 'debug_traceTransaction']
@@ -74,7 +121,7 @@ const answered = (outcomes: readonly RpcOutcome[]): boolean => outcomes.every(({
 
 /** What the missing ones cost, one sentence each; empty when nothing is lost. */
 export function costs(
-  { has, traces }: Capabilities,
+  { has, traces, filterBlocks }: Capabilities,
   chain: { readonly mode: 'probe' | 'index' | 'both'; readonly finalityBlocks: number },
 ): string[] {
   const words: string[] = []
@@ -95,7 +142,11 @@ export function costs(
   }
   if (!has.trace_filter && chain.mode !== 'index') {
     words.push(
-      'no trace_filter: accounts whose code can pass value on are read block by block, over several calls if need be',
+      'no trace_filter that knows old blocks: accounts whose code can pass value on are read block by block, which goes on after the call',
+    )
+  } else if (filterBlocks < anySpan && chain.mode !== 'index') {
+    words.push(
+      `trace_filter takes ${filterBlocks} blocks at a time: accounts whose code can pass value on take many calls`,
     )
   }
   if (!has['finalized block'] && chain.finalityBlocks === 0) {

@@ -95,5 +95,13 @@ export function wrongReceipts(raw: unknown, block: TracedBlock): string | undefi
   return wrong && `transaction ${wrong.index} has no receipt of its own`
 }
 
-export const isPlaced = (raw: Partial<PlacedTrace> | null): boolean =>
+/** A list of steps found in [from, until), oldest first. */
+export function wrongList(raw: unknown, from: number, until: number): string | undefined {
+  if (!Array.isArray(raw) || !raw.every(isPlaced)) return 'no list of traces'
+  const blocks = (raw as PlacedTrace[]).map(({ blockNumber }) => blockNumber)
+  if (blocks.some((block) => block < from || block >= until)) return 'traces of other blocks than were asked for'
+  return blocks.some((block, at) => block < (blocks[at - 1] ?? 0)) ? 'the traces are out of order' : undefined
+}
+
+const isPlaced = (raw: Partial<PlacedTrace> | null): boolean =>
   Number.isSafeInteger(raw?.blockNumber) && typeof raw?.action === 'object' && raw.action !== null

@@ -1,0 +1,116 @@
+// What a search asks of a node about one address, counted against the bounds of the search.
+//
+// 1. Bounded: no call is made beyond `callsMax`, and none is sent or waited for after `untilMs`.
+// 2. A block whose traces could not be had whole is never handed on (blocks.ts).
+import {
+  accountCalls,
+  codeCall,
+  filterCall,
+  filteredMax,
+  type ListSide,
+  readBlocks,
+  toAccount,
+} from '#io/evm/blocks.ts'
+import type { RpcCall } from '#io/evm/rpc.ts'
+import type { Account, PlacedTrace, SeenBlock } from '#io/evm/shapes.ts'
+import type { Funding } from './fundings.ts'
+import type { ChainNode } from './node.ts'
+import { tooManyCalls } from './probe-faults.ts'
+import type { Mark } from './probe-marks.ts'
+import { fundingsOf, transfersOf } from './transfers.ts'
+
+export interface WalkLimits {
+  readonly fanOut: number
+  readonly callsMax: number
+  readonly blocksMax: number
+  /** On the monotonic clock. */
+  readonly untilMs: number
+  readonly signal?: AbortSignal
+  /** Time to come to an end with what has been shown so far. */
+  readonly over?: () => boolean
+  /** Where an earlier search ended. */
+  readonly since?: Mark | undefined
+  /** Told how far this one has come, whether or not it finishes. */
+  readonly keep?: (mark: Mark) => void
+}
+
+/** Part of what a node lists. Nothing is missing up to the end of block `upTo`, if the node is to be believed. */
+export interface Listed {
+  readonly upTo: number
+  readonly traces: readonly PlacedTrace[]
+}
+
+/** Whole blocks that are asked for together; so many of these groups are under way at the same time. */
+const groupBlocks = 4
+
+export class Asks {
+  readonly node: ChainNode
+  readonly address: string
+  readonly limits: WalkLimits
+  /** The newest block of the chain. */
+  readonly head: number
+  /** Nothing has come in up to here. */
+  at = -1
+  #callsLeft: number
+
+  constructor(node: ChainNode, address: string, limits: WalkLimits, head: number) {
+    this.node = node
+    this.address = address
+    this.limits = limits
+    this.head = head
+    this.#callsLeft = limits.callsMax
+  }
+
+  async look(blocks: readonly number[]): Promise<Account[]> {
+    const answers = await this.ask(blocks.flatMap((block) => accountCalls(this.address, block)))
+    return blocks.map((_, at) => toAccount(answers[at * 2], answers[at * 2 + 1]))
+  }
+
+  async code(at: number, address = this.address): Promise<string> {
+    const [code] = at < 0 ? ['0x'] : await this.codes([at], address)
+    return code as string
+  }
+
+  async codes(blocks: readonly number[], address = this.address): Promise<string[]> {
+    return (await this.ask(blocks.map((block) => codeCall(address, block)))) as string[]
+  }
+
+  async read(numbers: readonly number[]): Promise<SeenBlock[]> {
+    const { reads } = await this.node.capabilities(this.limits)
+    const before = this.node.rpc.counts().calls
+    const groups = Array.from({ length: Math.ceil(numbers.length / groupBlocks) }, (_, at) =>
+      numbers.slice(at * groupBlocks, (at + 1) * groupBlocks),
+    )
+    const seen = await Promise.all(groups.map((some) => readBlocks(this.node.rpc, reads, some, this.limits)))
+    // Other searches may be under way on the same lines: counting theirs too only ends this one sooner.
+    this.#spend(this.node.rpc.counts().calls - before)
+    return seen.flat()
+  }
+
+  /** Steps in (after, until] that begin or end at the address. undefined: the node refuses. */
+  async list(side: ListSide, after: number, until: number): Promise<Listed | undefined> {
+    this.#spend(1)
+    const call = filterCall(this.address, side, { from: after + 1, until: until + 1 })
+    const [outcome] = await this.node.rpc.ask([call], this.limits)
+    if (outcome?.is !== 'result') return undefined
+    const traces = outcome.result as PlacedTrace[]
+    // A full page may end within a block.
+    const upTo = traces.length < filteredMax ? until : (traces.at(-1)?.blockNumber ?? 0) - 1
+    return { upTo, traces: traces.filter(({ blockNumber }) => blockNumber <= upTo) }
+  }
+
+  async ask(calls: readonly RpcCall[]): Promise<unknown[]> {
+    this.#spend(calls.length)
+    return this.node.rpc.results(calls, this.limits)
+  }
+
+  /** The first transfer to the address in this block. */
+  firstIn(seen: SeenBlock): Funding | undefined {
+    return fundingsOf(this.node.chain.id, transfersOf(seen)).find((one) => one.address === this.address)
+  }
+
+  #spend(calls: number): void {
+    this.#callsLeft -= calls
+    if (this.#callsLeft < 0) throw tooManyCalls(this.limits.callsMax, this.at, this.head)
+  }
+}

@@ -1,0 +1,154 @@
+// "Ask once, come back": what one call could not finish is finished by the server itself (decision 0162).
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { Fault } from '#core/fault.ts'
+import { systemClock } from '#io/clock.ts'
+import { start } from '#server/main.ts'
+import { chance } from '#sim/chance.ts'
+import { SimChain } from '#sim/evm/chain.ts'
+import { spendingCode } from '#sim/evm/execute.ts'
+import { type SimAbilities, SimNode } from '#sim/evm/node.ts'
+import { createKey } from '#store/keys.ts'
+import { openDesk, settingsWith, testVisit } from '#test/desk.ts'
+import { fundedBy } from './funded-by.ts'
+import { needNode } from './node.ts'
+import { type LaterProgress, startLater } from './probe-later.ts'
+import { findMark, want, wantedOf } from './probe-marks.ts'
+
+async function stage(probe: object = {}, abilities: SimAbilities = { traces: ['trace_block'] }) {
+  const chain = new SimChain({ seed: 'probe', finalLag: 10 })
+  chain.mine(200)
+  const sim = new SimNode(chain, abilities)
+  const chains = [{ id: '1', name: 'Sim', rpc: [{ url: await sim.listen() }] }]
+  const desk = await openDesk({ explorer: { chains, probe: { blocksMax: 4, ...probe } } })
+  const real = { ...desk, clock: systemClock }
+  // Those first that were funded longest after they could pass value on.
+  const waited = (one: string) => {
+    const funded = chain.firstFunding(one)?.block ?? 0
+    const made = chain.blocks.findIndex(({ number }) => chain.accountAt(one, number).code === spendingCode)
+    return made >= 0 && funded <= chain.final && !chain.destroyed.has(one) ? funded - made : 0
+  }
+  const [first, second] = chain.addresses().sort((a, b) => waited(b) - waited(a))
+  assert.ok(first && second && waited(second) > 20)
+  return {
+    ...{ chain, sim, desk, real, first, second },
+    ask: (address: string) => fundedBy.reply({ chainid: '1', address }, real, testVisit()),
+    wanted: async () => (await wantedOf(desk.state, '1', 100)).map(({ address }) => address),
+    /** Runs the loop until it has told what is waited for. */
+    async run(until: (progress: LaterProgress) => boolean): Promise<LaterProgress[]> {
+      const stop = new AbortController()
+      const told: LaterProgress[] = []
+      await startLater(real, needNode(real, '1'), stop.signal, (progress) => {
+        told.push(progress)
+        if (until(progress)) stop.abort()
+      })
+      return told
+    },
+    async [Symbol.asyncDispose]() {
+      await sim[Symbol.asyncDispose]()
+      await desk[Symbol.asyncDispose]()
+    },
+  }
+}
+
+const faultOf = (work: Promise<unknown>): Promise<Fault> =>
+  work.then(
+    () => assert.fail('it was answered'),
+    (error) => {
+      assert.ok(error instanceof Fault, String(error))
+      return error
+    },
+  )
+
+test('the first call says how far it came and when to come back; a while later the same call is answered from the store', async () => {
+  await using at = await stage()
+  const fault = await faultOf(at.ask(at.first))
+  assert.equal(fault.code, 'explorer.probe_bounds')
+  assert.match(fault.says, /up to block \d+ of 200 none.*A running server goes on by itself/)
+  assert.ok(Number(fault.retryAfterMs) >= 2000)
+  assert.deepEqual(await at.wanted(), [at.first])
+  await at.run(({ open }) => open === 0)
+  const before = at.sim.calls
+  const outcome = await at.ask(at.first)
+  assert.equal(outcome.is === 'body' && outcome.body.result.block, at.chain.firstFunding(at.first)?.block)
+  assert.equal(at.sim.calls, before, 'nothing was asked of the node')
+})
+
+test('it goes on in slices and survives a restart between them', async () => {
+  await using at = await stage({ callsMax: 150 })
+  await faultOf(at.ask(at.first))
+  let last = (await findMark(at.desk.state, '1', at.first))?.block ?? -1
+  for (let starts = 0; (await at.wanted()).length > 0; starts++) {
+    assert.ok(starts < 50, 'it never ends')
+    // Each run is a server that is stopped after one slice.
+    const [told] = await at.run(() => true)
+    const mark = await findMark(at.desk.state, '1', at.first)
+    if (mark) assert.ok(mark.block > last && Number(told?.remaining) > 0, `${mark.block} after ${last}`)
+    last = mark?.block ?? last
+  }
+  const outcome = await at.ask(at.first)
+  assert.equal(outcome.is === 'body' && outcome.body.result.block, at.chain.firstFunding(at.first)?.block)
+})
+
+test('those that wait take turns', async () => {
+  await using at = await stage({ callsMax: 150 })
+  await faultOf(at.ask(at.first))
+  await faultOf(at.ask(at.second))
+  assert.deepEqual(await at.wanted(), [at.first, at.second])
+  await at.run(() => true)
+  assert.deepEqual(await at.wanted(), [at.second, at.first])
+})
+
+test('no more than laterMax are gone on with; the others are told to ask again', async () => {
+  await using at = await stage({ laterMax: 1 })
+  await faultOf(at.ask(at.first))
+  const fault = await faultOf(at.ask(at.second))
+  assert.match(fault.says, /Ask again to read on from there, or index the chain\.$/)
+  assert.deepEqual(await at.wanted(), [at.first])
+})
+
+test('a node that fails is left alone for a while, and nothing is lost', async () => {
+  await using at = await stage({ timeoutMs: 400 })
+  await faultOf(at.ask(at.first))
+  at.sim.faults = { chance: chance('ill'), rate: 1, kinds: ['status 500'] }
+  const stop = new AbortController()
+  const running = startLater(at.real, needNode(at.real, '1'), stop.signal, () => {})
+  while (at.sim.rounds < 3) await new Promise((resolve) => setTimeout(resolve, 10))
+  stop.abort()
+  await running
+  assert.deepEqual(await at.wanted(), [at.first])
+})
+
+test('the whole server: the same request again and again, until it is answered', async () => {
+  await using at = await stage({ callsMax: 150 })
+  const settings = settingsWith({ server: { port: 0 }, explorer: at.desk.settings.explorer })
+  const dir = await mkdtemp(join(tmpdir(), 'tetrad-later-'))
+  await using undo = new AsyncDisposableStack()
+  undo.defer(() => rm(dir, { recursive: true, force: true }))
+  const server = await start({ settings, dataDir: dir, log: at.desk.log })
+  undo.defer(() => server.close())
+  const { desk, inject } = server
+  const { key } = await createKey(desk.state, { name: 'later', plan: 'enterprise' }, desk.clock, desk.random)
+  const url = `/v2/api?module=account&action=fundedby&address=${at.first}&apikey=${encodeURIComponent(key)}`
+  const first = await inject({ url })
+  assert.deepEqual([first.json().message, Number(first.headers['retry-after']) >= 1], ['NOTOK', true])
+  // Nobody asks while the server goes on.
+  while ((await wantedOf(desk.state, '1', 1)).length > 0) await new Promise((resolve) => setTimeout(resolve, 50))
+  const { status, result } = (await inject({ url })).json()
+  assert.deepEqual([status, result.block], ['1', at.chain.firstFunding(at.first)?.block])
+  assert.match((await inject({ url: '/metrics' })).body, /^tetrad_searches_open\{chain="1"\} \d+$/m)
+})
+
+test('one that no node can answer is given up, and so is one that comes no further', async () => {
+  await using blind = await stage({}, { traces: [] })
+  await blind.desk.state.write((tx) => want(tx, '1', blind.first, 1))
+  await blind.run(() => true)
+  assert.deepEqual(await blind.wanted(), [])
+  await using poor = await stage({ callsMax: 50, fanOut: 30 })
+  await faultOf(poor.ask(poor.first))
+  await poor.run(() => true)
+  assert.deepEqual(await poor.wanted(), [])
+})
