@@ -28,23 +28,27 @@ export function addBackup(program: Command): void {
 }
 
 /** Each server of a larger installation has a better way of its own (decision 0138). */
-async function refuseElsewhere(options: CommonOptions, todo: string): Promise<void> {
-  if ((await configOf(options)).settings.store.state === '') return
-  throw new CommandFailure('backup.elsewhere', `The state is in PostgreSQL, not in the data folder: ${todo}`)
+async function refuseElsewhere(options: CommonOptions, todo: { state: string; facts: string }): Promise<void> {
+  const { store } = (await configOf(options)).settings
+  const words = [
+    ...(store.state === '' ? [] : [`The state is in PostgreSQL, not in the data folder: ${todo.state}`]),
+    ...(store.facts === '' ? [] : [`The facts are in ClickHouse, not in the data folder: ${todo.facts}`]),
+  ]
+  if (words.length > 0) throw new CommandFailure('backup.elsewhere', `${words.join(' ')} See docs/scaling.md.`)
 }
 
 async function backup(target: string, options: CommonOptions): Promise<void> {
-  await refuseElsewhere(
-    options,
-    'back it up with pg_dump --format=custom, or with what your database has for it; see docs/scaling.md.',
-  )
+  await refuseElsewhere(options, {
+    state: 'back it up with pg_dump --format=custom, or with what your database has for it.',
+    facts: 'replicas keep them through the loss of a machine; copy them with BACKUP DATABASE or clickhouse-backup.',
+  })
   const [{ copyStores, sealBackup }, { systemClock }] = await Promise.all([
     import('#store/backup.ts'),
     import('#io/clock.ts'),
   ])
   const madeAtMs = systemClock.now()
   await askOwner<unknown>(options, {
-    name: 'backup',
+    name: 'copy',
     input: { dir: target },
     here: ({ facts }) => copyStores(dataDirOf(options), facts, target),
   })
@@ -52,7 +56,10 @@ async function backup(target: string, options: CommonOptions): Promise<void> {
 }
 
 async function restore(source: string, options: CommonOptions): Promise<void> {
-  await refuseElsewhere(options, 'restore it with pg_restore into an empty database; see docs/scaling.md.')
+  await refuseElsewhere(options, {
+    state: 'restore it with pg_restore into an empty database.',
+    facts: 'restore them with RESTORE DATABASE, or let the server read them again from the nodes.',
+  })
   const { restoreBackup } = await import('#store/backup.ts')
   const dataDir = dataDirOf(options)
   const manifest = await restoreBackup(source, dataDir)

@@ -13,6 +13,7 @@ import { chance } from '#sim/chance.ts'
 import { openStores } from '#store/open.ts'
 import type { State } from '#store/state.ts'
 import { stateWith } from './admission.ts'
+import { openDatabase } from './clickhouse.ts'
 import { openSchema } from './postgres.ts'
 
 /** 2026-11-15T12:00:00Z: the present of every test that does not say otherwise. */
@@ -41,13 +42,17 @@ export function seededRandom(seed: string): Random {
 
 /** Names a PostgreSQL that every desk gets a place of its own in; otherwise the state is a file. */
 const stateServer = process.env.TETRAD_TEST_STATE
+/** The same of a ClickHouse server for the facts. */
+const factsServer = process.env.TETRAD_TEST_FACTS
 
 export async function openDesk(overrides: object = {}, nowMs = testNowMs): Promise<TestDesk> {
   const dir = await mkdtemp(join(tmpdir(), 'tetrad-test-'))
   await using undo = new AsyncDisposableStack()
   undo.defer(() => rm(dir, { recursive: true, force: true }))
   const schema = stateServer ? undo.use(await openSchema(stateServer)) : undefined
-  const settings = settingsWith(schema ? { ...overrides, store: { state: schema.url } } : overrides)
+  const database = factsServer ? undo.use(await openDatabase(factsServer)) : undefined
+  const store = { ...(schema && { state: schema.url }), ...(database && { facts: database.url }) }
+  const settings = settingsWith(schema || database ? { ...overrides, store } : overrides)
   const stores = await openStores(dir, settings.store)
   undo.defer(() => stores.close())
   const all = undo.move()

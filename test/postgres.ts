@@ -2,15 +2,13 @@
 // English, so that an order that is not by bytes shows.
 //   await using server = await startPostgres()
 //   const url = await server.schema()
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
-import { once } from 'node:events'
+import { type ChildProcess, execFileSync } from 'node:child_process'
 import { existsSync, readdirSync } from 'node:fs'
-import { chown, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
+import { chown, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { placeOf } from '#store/engines/postgres-place.ts'
 import { Session } from '#store/engines/postgres-session.ts'
+import { end, freePort, launch, ownFolder, withParent } from './programs.ts'
 
 const programs = '/usr/lib/postgresql'
 const versions = existsSync(programs) ? readdirSync(programs).filter((name) => /^\d+$/.test(name)) : []
@@ -38,17 +36,16 @@ export interface PostgresServer extends AsyncDisposable {
   standby(): Promise<PostgresServer & { promote(): Promise<void> }>
 }
 
-/** PostgreSQL does not run as root; nothing outlives this process. */
+/** PostgreSQL does not run as root. */
 const asPostgres = (): { readonly before: readonly string[]; readonly ids?: readonly [number, number] } => {
-  const last = ['setpriv', '--pdeathsig', 'KILL']
-  if (process.getuid?.() !== 0) return { before: last }
+  if (process.getuid?.() !== 0) return { before: withParent }
   const id = (flag: string) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }))
   const ids = [id('-u'), id('-g')] as const
-  return { before: [...last, `--reuid=${ids[0]}`, `--regid=${ids[1]}`, '--clear-groups'], ids }
+  return { before: [...withParent, `--reuid=${ids[0]}`, `--regid=${ids[1]}`, '--clear-groups'], ids }
 }
 
-async function ownFolder(): Promise<string> {
-  const dir = await mkdtemp(join(tmpdir(), 'tetrad-postgres-'))
+async function postgresFolder(): Promise<string> {
+  const dir = await ownFolder('postgres')
   const { ids } = asPostgres()
   if (ids) await chown(dir, ...ids)
   return dir
@@ -60,7 +57,7 @@ function runAs(program: string, args: readonly string[], cwd: string): void {
 }
 
 export async function startPostgres(): Promise<PostgresServer> {
-  const dir = await ownFolder()
+  const dir = await postgresFolder()
   const language = ['--encoding=UTF8', '--locale=C.UTF-8', '--locale-provider=icu', '--icu-locale=en-US']
   runAs('initdb', ['-D', join(dir, 'data'), '-U', 'postgres', '--auth=trust', '--no-sync', ...language], dir)
   const rules = join(dir, 'data', 'pg_hba.conf')
@@ -72,9 +69,10 @@ export async function startPostgres(): Promise<PostgresServer> {
 async function serverIn(dir: string, purpose: 'write' | 'replica' = 'write'): Promise<PostgresServer> {
   const port = await freePort()
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`
-  let child = await launch(dir, port)
+  let child = await begin(dir, port)
   const sql = <R>(statement: string) => tell<R>(url, statement, purpose)
-  const kill = () => end(child)
+  // The postmaster takes its backends with it: at once, without a word to anyone.
+  const kill = () => end(child, 'SIGQUIT')
   return {
     url,
     dir,
@@ -83,10 +81,10 @@ async function serverIn(dir: string, purpose: 'write' | 'replica' = 'write'): Pr
     kill,
     schema: async () => (await openSchema(url)).url,
     async start() {
-      child = await launch(dir, port)
+      child = await begin(dir, port)
     },
     async standby() {
-      const second = await ownFolder()
+      const second = await postgresFolder()
       const target = join(second, 'data')
       runAs('pg_basebackup', ['-D', target, '-d', url, '-R', '-c', 'fast', '-X', 'stream', '--no-sync'], second)
       const server = await serverIn(second, 'replica')
@@ -122,7 +120,7 @@ async function tell<R>(url: string, statement: string, purpose: 'write' | 'repli
   }
 }
 
-async function launch(dir: string, port: number): Promise<ChildProcess> {
+function begin(dir: string, port: number): Promise<ChildProcess> {
   const settings = {
     listen_addresses: '127.0.0.1',
     port,
@@ -134,32 +132,6 @@ async function launch(dir: string, port: number): Promise<ChildProcess> {
     wal_receiver_status_interval: 1,
   }
   const options = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
-  const [command = '', ...args] = [...asPostgres().before, bin('postgres'), '-D', join(dir, 'data'), ...options]
-  const child = spawn(command, args, { cwd: dir, stdio: ['ignore', 'ignore', 'pipe'] })
-  let said = ''
-  await new Promise<void>((resolve, reject) => {
-    child.stderr?.on('data', (chunk) => {
-      said = `${said}${chunk}`.slice(-8192)
-      if (/ready to accept (read-only )?connections/.test(said)) resolve()
-    })
-    child.once('exit', () => reject(new Error(`PostgreSQL did not start: ${said}`)))
-    child.once('error', reject)
-  })
-  return child
-}
-
-async function end(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return
-  const exited = once(child, 'exit')
-  // The postmaster takes its backends with it: at once, without a word to anyone.
-  child.kill('SIGQUIT')
-  await exited
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const { port } = probe.address() as { port: number }
-  probe.close()
-  return port
+  const command = [...asPostgres().before, bin('postgres'), '-D', join(dir, 'data'), ...options]
+  return launch({ cwd: dir, command, ready: /ready to accept (read-only )?connections/ })
 }

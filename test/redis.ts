@@ -1,23 +1,12 @@
 // A private Redis for tests: Debian's server in a temporary folder on a free loopback port, gone with the test.
 //   await using redis = await startRedis()
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { rm } from 'node:fs/promises'
+import { end, found, freePort, launch, ownFolder, withParent } from './programs.ts'
 
 /** Why tests on Redis are left out, for `skip`. */
-export const noRedis: string | false = found() ? false : 'there is no Redis here (Debian: redis-server)'
-
-function found(): boolean {
-  try {
-    execFileSync('redis-server', ['--version'], { stdio: 'ignore' })
-    return true
-  } catch {
-    return false
-  }
-}
+export const noRedis: string | false = found('redis-server', '--version')
+  ? false
+  : 'there is no Redis here (Debian: redis-server)'
 
 export interface RedisServer extends AsyncDisposable {
   readonly url: string
@@ -31,15 +20,18 @@ export interface RedisServer extends AsyncDisposable {
 }
 
 export async function startRedis(): Promise<RedisServer> {
-  const dir = await mkdtemp(join(tmpdir(), 'tetrad-redis-'))
+  const dir = await ownFolder('redis')
   const port = await freePort()
-  let child = await launch(dir, port)
+  const settings = ['--bind', '127.0.0.1', '--port', String(port), '--dir', dir, '--save', '', '--appendonly', 'no']
+  const command = [...withParent, 'redis-server', ...settings]
+  const begin = () => launch({ cwd: dir, command, ready: /Ready to accept connections/ })
+  let child = await begin()
   const kill = () => end(child)
   return {
     url: `redis://127.0.0.1:${port}`,
     kill,
     async start() {
-      child = await launch(dir, port)
+      child = await begin()
     },
     freeze: () => void child.kill('SIGSTOP'),
     thaw: () => void child.kill('SIGCONT'),
@@ -48,37 +40,4 @@ export async function startRedis(): Promise<RedisServer> {
       await rm(dir, { recursive: true, force: true })
     },
   }
-}
-
-async function launch(dir: string, port: number): Promise<ChildProcess> {
-  const settings = ['--bind', '127.0.0.1', '--port', String(port), '--dir', dir, '--save', '', '--appendonly', 'no']
-  // Nothing outlives this process.
-  const child = spawn('setpriv', ['--pdeathsig', 'KILL', 'redis-server', ...settings], {
-    stdio: ['ignore', 'pipe', 'ignore'],
-  })
-  let said = ''
-  await new Promise<void>((resolve, reject) => {
-    child.stdout?.on('data', (chunk) => {
-      said = `${said}${chunk}`.slice(-8192)
-      if (said.includes('Ready to accept connections')) resolve()
-    })
-    child.once('exit', () => reject(new Error(`Redis did not start: ${said}`)))
-    child.once('error', reject)
-  })
-  return child
-}
-
-async function end(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return
-  const exited = once(child, 'exit')
-  child.kill('SIGKILL')
-  await exited
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const { port } = probe.address() as { port: number }
-  probe.close()
-  return port
 }

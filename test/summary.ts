@@ -23,7 +23,8 @@ export default async function* summary(events: AsyncIterable<TestEvent>): AsyncG
     }
     if (event.type !== 'test:pass' && event.type !== 'test:fail') continue
     const { data } = event
-    if (data.details.type === 'suite' || !data.file) continue
+    // A suite counts when it was left out: its tests were then never heard of.
+    if (!data.file || (data.details.type === 'suite' && data.skip === undefined)) continue
     const name = `${relative(process.cwd(), data.file)}: ${data.name}`
     if (data.skip !== undefined) leftOut.push(`${name} (${data.skip === true ? 'skipped' : data.skip})`)
     else if (event.type === 'test:fail') failures.push(`✖ ${name}\n${describe(event.data.details.error)}`)

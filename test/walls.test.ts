@@ -35,6 +35,7 @@ const rooms: readonly [prefix: string, room: string][] = [
   ['sim/', 'sim'],
   ['docs/', 'docs'],
   ['bench/', 'bench'],
+  ['test/', 'test'],
 ]
 
 const base = ['core', 'api'] as const
@@ -64,7 +65,8 @@ const mayLookAt: Record<string, readonly string[]> = {
   conform: ['api'],
   browser: ['api'],
   cli: ['conform', 'sim', 'docs', ...server],
-  bench: ['sim', 'cli', ...server],
+  // Of tests only what starts the servers of other makers.
+  bench: ['sim', 'cli', 'test', ...server],
 }
 
 /** Foreign package → the files it may be named in. */
@@ -78,6 +80,7 @@ const doors: Record<string, readonly string[]> = {
   ioredis: ['server/io/redis.ts'],
   '@duckdb/node-api': ['server/store/engines/'],
   pg: ['server/store/engines/'],
+  '@clickhouse/client': ['server/store/engines/clickhouse-door.ts'],
   fastify: ['server/serve/http.ts', 'server/serve/arrival.ts'],
   'fast-json-stringify': ['server/serve/render.ts'],
   commander: ['cli/'],

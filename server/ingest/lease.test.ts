@@ -5,11 +5,12 @@ import { once } from 'node:events'
 import { describe, test } from 'node:test'
 import { nextTurn, OwnedClock, systemClock } from '#io/clock.ts'
 import { openLog } from '#io/log.ts'
+import { cover, coverageOf } from '#store/coverage.ts'
 import { openState } from '#store/open.ts'
 import type { State } from '#store/state.ts'
 import { openDesk, seededRandom, testNowMs } from '#test/desk.ts'
 import { noPostgres, startPostgres } from '#test/postgres.ts'
-import { type LeaseDesk, LeaseLost, leasedFacts, leasedState, runOnce, whileHolding } from './lease.ts'
+import { inTurn, type LeaseDesk, LeaseLost, leasedFacts, leasedState, runOnce, whileHolding } from './lease.ts'
 
 /** Lets everything that can run without time passing run, the store included. */
 const settle = async () => {
@@ -129,6 +130,87 @@ describe('two processes, their clocks in our hands', () => {
   })
 })
 
+describe('work that ends, decision 0150', () => {
+  /** Asks for its turn; `said` is how that ended, once it has. */
+  const asking = (desk: LeaseDesk, wait: boolean, work: (signal: AbortSignal) => Promise<unknown>) => {
+    const stop = new AbortController()
+    const asked = { said: undefined as unknown, stop }
+    const settled = (how: unknown) => {
+      asked.said = how
+    }
+    inTurn(desk, { name: 'rates', wait }, work, stop.signal).then((turn) => settled(turn ?? 'refused'), settled)
+    return asked
+  }
+
+  test('a free lease is taken for the time of the work and given back, also when it fails', async () => {
+    await using desk = await openDesk()
+    const leases = () => desk.state.all<{ holder: string; token: number }>('select holder, token from leases')
+    const turn = await inTurn(desk, { name: 'rates', wait: false }, leases, new AbortController().signal)
+    assert.match(turn?.done[0]?.holder ?? '', /^.+$/)
+    assert.deepEqual(await leases(), [{ holder: '', token: 1 }])
+    const failing = inTurn(
+      desk,
+      { name: 'rates', wait: false },
+      () => Promise.reject(new Error('no')),
+      AbortSignal.any([]),
+    )
+    await assert.rejects(failing, /^Error: no$/)
+    assert.deepEqual(await leases(), [{ holder: '', token: 2 }])
+  })
+
+  test('beside a living holder it is refused as soon as the beat moves; one that waits follows it', async () => {
+    await using desk = await openDesk()
+    await using one = await aProcess(desk.dir, 'one')
+    await settle()
+    const begun: string[] = []
+    const hasty = asking(desk, false, async () => begun.push('hasty'))
+    const patient = asking(desk, true, async () => begun.push('patient'))
+    const pass = async (ms: number) => {
+      for (let passed = 0; passed < ms; passed += 500) {
+        desk.clock.move(500)
+        await settle()
+      }
+    }
+    await pass(4000)
+    assert.equal(hasty.said, undefined)
+    await one.move(5000)
+    await pass(1000)
+    assert.equal(hasty.said, 'refused')
+    await one.stop()
+    await pass(1000)
+    assert.deepEqual([patient.said, begun], [{ done: 1 }, ['patient']])
+  })
+
+  test('a dead holder is replaced, without waiting for leave', async () => {
+    await using desk = await openDesk()
+    await using one = await aProcess(desk.dir, 'one')
+    await settle()
+    assert.equal(one.holds(), true)
+    const asked = asking(desk, false, async () => 'mine')
+    for (let passed = 0; passed < 14_000; passed += 500) {
+      desk.clock.move(500)
+      await settle()
+    }
+    assert.equal(asked.said, undefined)
+    for (let passed = 0; passed < 3000; passed += 500) {
+      desk.clock.move(500)
+      await settle()
+    }
+    assert.deepEqual(asked.said, { done: 'mine' })
+  })
+
+  test('one that is told to stop while it waits does nothing', async () => {
+    await using desk = await openDesk()
+    await using _one = await aProcess(desk.dir, 'one')
+    await settle()
+    const asked = asking(desk, true, async () => assert.fail('it began'))
+    await settle()
+    asked.stop.abort()
+    await settle()
+    assert.equal(asked.said, 'refused')
+  })
+})
+
 test('facts are not written by a process that has lost its lease; outside of an ingester nothing is asked', async () => {
   await using desk = await openDesk()
   const state = leasedState(desk.state)
@@ -154,6 +236,25 @@ test('facts are not written by a process that has lost its lease; outside of an 
   assert.ok(refused instanceof LeaseLost)
   await put()
   assert.equal((await facts.query('select id from proof')).length, 2)
+})
+
+test('a process that loses its lease while it writes facts has written nothing', async () => {
+  await using desk = await openDesk()
+  const state = leasedState(desk.state)
+  const facts = leasedFacts(desk.facts, state)
+  const stop = new AbortController()
+  let refused: unknown
+  const work = async () => {
+    const writing = facts.write(async (tx) => {
+      await cover(tx, 'epochs', 0, 5)
+      await desk.state.write((other) => other.run('update leases set token = token + 1'))
+    })
+    refused = await writing.catch((error: unknown) => error)
+    stop.abort()
+  }
+  await whileHolding({ ...desk, state }, { name: 'beacon', work }, stop.signal)
+  assert.ok(refused instanceof LeaseLost)
+  assert.deepEqual(await coverageOf(facts, 'epochs'), [])
 })
 
 test('an ingester with nothing to do gives the lease back; one that fails is begun again', async () => {

@@ -5,8 +5,8 @@
 //    matter how far the clocks of the machines are apart.
 // 3. Every write of an ingester begins by reading that the row still holds its token. Writes run one after another (state 2),
 //    so nothing of a former holder can follow the first write of its successor, however long it was asleep.
-// 4. Facts have no transaction in common with the row. The token is read before each write; what two holders might then write
-//    at once are the same rows of the same epochs, which replace each other.
+// 4. Facts have no transaction in common with the row. The token is read before each write and once more right before its commit,
+//    and of two writes at once a shared engine lets one commit (facts 2): what a former holder still had in hand is given up.
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Clock } from '#io/clock.ts'
 import { failureFields, type Log } from '#io/log.ts'
@@ -16,6 +16,8 @@ import type { State, StateReader, StateWriter } from '#store/state.ts'
 
 /** A dead holder is replaced within lookMs + deadMs + lookMs. */
 const usualPace = { beatMs: 5000, deadMs: 15_000, lookMs: 5000 }
+/** Somebody sits in front of a command that waits for its turn. */
+const turnLookMs = 500
 
 export interface LeaseDesk {
   readonly state: State
@@ -71,15 +73,22 @@ export const leasedState = (state: State): State => ({
   },
 })
 
-/** The same facts, with a look at the lease before each write (4). */
+/** The same facts, with a look at the lease before each write and at its end (4). */
 export const leasedFacts = (facts: Facts, state: State): Facts => ({
   engine: facts.engine,
   query: (sql, values, lists) => facts.query(sql, values, lists),
+  version: () => facts.version(),
+  tidy: (signal) => facts.tidy(signal),
   close: () => facts.close(),
   write: async (work) => {
     const held = holding.getStore()
-    if (held) await confirm(state, held)
-    return facts.write(work)
+    if (!held) return facts.write(work)
+    await confirm(state, held)
+    return facts.write(async (tx) => {
+      const result = await work(tx)
+      await confirm(state, held)
+      return result
+    })
   },
 })
 
@@ -117,6 +126,32 @@ export async function whileHolding(desk: LeaseDesk, ingester: Ingester, signal: 
   }
 }
 
+export interface Turn {
+  readonly name: string
+  /** Waits for as long as another process ingests. */
+  readonly wait: boolean
+  readonly pace?: typeof usualPace
+}
+
+/**
+ * For work that ends by itself (decision 0150): done under the lease, and `done` only then. Undefined: a living process holds
+ * it, or the signal came first. A dead one is told from a living one by its beat, which takes a few seconds.
+ */
+export async function inTurn<T>(
+  desk: LeaseDesk,
+  { name, wait, pace = usualPace }: Turn,
+  work: (signal: AbortSignal) => Promise<T>,
+  signal: AbortSignal,
+): Promise<{ readonly done: T } | undefined> {
+  const queue = new Queue(desk, name, pace.deadMs)
+  while (!signal.aborted && (wait || !queue.holderLives)) {
+    const held = await queue.ask()
+    if (held) return { done: await under(desk, held, pace.beatMs, work, signal) }
+    await desk.clock.sleep(Math.min(pace.lookMs, turnLookMs), signal)
+  }
+  return undefined
+}
+
 /** One who waits for a lease. */
 class Queue {
   readonly #desk: LeaseDesk
@@ -125,6 +160,7 @@ class Queue {
   readonly #holder: string
   #seen: (LeaseRow & { readonly atMs: number }) | undefined
   #failing = false
+  #holderLives = false
 
   constructor(desk: LeaseDesk, name: string, deadMs: number) {
     this.#desk = desk
@@ -133,14 +169,24 @@ class Queue {
     this.#holder = desk.random.uuid()
   }
 
+  /** The beat has moved before our eyes. */
+  get holderLives(): boolean {
+    return this.#holderLives
+  }
+
+  async ask(): Promise<Held | undefined> {
+    const row = await rowOf(this.#desk.state, this.#name)
+    const token = this.#isFree(row) ? await this.#desk.state.write((tx) => this.#put(tx, row)) : undefined
+    if (token === undefined) return undefined
+    return { name: this.#name, holder: this.#holder, token, lost: new AbortController() }
+  }
+
+  /** The same for one who asks again in any case. */
   async take(): Promise<Held | undefined> {
     try {
-      const row = await rowOf(this.#desk.state, this.#name)
-      const token = this.#isFree(row) ? await this.#desk.state.write((tx) => this.#put(tx, row)) : undefined
+      const held = await this.ask()
       this.#failing = false
-      return token === undefined
-        ? undefined
-        : { name: this.#name, holder: this.#holder, token, lost: new AbortController() }
+      return held
     } catch (error) {
       if (!this.#failing) {
         this.#desk.log.warn({ ingester: this.#name, ...failureFields(error) }, 'nobody can tell who ingests')
@@ -154,6 +200,7 @@ class Queue {
     // Ours: a commit of which we did not hear.
     if (!row || row.holder === '' || row.holder === this.#holder) return true
     const atMs = this.#desk.clock.monotonicMs()
+    if (this.#seen && !isSame(row, this.#seen)) this.#holderLives = true
     if (!this.#seen || !isSame(row, this.#seen)) this.#seen = { ...row, atMs }
     return atMs - this.#seen.atMs >= this.#deadMs
   }
@@ -179,24 +226,37 @@ type Ended = 'idle' | 'over'
 
 async function hold(desk: LeaseDesk, held: Held, { work, pace }: Ingester, signal: AbortSignal): Promise<Ended> {
   const { name, token, lost } = held
-  const over = new AbortController()
-  const beating = beat(desk, held, (pace ?? usualPace).beatMs, over.signal)
   desk.log.info({ ingester: name, token }, 'this process ingests')
-  let ended: Ended = 'over'
   try {
-    const until = AbortSignal.any([signal, lost.signal])
-    await holding.run(held, () => work(until))
-    if (!until.aborted) ended = 'idle'
+    await under(desk, held, (pace ?? usualPace).beatMs, work, signal)
+    if (!signal.aborted && !lost.signal.aborted) return 'idle'
   } catch (error) {
     if (!lost.signal.aborted) {
       desk.log.error({ ingester: name, ...failureFields(error) }, 'an ingester ended; it is begun again')
     }
   }
-  over.abort()
-  await beating
-  if (lost.signal.aborted) desk.log.warn({ ingester: name, token }, 'another process ingests now')
-  else await release(desk, held)
-  return ended
+  return 'over'
+}
+
+/** The work with its lease: the beat goes on meanwhile, and the lease is given back however it ends. */
+async function under<T>(
+  desk: LeaseDesk,
+  held: Held,
+  beatMs: number,
+  work: (signal: AbortSignal) => Promise<T>,
+  signal: AbortSignal,
+): Promise<T> {
+  const { name, token, lost } = held
+  const over = new AbortController()
+  const beating = beat(desk, held, beatMs, over.signal)
+  try {
+    return await holding.run(held, () => work(AbortSignal.any([signal, lost.signal])))
+  } finally {
+    over.abort()
+    await beating
+    if (lost.signal.aborted) desk.log.warn({ ingester: name, token }, 'another process ingests now')
+    else await release(desk, held)
+  }
 }
 
 async function beat({ state, clock }: LeaseDesk, held: Held, beatMs: number, over: AbortSignal): Promise<void> {

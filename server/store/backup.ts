@@ -13,6 +13,7 @@ import { Fault } from '#core/fault.ts'
 import { copyApart } from '#io/copy.ts'
 import { checkSqlite, copySqlite } from './engines/sqlite-copy.ts'
 import type { Facts, FactsReader } from './facts.ts'
+import { factsMigrations } from './migrations.ts'
 import { openStores, type Stores } from './open.ts'
 import type { State } from './state.ts'
 
@@ -34,12 +35,15 @@ export interface Manifest {
   readonly rows: Readonly<Record<'state' | 'facts', Readonly<Record<string, number>>>>
 }
 
-/** Invariant 1. Called by whoever has the stores open; the copy is not a backup until it is sealed. */
+/**
+ * Invariant 1. Called by whoever has the stores open; the copy is not a backup until it is sealed. A state that is elsewhere
+ * is not copied.
+ */
 export async function copyStores(dataDir: string, facts: Facts, target: string): Promise<void> {
   await freshFolder(target)
   try {
     await facts.write(async () => {
-      await copySqlite(join(dataDir, stateFile), join(target, stateFile))
+      if (existsSync(join(dataDir, stateFile))) await copySqlite(join(dataDir, stateFile), join(target, stateFile))
       for (const name of [factsFile, factsJournal])
         if (existsSync(join(dataDir, name))) await copyApart(join(dataDir, name), join(target, name))
     })
@@ -137,6 +141,15 @@ async function stateRows(state: State): Promise<Record<string, number>> {
 /** Reads every column of every row, so that a block with a wrong checksum is found. On the engine's own threads. */
 export async function factsRows(facts: FactsReader): Promise<Record<string, number>> {
   const rows: Record<string, number> = {}
+  if (facts.engine === 'clickhouse') {
+    for (const { name, columns } of factsMigrations.flatMap(({ tables = [] }) => tables)) {
+      const [row] = await facts.query<{ count: number }>(
+        `select count(*) as count, groupBitXor(cityHash64(${Object.keys(columns).join()})) as digest from ${name}`,
+      )
+      rows[name] = row?.count ?? 0
+    }
+    return rows
+  }
   const tables = await facts.query<{ table_name: string }>(
     `select table_name from information_schema.tables where table_catalog = 'facts' order by table_name`,
   )

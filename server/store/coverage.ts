@@ -14,17 +14,38 @@ type Values = readonly (string | number)[]
 export async function cover(tx: StateWriter | FactsWriter, stream: string, from: number, until: number): Promise<void> {
   assert(Number.isSafeInteger(from) && Number.isSafeInteger(until) && from <= until, `${stream}: [${from}, ${until})`)
   if (from === until) return
+  if ('query' in tx) return rewrite(tx, stream, merge([...(await coverageOf(tx, stream)), { from, until }]))
   // Those that overlap or touch; all others stay as they are.
   const near = 'where stream = ? and from_at <= ? and until_at >= ?'
   const touched = await rangesWhere(tx, near, [stream, until, from])
-  await run(tx, `delete from coverage ${near}`, [stream, until, from])
+  await tx.run(`delete from coverage ${near}`, stream, until, from)
   for (const range of merge([...touched, { from, until }])) {
-    await run(tx, 'insert into coverage (stream, from_at, until_at) values (?, ?, ?)', [
-      stream,
-      range.from,
-      range.until,
-    ])
+    const values = [stream, range.from, range.until]
+    await tx.run('insert into coverage (stream, from_at, until_at) values (?, ?, ?)', ...values)
   }
+}
+
+/** Takes all before `until` out of what is covered. */
+export async function uncover(tx: FactsWriter, stream: string, until: number): Promise<void> {
+  const all = await coverageOf(tx, stream)
+  if (all.every(({ from }) => from >= until)) return
+  const left = all.filter((range) => range.until > until)
+  await rewrite(
+    tx,
+    stream,
+    left.map((range) => ({ from: Math.max(range.from, until), until: range.until })),
+  )
+}
+
+/** A stream is one slice. */
+async function rewrite(tx: FactsWriter, stream: string, ranges: readonly Range[]): Promise<void> {
+  await tx.remove('coverage', { key: stream })
+  if (ranges.length === 0) return
+  await tx.append('coverage', {
+    stream: ranges.map(() => stream),
+    from_at: ranges.map(({ from }) => from),
+    until_at: ranges.map(({ until }) => until),
+  })
 }
 
 /** In order, merged. */
@@ -51,8 +72,4 @@ async function rangesWhere(reader: StateReader | FactsReader, where: string, val
       ? await reader.query<{ from_at: number; until_at: number }>(sql, values)
       : await reader.all<{ from_at: number; until_at: number }>(sql, ...values)
   return rows.map((row) => ({ from: row.from_at, until: row.until_at }))
-}
-
-async function run(tx: StateWriter | FactsWriter, sql: string, values: Values): Promise<void> {
-  await ('query' in tx ? tx.run(sql, values) : tx.run(sql, ...values))
 }

@@ -14,10 +14,34 @@ export interface FactsPlace extends AsyncDisposable {
 export const sums: FactsMigration = {
   id: 1,
   name: 'sums',
-  up: ['create table sums (who integer, hour bigint, reward bigint, network varchar, mined boolean)'],
+  up: ['create table sums (who integer, hour bigint, reward bigint, network varchar, mined integer)'],
+  tables: [
+    {
+      name: 'sums',
+      columns: { who: 'int32', hour: 'int64', reward: 'int64', network: 'text', mined: 'int32' },
+      key: 'network',
+      window: { column: 'hour', width: 24, together: 32 },
+      order: ['who', 'hour'],
+      spread: 'who',
+    },
+  ],
 }
 
-const step = (id: number, name: string, ...up: string[]): FactsMigration => ({ id, name, up })
+const step = (id: number, name: string): FactsMigration => ({
+  id,
+  name,
+  up: [`create table ${name} (k varchar, n bigint)`],
+  tables: [{ name, columns: { k: 'text', n: 'int64' }, key: 'k', order: ['n'] }],
+})
+
+/** One row. */
+const one = (who: number | bigint, reward: number | bigint, network = 'mainnet'): Columns => ({
+  who: [who],
+  reward: [reward],
+  hour: [0],
+  network: [network],
+  mined: [0],
+})
 
 /** Validator `who` earns who × 10 + hour in every hour. */
 export function someSums(whoCount: number, hourCount: number): Columns {
@@ -49,11 +73,11 @@ function values(place: () => Promise<FactsPlace>): void {
     await using here = await place()
     const facts = await here.open()
     await facts.write((tx) => tx.append('sums', someSums(2, 2)))
-    assert.deepEqual(await facts.query('select * from sums order by who, hour'), [
-      { who: 0, hour: 0, reward: 0, network: 'mainnet', mined: false },
-      { who: 0, hour: 1, reward: 1, network: 'mainnet', mined: false },
-      { who: 1, hour: 0, reward: 10, network: 'mainnet', mined: true },
-      { who: 1, hour: 1, reward: 11, network: 'mainnet', mined: true },
+    assert.deepEqual(await facts.query('select who, hour, reward, network, mined from sums order by who, hour'), [
+      { who: 0, hour: 0, reward: 0, network: 'mainnet', mined: 0 },
+      { who: 0, hour: 1, reward: 1, network: 'mainnet', mined: 0 },
+      { who: 1, hour: 0, reward: 10, network: 'mainnet', mined: 1 },
+      { who: 1, hour: 1, reward: 11, network: 'mainnet', mined: 1 },
     ])
     await facts.close()
   })
@@ -71,27 +95,38 @@ function values(place: () => Promise<FactsPlace>): void {
   test('an integer is a number where exact and a bigint beyond 2^53', async () => {
     await using here = await place()
     const facts = await here.open()
-    const insert = 'insert into sums (who, reward) values (?, ?)'
     await facts.write(async (tx) => {
-      await tx.run(insert, [1, Number.MAX_SAFE_INTEGER])
-      await tx.run(insert, [2, -(2n ** 63n - 1n)])
-      await tx.run(insert, [3, 2n ** 63n - 1n])
-      await tx.run(insert, [3, 2n ** 63n - 1n])
-      await tx.run(insert, [4, null])
+      await tx.append('sums', one(1, Number.MAX_SAFE_INTEGER))
+      await tx.append('sums', one(2, -(2n ** 63n - 1n)))
+      await tx.append('sums', one(3, 2n ** 63n - 1n))
+      await tx.append('sums', one(4, -1))
     })
     assert.deepEqual(await facts.query('select sum(reward) as r from sums group by who order by who'), [
       { r: Number.MAX_SAFE_INTEGER },
       { r: -(2n ** 63n - 1n) },
-      { r: 2n ** 64n - 2n },
-      { r: null },
+      { r: 2n ** 63n - 1n },
+      { r: -1 },
     ])
+    await facts.close()
+  })
+
+  test('text comes back as it was: signs of SQL, of lines and of other languages', async () => {
+    await using here = await place()
+    const facts = await here.open()
+    const texts = ["it's", 'a\\b', 'tab\tline\nend\r', '', 'ärger 🜁', '{who} ?', '\\N']
+    for (const text of texts) await facts.write((tx) => tx.append('sums', one(1, 1, text)))
+    const stored = await facts.query<{ network: string }>('select network from sums')
+    assert.deepEqual(stored.map(({ network }) => network).sort(), texts.toSorted())
+    for (const text of texts)
+      assert.deepEqual(await facts.query('select count(*) as n, ? as t from sums where network = ?', [text, text]), [
+        { n: 1, t: text },
+      ])
     await facts.close()
   })
 
   test('a number that does not fit its column is refused, not wrapped', async () => {
     await using here = await place()
     const facts = await here.open()
-    const one = { hour: [0], network: ['mainnet'], mined: [0] }
     for (const [who, reward] of [
       [2 ** 31, 0],
       [1.5, 0],
@@ -99,7 +134,7 @@ function values(place: () => Promise<FactsPlace>): void {
       [0, 2n ** 63n],
       [0, 2 ** 63],
     ] as const) {
-      const append = facts.write((tx) => tx.append('sums', { ...one, who: [who], reward: [reward] }))
+      const append = facts.write((tx) => tx.append('sums', one(who, reward)))
       await assert.rejects(append, /sums\.(who|reward) cannot hold/)
     }
     assert.equal(await countOf(facts), 0)
@@ -118,12 +153,19 @@ function values(place: () => Promise<FactsPlace>): void {
     await facts.close()
   })
 
+  test('what is true is 1 and what is false is 0', async () => {
+    await using here = await place()
+    const facts = await here.open()
+    assert.deepEqual(await facts.query('select 1 = 1 as a, 1 > 2 as b'), [{ a: 1, b: 0 }])
+    await facts.close()
+  })
+
   test('parameters keep their places, quoted question marks are text', async () => {
     await using here = await place()
     const facts = await here.open()
     const sql = `select ? as a, 'who? {who} ''?''' as b, ? as c, ? as d, cast(? as double) as e`
-    assert.deepEqual(await facts.query(sql, ['x', 2, true, 1.5]), [
-      { a: 'x', b: "who? {who} '?'", c: 2, d: true, e: 1.5 },
+    assert.deepEqual(await facts.query(sql, ['x', 2, null, 1.5]), [
+      { a: 'x', b: "who? {who} '?'", c: 2, d: null, e: 1.5 },
     ])
     await assert.rejects(facts.query('select ? as a', []), /parameter 1 of the query is missing/)
     await assert.rejects(facts.query('select 1 as a', [1]), /0 parameters, 1 were given/)
@@ -150,8 +192,8 @@ function lists(place: () => Promise<FactsPlace>): void {
     const facts = await here.open()
     await facts.write((tx) => tx.append('sums', someSums(10, 1)))
     assert.deepEqual(await facts.query(sql, [0, 1], { who: [7] }), [{ n: 1, r: 70 }])
-    assert.deepEqual(await facts.query(sql, [0, 1], { who: [] }), [{ n: 0, r: null }])
-    const twice = 'select w.id, (select count(*) from {who}) as n from {who} w order by w.id'
+    assert.equal((await facts.query<{ n: number }>(sql, [0, 1], { who: [] }))[0]?.n, 0)
+    const twice = 'select id, (select count(*) from {who}) as n from {who} order by id'
     assert.deepEqual(await facts.query(twice, [], { who: [5, 3] }), [
       { id: 3, n: 2 },
       { id: 5, n: 2 },
@@ -168,7 +210,7 @@ function lists(place: () => Promise<FactsPlace>): void {
     const chosen = async (who: number[]) =>
       (
         await facts.query<{ who: number }>(
-          'select who from sums where who in (select id from {who}) or who = 4 order by who',
+          'select who from sums where (who in (select id from {who}) or who = 4) order by who',
           [],
           { who },
         )
@@ -213,7 +255,7 @@ function transactions(place: () => Promise<FactsPlace>): void {
     const facts = await here.open()
     for (let round = 0; round < 3; round += 1) {
       await facts.write(async (tx) => {
-        await tx.run('delete from sums where network = ?', ['mainnet'])
+        await tx.remove('sums', { key: 'mainnet' })
         await tx.append('sums', someSums(100, 24))
       })
     }
@@ -221,14 +263,42 @@ function transactions(place: () => Promise<FactsPlace>): void {
     await facts.close()
   })
 
+  test('hours are removed from the one to the other, of one key, also of rows that the same write brought', async () => {
+    await using here = await place()
+    const facts = await here.open()
+    const hours = async () =>
+      (
+        await facts.query<{ network: string; hour: number }>(
+          'select network, hour from sums where who = 0 order by network, hour',
+        )
+      ).map(({ network, hour }) => `${network.charAt(0)}${hour}`)
+    await facts.write(async (tx) => {
+      await tx.append('sums', someSums(2, 60))
+      await tx.append('sums', { ...someSums(2, 60), network: new Array(120).fill('other') })
+      await tx.remove('sums', { key: 'other', from: 2, until: 59 })
+    })
+    // Windows are of 24 hours: the first is cut, the second goes as a whole, the third is cut.
+    await facts.write((tx) => tx.remove('sums', { key: 'mainnet', from: 3, until: 57 }))
+    assert.deepEqual(await hours(), ['m0', 'm1', 'm2', 'm57', 'm58', 'm59', 'o0', 'o1', 'o59'])
+    await facts.write(async (tx) => {
+      await tx.remove('sums', { key: 'mainnet', until: 1 })
+      assert.equal((await tx.query('select who from sums where hour = 0')).length, 2)
+      await tx.remove('sums', { key: 'mainnet', from: 58 })
+      await tx.remove('sums', { key: 'nobody' })
+    })
+    assert.deepEqual(await hours(), ['m1', 'm2', 'm57', 'o0', 'o1', 'o59'])
+    await facts.close()
+  })
+
   test('writes run one after another and reads go on beside them', async () => {
     await using here = await place()
     const facts = await here.open()
-    await facts.write((tx) => tx.run('insert into sums (who, reward) values (0, 0)'))
+    await facts.write((tx) => tx.append('sums', one(0, 0)))
     const increment = () =>
       facts.write(async (tx) => {
         const [row] = await tx.query<{ reward: number }>('select reward from sums')
-        await tx.run('update sums set reward = ?', [(row?.reward ?? 0) + 1])
+        await tx.remove('sums', { key: 'mainnet' })
+        await tx.append('sums', one(0, (row?.reward ?? 0) + 1))
       })
     const reads = Array.from({ length: 20 }, () => countOf(facts))
     await Promise.all(Array.from({ length: 20 }, increment))
@@ -241,12 +311,12 @@ function transactions(place: () => Promise<FactsPlace>): void {
     await using here = await place()
     const facts = await here.open()
     const work = facts.write(async (tx) => {
-      await tx.run('insert into sums (who) values (1)')
+      await tx.append('sums', one(1, 1))
       await tx.query('select * from nowhere').catch(() => {})
     })
     await assert.rejects(work, /nowhere/)
     assert.equal(await countOf(facts), 0)
-    await facts.write((tx) => tx.run('insert into sums (who) values (1)'))
+    await facts.write((tx) => tx.append('sums', one(1, 1)))
     assert.equal(await countOf(facts), 1)
     await facts.close()
   })
@@ -255,11 +325,11 @@ function transactions(place: () => Promise<FactsPlace>): void {
     await using here = await place()
     const facts = await here.open()
     await assert.rejects(
-      facts.write(() => facts.write((tx) => tx.run('insert into sums (who) values (1)'))),
+      facts.write(() => facts.write((tx) => tx.append('sums', one(1, 1)))),
       /inside another/,
     )
     const tx = await facts.write(async (inside) => inside)
-    await assert.rejects(tx.run('insert into sums (who) values (1)'), /after its end/)
+    await assert.rejects(tx.append('sums', one(1, 1)), /after its end/)
     assert.equal(await countOf(facts), 0)
     await facts.close()
   })
@@ -275,7 +345,7 @@ function transactions(place: () => Promise<FactsPlace>): void {
     const unavailable = (error: unknown): boolean => error instanceof Fault && error.code === 'store.unavailable'
     await assert.rejects(facts.query('select 1 as x'), unavailable)
     await assert.rejects(
-      facts.write((tx) => tx.run('delete from sums')),
+      facts.write((tx) => tx.remove('sums', { key: 'mainnet' })),
       unavailable,
     )
     const again = await here.open()
@@ -285,29 +355,16 @@ function transactions(place: () => Promise<FactsPlace>): void {
 }
 
 function migrations(place: () => Promise<FactsPlace>): void {
-  test('each runs once, in order', async () => {
+  test('each runs once, in order, and what was written before stays', async () => {
     await using here = await place()
-    const once = step(1, 'one', 'create table a (n bigint)', 'insert into a values (1)')
-    await (await here.open([once])).close()
-    const facts = await here.open([once, step(2, 'two', 'insert into a values (2)')])
-    assert.deepEqual(await facts.query('select n from a order by n'), [{ n: 1 }, { n: 2 }])
+    const first = await here.open([step(1, 'one')])
+    await first.write((tx) => tx.append('one', { k: ['a'], n: [1] }))
+    await first.close()
+    const facts = await here.open([step(1, 'one'), step(2, 'two')])
+    await facts.write((tx) => tx.append('two', { k: ['a'], n: [2] }))
+    assert.deepEqual(await facts.query('select n from one'), [{ n: 1 }])
+    assert.deepEqual(await facts.query('select n from two'), [{ n: 2 }])
     await facts.close()
-  })
-
-  test('one that fails leaves nothing of itself, and those before it stay', async () => {
-    await using here = await place()
-    const good = step(1, 'good', 'create table a (n bigint)')
-    const bad = step(
-      2,
-      'bad',
-      'create table b (n bigint)',
-      'insert into a values (1)',
-      'insert into nowhere values (1)',
-    )
-    await assert.rejects(here.open([good, bad]), /nowhere/)
-    const mended = await here.open([good, step(2, 'mended', 'create table b (n bigint)')])
-    assert.deepEqual(await mended.query('select n from a'), [])
-    await mended.close()
   })
 
   test('a store newer than the code is refused with both numbers', async () => {

@@ -9,7 +9,7 @@ import { seededRandom } from '#test/desk.ts'
 import { noPostgres, type PostgresServer, startPostgres } from '#test/postgres.ts'
 import { moveCursor } from './coverage.ts'
 import { copySqlite } from './engines/sqlite-copy.ts'
-import { markSource, moveState } from './move.ts'
+import { markSource, moveState, refuseUnfinishedState } from './move.ts'
 import { tablesOf } from './move-tables.ts'
 import { openState } from './open.ts'
 import type { State, StateWriter } from './state.ts'
@@ -125,7 +125,9 @@ describe('moving the state', { skip: noPostgres }, () => {
         stop.signal,
       )
       if (await work.then(() => true).catch((error: Error) => assert.equal(error.name, 'AbortError'))) break
+      await assert.rejects(refuseUnfinishedState(target), /a move into this store has not ended/)
     }
+    await refuseUnfinishedState(target)
     assert.deepEqual(await contents(target, moment), await contents(moment, moment))
     for (const state of [moment, live, target]) await state.close()
   })

@@ -19,6 +19,7 @@ import type { State, StateReader, StateWriter, Value } from './state.ts'
 const rowsPerRange = 1000
 const sourceMark = 'move/source'
 const numberMark = 'move/number'
+const unfinishedMark = 'move/unfinished'
 
 export interface MoveProgress {
   readonly table: string
@@ -64,8 +65,19 @@ export async function moveState(
   for (const table of work) await table.bring()
   const moved: MovedTable[] = []
   for (const table of work) moved.push(await table.verified())
+  await numbered(target, (tx) => tx.run('delete from cursors where stream = ?', unfinishedMark))
   return { tables: moved }
 }
+
+/** Throws where a move has begun and not ended: half of everything must not be served. */
+export async function refuseUnfinishedState(state: StateReader): Promise<void> {
+  if ((await cursorOf(state, unfinishedMark)) !== undefined) throw unfinished()
+}
+
+export const unfinished = (): Fault =>
+  new Fault('store.unavailable', {
+    detail: 'a move into this store has not ended; run `tetrad move` again, or empty the store',
+  })
 
 /** Invariant 4. */
 async function claim(source: State, target: State, tables: readonly Table[]): Promise<void> {
@@ -75,17 +87,19 @@ async function claim(source: State, target: State, tables: readonly Table[]): Pr
     await cursorOf(target, numberMark),
   ]
   if (id === undefined) throw new Error('the source has not been marked')
-  if (known === undefined && (await isEmpty(target, tables))) {
-    await numbered(target, (tx) => moveCursor(tx, sourceMark, id))
-    return
-  }
-  const detail =
-    known !== id
+  const isNew = known === undefined && (await isEmpty(target, tables))
+  const detail = isNew
+    ? undefined
+    : known !== id
       ? 'the target holds data of its own; name an empty database'
       : last !== (await newestCommit(target))
         ? 'the target has been used since it was moved to, and would lose what came in; serve from it, or empty it'
         : undefined
   if (detail) throw new Fault('store.unavailable', { detail })
+  await numbered(target, async (tx) => {
+    await moveCursor(tx, sourceMark, id)
+    await moveCursor(tx, unfinishedMark, id)
+  })
 }
 
 /** Tables without a key hold one row that a migration has put there. */

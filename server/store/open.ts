@@ -7,6 +7,8 @@ import { openDuckdb } from './engines/duckdb.ts'
 import { openSqlite } from './engines/sqlite.ts'
 import type { Facts } from './facts.ts'
 import { factsMigrations, stateMigrations } from './migrations.ts'
+import { refuseUnfinishedState } from './move.ts'
+import { refuseUnfinishedFacts } from './move-facts.ts'
 import type { State } from './state.ts'
 
 export interface Stores {
@@ -21,6 +23,8 @@ export interface StoreOptions {
   readonly state?: string
   readonly stateReplicas?: readonly string[]
   readonly stateConnections?: number
+  /** clickhouse://…; empty: the file in the data folder. */
+  readonly facts?: string
   /** How long to keep asking while another process holds the state file. */
   readonly busyWaitMs?: number
 }
@@ -43,20 +47,20 @@ export async function openState(dir: string, options: StoreOptions = {}): Promis
 export async function openStores(dir: string, options: StoreOptions = {}): Promise<Stores> {
   // Also where both stores are elsewhere: the control socket is in it.
   await makeFolder(dir)
-  const state = await openState(dir, options)
-  try {
-    const facts = await openDuckdb(factsFile(dir), factsMigrations)
-    return {
-      state,
-      facts,
-      async close() {
-        await Promise.all([state.close(), facts.close()])
-      },
-    }
-  } catch (error) {
-    await state.close()
-    throw error
-  }
+  await using rising = new AsyncDisposableStack()
+  const state = rising.adopt(await openState(dir, options), (opened) => opened.close())
+  await refuseUnfinishedState(state)
+  const facts = rising.adopt(await openFacts(dir, options), (opened) => opened.close())
+  await refuseUnfinishedFacts(facts)
+  const open = rising.move()
+  return { state, facts, close: () => open.disposeAsync() }
+}
+
+/** The facts alone, also where a move into them has not ended. */
+export async function openFacts(dir: string, { facts: url = '' }: StoreOptions = {}): Promise<Facts> {
+  if (url === '') return openDuckdb(factsFile(dir), factsMigrations)
+  const { openClickhouse } = await import('./engines/clickhouse.ts')
+  return openClickhouse(url, factsMigrations)
 }
 
 async function makeFolder(dir: string): Promise<void> {

@@ -30,6 +30,8 @@ export function timedFacts(facts: Facts, clock: Clock, tell: TellTime): Facts {
     query: <R>(sql: string, values?: readonly Cell[], lists?: Lists) =>
       timed('query', () => facts.query<R>(sql, values, lists)),
     write: (work) => timed('write', () => facts.write(work)),
+    version: () => facts.version(),
+    tidy: (signal) => timed('tidy', () => facts.tidy(signal)),
     close: () => facts.close(),
   }
 }

@@ -31,7 +31,7 @@ export const dutyDays = (table: 'duty_days' | 'duty_utc_days', day: 'day' | 'utc
       // The first day may have lost hours to expiry by the other kind of day.
       const at = Math.min(place.last, place.first + 1 + draw(desk, Math.max(1, place.last - place.first)))
       const who = await facts.query<{ validator: number }>(
-        `select validator from ${table} where network = ? and ${day} = ? order by validator`,
+        `select distinct validator from ${table} where network = ? and ${day} = ? order by validator`,
         [place.network, at],
       )
       const validator = who[draw(desk, who.length)]?.validator
@@ -41,8 +41,9 @@ export const dutyDays = (table: 'duty_days' | 'duty_utc_days', day: 'day' | 'utc
     return compared(items, async ({ network, day: at, validator }) => {
       const where = `where network = ? and ${day} = ? and validator = ?`
       const values = [network, at, validator]
-      const [stored] = await facts.query(`select ${measures.join()} from ${table} ${where}`, values)
+      // A shared engine may still have a day in parts.
       const sums = measures.map((name) => `sum(${name}) as ${name}`).join()
+      const [stored] = await facts.query(`select ${sums} from ${table} ${where}`, values)
       const [summed] = await facts.query(`select ${sums} from duty_hours ${where}`, values)
       const odd = measures.find((name) => String(stored?.[name]) !== String(summed?.[name]))
       const words = `${network} validator ${validator} ${day} ${at}`

@@ -27,7 +27,7 @@ test('a running server answers the operator’s questions, until it is told to s
   assert.equal(((await answer('coverage')) as { at: string }).at, '2026-11-15T12:00:00.000Z')
   const findings = (await answer('doctor', { sample: 1 })) as { name: string }[]
   assert.ok(findings.some(({ name }) => name === 'keys'))
-  await assert.rejects(askControl(desk.dir, 'backup', {}), /name the folder to back up into/)
+  await assert.rejects(askControl(desk.dir, 'copy', {}), /name the folder to copy into/)
   stop.abort()
   await upkeep
   assert.equal(await askControl(desk.dir, 'status'), undefined)

@@ -2,6 +2,7 @@
 // warning.
 import { sourcesReport } from '#groups/fx/source-health.ts'
 import { askBeside } from '#groups/validators/beside.ts'
+import { keepTold } from '#groups/validators/ingest/audit.ts'
 import { ingestStanding } from '#groups/validators/ingest/runs.ts'
 import { openControl } from '#io/control.ts'
 import type { Desk } from '#serve/answer.ts'
@@ -21,15 +22,17 @@ export async function startUpkeep(desk: Desk, options: UpkeepOptions, signal: Ab
     status: async () => ({ pid: process.pid, version: options.version, startedAt }),
     coverage: () => coverageReport(desk),
     rates: () => sourcesReport(desk),
-    backup: async (input) => {
+    // What is elsewhere, the command has refused already or does not need.
+    copy: async (input) => {
       const { dir } = input as { dir?: unknown }
-      if (typeof dir !== 'string' || dir === '') throw new Error('name the folder to back up into')
-      if (desk.state.engine !== 'sqlite') throw new Error('the state is in PostgreSQL; back it up with pg_dump')
-      desk.log.info({ dir }, 'backup begins')
+      if (typeof dir !== 'string' || dir === '') throw new Error('name the folder to copy into')
+      if (desk.facts.engine !== 'duckdb') throw new Error('the facts are in ClickHouse, not in the data folder')
+      desk.log.info({ dir }, 'copy of the stores begins')
       await copyStores(options.dataDir, desk.facts, dir)
-      desk.log.info({ dir }, 'backup copied')
+      desk.log.info({ dir }, 'stores copied')
     },
-    beacon: async (input) => ingestStanding(desk, input),
+    beacon: (input) => ingestStanding(desk, input),
+    audit: (input) => keepTold(desk.facts, input),
     explain: (input) => askBeside(desk, 'explain', input),
     find: (input) => askBeside(desk, 'find', input),
     doctor: (input) => storeDiagnoses(desk, Number((input as { sample?: unknown }).sample ?? 0)),

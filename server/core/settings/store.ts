@@ -5,6 +5,9 @@ import { section } from './server.ts'
 /** Several hosts with commas between: the one that takes writes is found among them. */
 const postgresUrl = '^postgres(ql)?://[^\\s]+$'
 
+/** Any of the hosts is asked; without a cluster there is one server that stands alone. */
+const clickhouseUrl = '^clickhouse://[^\\s]+$'
+
 export const storeSettings = section(
   {
     state: withDefault(
@@ -29,6 +32,14 @@ export const storeSettings = section(
         description: 'How many connections one process may use for reads; writing and listening take two more.',
       }),
       8,
+    ),
+    facts: withDefault(
+      Type.String({
+        pattern: `^$|${clickhouseUrl}`,
+        description:
+          'ClickHouse that holds the facts, `clickhouse://user:password@host1:8123,host2:8123/database?cluster=name`; empty: the file in the data folder.',
+      }),
+      '',
     ),
   },
   'Where the stores live.',

@@ -16,14 +16,13 @@ import {
 import type { Range } from '#core/ranges.ts'
 import { answer, type Desk } from '#serve/answer.ts'
 import type { Cell, Facts } from '#store/facts.ts'
-import { coveredEpochs } from './duties.ts'
-import { countRecords, type Fold, firstKeys, foldRecords, type KeyRow, newestFirst } from './fold.ts'
-import { keptEpochs } from './ingest/watched.ts'
+import { countRecords, type Fold, firstKeys, foldAll, foldRecords, type KeyRow, newestFirst } from './fold.ts'
 import { pathTo } from './links.ts'
 import { aggregateSql, type PlaceField } from './method.ts'
 import { indicesOf } from './registry.ts'
 import { shape } from './shape.ts'
 import { type Asked, askedEpochs, chainTimeOf, confidenceOf, refuse, servedEpochs } from './span.ts'
+import { keptOf, standingOf } from './standing.ts'
 import { type Windows, windowsIn, windowsOver } from './windows.ts'
 
 const endpoint = contract['validators.aggregateEffectiveness']
@@ -34,14 +33,13 @@ export const aggregateEffectiveness = answer(endpoint, shape, async (query, { st
   const time = chainTimeOf(settings, query.network)
   refuseUnlessOneList(query)
   const asked = askedEpochs(time, { ...query, granularity })
-  const who = await namedBy(state, query)
-  const covered = await coveredEpochs(facts, query.network)
-  const served = servedEpochs(covered, asked)
+  const [who, standing] = await Promise.all([namedBy(state, query), standingOf(facts, query.network)])
+  const served = servedEpochs(standing.covered, asked)
   const page = served && who.length > 0 ? await readPage(facts, planOf(query, time, asked, served, who)) : nothing
   return {
     is: 'body',
     body: { ...page, page: { filterType: query.filterType, granularity, size: query.size } },
-    confidence: confidenceOf(await keptEpochs(facts, query.network, covered, who), asked),
+    confidence: confidenceOf(await keptOf(facts, query.network, standing, who), asked),
   }
 })
 
@@ -105,7 +103,7 @@ async function readPage(facts: Facts, plan: Plan): Promise<PageRead> {
   const fields = include ?? aggregateFields
   // A pool's year: one record per day, all of them on the page. Reading them tells their number as well.
   if (!plan.fold.byValidator && windowsIn(plan.windows, plan.fold.days) <= size) {
-    const rows = await foldRecords(facts, plan.fold, sqlOf(fields), newestFirst(size))
+    const rows = await foldAll(facts, { ...plan.fold, byValidator: false }, sqlOf(fields))
     return { data: rows.map((row) => toRecord(plan, fields, row)), next: null, total: rows.length }
   }
   // Otherwise it is found out cheaply which records the page holds, and only their measures are read.

@@ -6,6 +6,8 @@
 // 2. Rows and the coverage that speaks of them are one transaction. Coverage is also the reader's place: it goes on
 //    where coverage ends, so there is no second cursor that could disagree.
 // 3. Only finalized epochs are written, so no row is ever taken back.
+// 4. DuckDB keeps one row per validator and window. A shared engine takes rows as they come, readers add them up, and `tidy`
+//    does so for good (decision 0145).
 import { strict as assert } from 'node:assert'
 import type { Network } from '#api/wire/validators.ts'
 import { type ChainTime, chainDays, type Epoch, type Epochs, hourOf, utcDays } from '#core/chain-time.ts'
@@ -19,6 +21,7 @@ import {
   merge,
   partsOf,
   rollUp,
+  rowsOf,
   type SumColumns,
   stage,
   type Table,
@@ -80,23 +83,38 @@ async function write(
     const covered = await coveredEpochs(tx, network)
     const fresh = holes(covered, epochs)
     const pieces = fold(fresh)
-    const halvesOf = (table: Table) => halfFull(time, table.window, covered, fresh)
-    if (pieces.isOnePiece) {
-      for (const part of partsOf(pieces)) {
-        await stage(tx, network, part)
-        for (const table of tables) await merge(tx, table, network, halvesOf(table), part)
-        await tx.run('delete from duty_stage')
+    if (pieces.validator.length > 0) {
+      if (tx.engine === 'duckdb') {
+        await mergeIn(tx, network, pieces, (table) => halfFull(time, table.window, covered, fresh))
+      } else {
+        for (const table of tables) await tx.append(table.name, rowsOf(table, network, pieces))
       }
-    } else if (pieces.validator.length > 0) {
-      await stage(tx, network, pieces)
-      for (const table of tables) await rollUp(tx, table)
-      await tx.run('delete from duty_stage')
-      for (const table of tables) await compact(tx, table, network, halvesOf(table))
     }
     for (const { from, until } of fresh) await cover(tx, dutiesStream(network), from, until)
     await also?.(tx, fresh)
     return fresh
   })
+}
+
+/** Rows of a window stay one per validator: those that are there take the new ones in. */
+async function mergeIn(
+  tx: FactsWriter,
+  network: Network,
+  pieces: Folded,
+  halvesOf: (table: Table) => number[],
+): Promise<void> {
+  if (pieces.isOnePiece) {
+    for (const part of partsOf(pieces)) {
+      await stage(tx, network, part)
+      for (const table of tables) await merge(tx, table, network, halvesOf(table), part)
+      await tx.run('delete from duty_stage')
+    }
+    return
+  }
+  await stage(tx, network, pieces)
+  for (const table of tables) await rollUp(tx, table)
+  await tx.run('delete from duty_stage')
+  for (const table of tables) await compact(tx, table, network, halvesOf(table))
 }
 
 function joined(batches: readonly PieceBatch[], epochs: Epochs, fresh: readonly Range[]): Folded {

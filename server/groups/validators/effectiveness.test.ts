@@ -37,6 +37,14 @@ const list = async <F extends string>(given: Given, field: F) =>
   (await body(given)).results.map((record) => record[field as 'day'])
 
 describe('200', () => {
+  test("the contract's own example lies where the same day lies here", async () => {
+    const places = ['startDay', 'endDay', 'startEpoch', 'endEpoch', 'startSlot', 'endSlot'] as const
+    const moments = ['startDate', 'endDate', 'date', 'startTimestamp', 'endTimestamp'] as const
+    const [shown] = effectiveness.endpoint.example.reply.results
+    const [record] = (await body({ fromDay: 2115, limit: 1 })).results
+    for (const name of ['day', ...places, ...moments] as const) assert.equal(shown?.[name], record?.[name], name)
+  })
+
   test('days come in ascending order, each with its place in every count of time', async () => {
     const { results, pages, previous, next } = await body({ limit: 1 })
     assert.deepEqual(results, [

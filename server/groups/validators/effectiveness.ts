@@ -5,64 +5,53 @@ import { type EffectivenessRecord, effectivenessNumbers } from '#api/wire/valida
 import { dateAt, formatDate } from '#core/calendar.ts'
 import {
   type ChainHour,
-  type ChainTime,
-  chainDays,
-  type DayLine,
   type Epoch,
   type Epochs,
   epochStartMs,
   epochsOfHour,
   firstSlotOf,
   overlap,
-  utcDays,
 } from '#core/chain-time.ts'
 import type { Range } from '#core/ranges.ts'
 import { answer } from '#serve/answer.ts'
 import type { Cell, Facts } from '#store/facts.ts'
-import { coveredEpochs } from './duties.ts'
-import { countRecords, type Fold, foldRecords } from './fold.ts'
-import { keptEpochs } from './ingest/watched.ts'
+import { countRecords, type Fold, foldAll, foldRecords } from './fold.ts'
 import { linksOf } from './links.ts'
 import { figures } from './method.ts'
-import { findIndex } from './registry.ts'
+import { type One, readOne } from './one.ts'
 import { shape } from './shape.ts'
-import { askedDays, chainTimeOf, confidenceOf, servedEpochs } from './span.ts'
+import { confidenceOf } from './span.ts'
 import { type Windows, windowsIn, windowsOver } from './windows.ts'
 
 const endpoint = contract['validators.effectiveness']
 type Query = Parsed<typeof endpoint>
 
-export const effectiveness = answer(endpoint, shape, async (query, { state, facts, settings }, visit) => {
-  const time = chainTimeOf(settings, query.network)
-  const line: DayLine = query.utc ? utcDays(time) : chainDays(time)
-  const asked = askedDays(query, line)
-  const index = await findIndex(state, query.network, query.validator_index_or_pubkey)
-  const covered = await coveredEpochs(facts, query.network)
-  if (index === undefined) return { is: 'nothing', confidence: confidenceOf(covered, asked) }
-  const served = servedEpochs(covered, asked)
-  const { total, results } = served ? await readPage(facts, planOf(query, time, line, served, index)) : nothing
+export const effectiveness = answer(endpoint, shape, async (query, desk, visit) => {
+  const one = await readOne(query, desk)
+  if (one.index === undefined) return { is: 'nothing', confidence: one.confidence }
+  const { total, results } = one.served ? await readPage(desk.facts, planOf(query, one, one.served)) : nothing
   return {
     is: 'body',
     body: { ...linksOf(endpoint, query, total, visit.origin), pages: Math.ceil(total / query.limit), results },
-    confidence: confidenceOf(await keptEpochs(facts, query.network, covered, [index]), asked),
+    confidence: confidenceOf(one.kept, one.asked),
   }
 })
 
-interface Plan {
+interface Plan extends Pick<One, 'index' | 'time' | 'line'> {
   readonly query: Query
-  readonly time: ChainTime
-  readonly line: DayLine
   readonly served: Epochs
-  readonly index: number
   readonly windows: Windows | undefined
   readonly fold: Fold
+  /** Neighbours share most of their moments and dates, and writing one out takes a microsecond. */
+  readonly moment: (atMs: number) => string
+  readonly date: typeof formatDate
 }
 
 /** Hours are numbered on their own; hour plus day grows from each piece of an hour to the next, also over midnight. */
 const hourlySql: Windows['sql'] = { key: 'hour + day', join: '', lists: {} }
 
-function planOf(query: Query, time: ChainTime, line: DayLine, served: Epochs, index: number): Plan {
-  const days = { from: line.dayOf(served.from), until: line.dayOf((served.until - 1) as Epoch) + 1 }
+function planOf(query: Query, one: One, { epochs, days }: NonNullable<One['served']>): Plan {
+  const { index, time, line } = one
   const windows = query.granularity === 'hour' ? undefined : windowsOver(line, query.granularity, days)
   const grain = query.utc ? (windows ? 'utcDay' : 'utcHour') : windows ? 'day' : 'hour'
   const fold: Fold = {
@@ -73,7 +62,19 @@ function planOf(query: Query, time: ChainTime, line: DayLine, served: Epochs, in
     windows: windows ?? { sql: hourlySql },
     byValidator: false,
   }
-  return { query, time, line, served, index, windows, fold }
+  const moment = once((atMs: number) => new Date(atMs).toISOString())
+  return { query, time, line, served: epochs, index, windows, fold, moment, date: once(formatDate) }
+}
+
+function once<K, V>(work: (key: K) => V): (key: K) => V {
+  const known = new Map<K, V>()
+  return (key) => {
+    const found = known.get(key)
+    if (found !== undefined) return found
+    const value = work(key)
+    known.set(key, value)
+    return value
+  }
 }
 
 interface PageRead {
@@ -82,21 +83,22 @@ interface PageRead {
 }
 const nothing: PageRead = { total: 0, results: [] }
 
-const fieldsSql = { ...figures, sumInclusionDelay: 'sum(inclusion_delay)' } as const
+const fieldsSql = { ...figures, sumInclusionDelay: 'inclusion_delay' } as const
 
 async function readPage(facts: Facts, plan: Plan): Promise<PageRead> {
   const { limit, offset } = plan.query
+  const places = { hourNumber: plan.windows ? 'null' : 'first_hour', dayNumber: 'first_day' }
+  const fields = { ...fieldsSql, ...places }
+  const by = orderOf(plan.query)
   // A page that can hold everything tells the number as well.
   const isAll = offset === 0 && plan.windows && windowsIn(plan.windows, plan.fold.days) <= limit
+  if (isAll && /^record_key( asc)?$/.test(by)) {
+    const rows = await foldAll(facts, { ...plan.fold, byValidator: false }, fields)
+    return { total: rows.length, results: rows.reverse().map((row) => toRecord(plan, row)) }
+  }
   const total = isAll ? limit : await countRecords(facts, plan.fold)
   if (offset >= total) return { total, results: [] }
-  const places = { hourNumber: plan.windows ? 'null' : 'min(hour)', dayNumber: 'min(day)' }
-  const rows = await foldRecords(
-    facts,
-    plan.fold,
-    { ...fieldsSql, ...places },
-    { by: orderOf(plan.query), limit, offset },
-  )
+  const rows = await foldRecords(facts, plan.fold, fields, { by, limit, offset })
   return { total: isAll ? rows.length : total, results: rows.map((row) => toRecord(plan, row)) }
 }
 
@@ -118,9 +120,10 @@ const fits = (granularity: Query['granularity'], field: string): boolean =>
 type Row = { readonly key: number } & Record<keyof typeof fieldsSql | 'hourNumber' | 'dayNumber', Cell>
 
 function toRecord(plan: Plan, row: Row): EffectivenessRecord {
-  const { query, time, line, index } = plan
+  const { query, time, line, index, moment, date } = plan
   const { days, epochs } = placeOf(plan, row)
   const day = fits(query.granularity, 'day') ? days.from : null
+  const startMs = epochStartMs(time, epochs.from)
   return {
     validatorIndex: index,
     hour: row.hourNumber as number | null,
@@ -131,11 +134,11 @@ function toRecord(plan: Plan, row: Row): EffectivenessRecord {
     endEpoch: epochs.until - 1,
     startSlot: firstSlotOf(time, epochs.from),
     endSlot: firstSlotOf(time, epochs.until) - 1,
-    startDate: formatDate(dateAt(epochStartMs(time, epochs.from))),
-    endDate: formatDate(dateAt(epochStartMs(time, (epochs.until - 1) as Epoch))),
-    date: day === null ? null : formatDate(line.dateOf(day)),
-    startTimestamp: new Date(epochStartMs(time, epochs.from)).toISOString(),
-    endTimestamp: new Date(epochStartMs(time, epochs.until)).toISOString(),
+    startDate: date(dateAt(startMs)),
+    endDate: date(dateAt(epochStartMs(time, (epochs.until - 1) as Epoch))),
+    date: day === null ? null : date(line.dateOf(day)),
+    startTimestamp: moment(startMs),
+    endTimestamp: moment(epochStartMs(time, epochs.until)),
     ...(Object.fromEntries(effectivenessNumbers.map((name) => [name, row[name]])) as Figures),
   }
 }

@@ -5,44 +5,29 @@ import type { Parsed } from '#api/kit.ts'
 import type { AggregateField } from '#api/wire/validators.ts'
 import { type ExplainedDay, type ExplainedEpoch, explainedSums } from '#api/wire/validators-explain.ts'
 import { formatDate } from '#core/calendar.ts'
-import {
-  type ChainTime,
-  chainDays,
-  type DayLine,
-  type Epoch,
-  type Epochs,
-  epochStartMs,
-  overlap,
-  utcDays,
-} from '#core/chain-time.ts'
+import { type ChainTime, type Epoch, type Epochs, epochStartMs, overlap } from '#core/chain-time.ts'
 import { holes, type Range, within } from '#core/ranges.ts'
 import { answer } from '#serve/answer.ts'
 import type { Cell, Facts } from '#store/facts.ts'
-import { coveredEpochs } from './duties.ts'
 import { countRecords, type Fold, foldRecords, type KeyRow } from './fold.ts'
-import { keptEpochs } from './ingest/watched.ts'
 import { type LapseKind, type LapseRow, lapseEpochs, lapseKinds, readLapses, wrongHead, wrongTarget } from './lapses.ts'
 import { linksOf } from './links.ts'
 import { aggregateSql, figures, type PlaceField } from './method.ts'
-import { findIndex } from './registry.ts'
+import { type One, readOne } from './one.ts'
 import { shape } from './shape.ts'
-import { askedDays, chainTimeOf, confidenceOf, servedEpochs } from './span.ts'
+import { confidenceOf } from './span.ts'
 import { windowsOver } from './windows.ts'
 
 const endpoint = extensions['validators.explain']
 type Query = Parsed<typeof endpoint>
 
-export const explain = answer(endpoint, shape, async (query, { state, facts, settings }, visit) => {
-  const time = chainTimeOf(settings, query.network)
-  const line: DayLine = query.utc ? utcDays(time) : chainDays(time)
-  const asked = askedDays(query, line)
-  const index = await findIndex(state, query.network, query.validator_index_or_pubkey)
-  const covered = await coveredEpochs(facts, query.network)
-  if (index === undefined) return { is: 'nothing', confidence: confidenceOf(covered, asked) }
-  const kept = await keptEpochs(facts, query.network, covered, [index])
+export const explain = answer(endpoint, shape, async (query, desk, visit) => {
+  const { facts } = desk
+  const one = await readOne(query, desk)
+  if (one.index === undefined) return { is: 'nothing', confidence: one.confidence }
+  const { index, asked, covered, kept, served } = one
   const told = (await lapseEpochs(facts, query.network)).flatMap((range) => within(kept, range))
-  const served = servedEpochs(covered, asked)
-  const plan = served && { query, time, line, served, told, covered, fold: foldOf(query, line, served, index) }
+  const plan = served && { ...one, query, told, served: served.epochs, fold: foldOf(query, one, served.days) }
   const total = plan ? await countRecords(facts, plan.fold) : 0
   return {
     is: 'body',
@@ -50,25 +35,21 @@ export const explain = answer(endpoint, shape, async (query, { state, facts, set
       validatorIndex: index,
       ...linksOf(endpoint, query, total, visit.origin),
       pages: Math.ceil(total / query.limit),
-      results: plan && query.offset < total ? await readDays(facts, plan, index) : [],
+      results: plan && query.offset < total ? await readDays(facts, plan) : [],
     },
     confidence: { ...confidenceOf(covered, asked), coverage: confidenceOf(told, asked).coverage ?? 'none' },
   }
 })
 
-interface Plan {
+interface Plan extends Omit<One, 'served'> {
   readonly query: Query
-  readonly time: ChainTime
-  readonly line: DayLine
   readonly served: Epochs
   /** Epochs whose lapses are known. */
   readonly told: readonly Range[]
-  readonly covered: readonly Range[]
   readonly fold: Fold
 }
 
-function foldOf({ network, utc }: Query, line: DayLine, served: Epochs, index: number): Fold {
-  const days = { from: line.dayOf(served.from), until: line.dayOf((served.until - 1) as Epoch) + 1 }
+function foldOf({ network, utc }: Query, { line, index }: One, days: Range): Fold {
   const grain = utc ? 'utcDay' : 'day'
   return { network, who: [index], grain, days, windows: windowsOver(line, 'day', days), byValidator: false }
 }
@@ -86,13 +67,13 @@ function sqlOf(name: Exclude<AggregateField, PlaceField> & Sum): string {
   return aggregateSql[name]
 }
 
-async function readDays(facts: Facts, plan: Plan, index: number): Promise<ExplainedDay[]> {
+async function readDays(facts: Facts, plan: Plan): Promise<ExplainedDay[]> {
   const { limit, offset, network } = plan.query
   const rows = await foldRecords(facts, plan.fold, daySql, { by: 'record_key', limit, offset })
   const places = rows.map(({ key }) => overlap(plan.line.epochsOf(key), plan.served))
   const [first, last] = [places[0], places.at(-1)]
   if (!first || !last) return []
-  const lapses = await readLapses(facts, network, index, { from: first.from, until: last.until })
+  const lapses = await readLapses(facts, network, plan.index, { from: first.from, until: last.until })
   const byDay = Map.groupBy(lapses, ({ epoch }) => plan.line.dayOf(epoch as Epoch))
   return rows.map((row, at) => toDay(plan, row, places[at] as Epochs, byDay.get(row.key) ?? []))
 }

@@ -5,11 +5,11 @@ import type { Parsed } from '#api/kit.ts'
 import type { FoundValidator, ValidatorStatus } from '#api/wire/validators-find.ts'
 import { answer, type Desk } from '#serve/answer.ts'
 import type { StateReader, Value } from '#store/state.ts'
-import { coveredEpochs } from './duties.ts'
 import { pathTo } from './links.ts'
 import { toBytes, toHex } from './registry.ts'
 import { shape } from './shape.ts'
 import { chainTimeOf, confidenceOf, refuse } from './span.ts'
+import { standingOf } from './standing.ts'
 
 const endpoint = extensions['validators.find']
 type Query = Parsed<typeof endpoint>
@@ -17,7 +17,7 @@ type Query = Parsed<typeof endpoint>
 export const find = answer(endpoint, shape, async (query, desk) => {
   const { state, facts } = desk
   const by = criterionOf(query)
-  const covered = await coveredEpochs(facts, query.network)
+  const { covered } = await standingOf(facts, query.network)
   const confidence = confidenceOf(covered, { from: 0, until: Number.POSITIVE_INFINITY })
   if (!by) {
     return { is: 'body', body: { validators: [], pools: await poolsOf(state, query), next: null }, confidence }

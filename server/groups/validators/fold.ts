@@ -2,8 +2,9 @@
 // validators over years, a page holds at most 1 000 records.
 import type { Network } from '#api/wire/validators.ts'
 import type { Range } from '#core/ranges.ts'
-import type { Cell, FactRow, FactsReader } from '#store/facts.ts'
+import type { Cell, FactsReader } from '#store/facts.ts'
 import { measures } from './measures.ts'
+import { grainScores } from './method.ts'
 import type { Windows } from './windows.ts'
 
 /** One row per validator and grain, from which records are folded. */
@@ -46,7 +47,7 @@ export interface Order {
 export const newestFirst = (limit: number): Order => ({ by: 'record_key desc, validator', limit })
 
 export async function countRecords(facts: FactsReader, fold: Fold): Promise<number> {
-  const inner = keysSql(fold)
+  const inner = keysSql(storedIn(facts, fold))
   const [row] = await facts.query<{ total: number }>(
     `select count(*) as total from (${inner.sql}) as records`,
     inner.values,
@@ -56,7 +57,7 @@ export async function countRecords(facts: FactsReader, fold: Fold): Promise<numb
 }
 
 export async function firstKeys(facts: FactsReader, fold: Fold, count: number): Promise<KeyRow[]> {
-  const inner = keysSql(fold)
+  const inner = keysSql(storedIn(facts, fold))
   return facts.query<KeyRow>(
     `select record_key as key, validator from (${inner.sql}) as records order by ${newestFirst(count).by} limit ?`,
     [...inner.values, count],
@@ -64,40 +65,76 @@ export async function firstKeys(facts: FactsReader, fold: Fold, count: number): 
   )
 }
 
-/** Each field's SQL over the measures, evaluated for every record; only the columns that it needs are read. */
+/**
+ * Each field's SQL over the record's sums and mean scores (method.ts); also `first_day` and, of hours, `first_hour`. Only the
+ * columns that it needs are read, and each is added up once: engines take longer to plan a wide statement than to read a year.
+ */
 export function foldRecords<F extends string>(
   facts: FactsReader,
   fold: Fold,
   fields: Readonly<Record<F, string>>,
   order: Order,
-): Promise<(KeyRow & Record<F, Cell>)[]> {
-  const sqls = Object.values<string>(fields)
-  const needed = measures.filter((measure) => sqls.some((sql) => new RegExp(`\\b${measure}\\b`).test(sql)))
-  const inner = rowsSql(fold, [...(isHourly(fold) ? ['hour'] : []), 'day', ...needed])
-  const selected = Object.entries<string>(fields).map(([name, sql]) => `${sql} as "${name}"`)
-  const keys = fold.byValidator ? ['record_key', 'validator'] : ['record_key']
-  return facts.query<FactRow>(
-    `select * from (
-       select record_key, ${['record_key as key', fold.byValidator ? 'validator' : '0 as validator', ...selected].join()}
-       from (${inner.sql}) as grains group by ${keys.join()}
-     ) as records order by ${order.by} limit ? offset ?`,
-    [...inner.values, order.limit, order.offset ?? 0],
-    listsOf(fold),
-  ) as Promise<(KeyRow & Record<F, Cell>)[]>
+): Promise<Folded<F>[]> {
+  const { sql, values } = recordsSql(storedIn(facts, fold), fields)
+  const page = [order.limit, order.offset ?? 0]
+  return facts.query(`${sql} order by ${order.by} limit ? offset ?`, [...values, ...page], listsOf(fold))
 }
+
+/** Every record, newest window first. A page that can hold them all is put in order here: planning a sort takes longer. */
+export async function foldAll<F extends string>(
+  facts: FactsReader,
+  fold: Fold & { readonly byValidator: false },
+  fields: Readonly<Record<F, string>>,
+): Promise<Folded<F>[]> {
+  const { sql, values } = recordsSql(storedIn(facts, fold), fields)
+  const rows = await facts.query<Folded<F>>(sql, values, listsOf(fold))
+  return rows.sort((a, b) => b.key - a.key)
+}
+
+type Folded<F extends string> = KeyRow & Record<F, Cell>
+
+function recordsSql(fold: Stored, fields: Readonly<Record<string, string>>): Sql {
+  const named = wordsIn(Object.values(fields))
+  const scores = Object.entries(grainScores).filter(([name]) => named.has(name))
+  const inScores = wordsIn(scores.map(([, sql]) => sql))
+  const needed = measures.filter((measure) => named.has(measure) || inScores.has(measure))
+  const inner = rowsSql(fold, needed, scores)
+  const keys = fold.byValidator ? ['record_key', 'validator'] : ['record_key']
+  const folded = [
+    ...keys,
+    'min(day) as first_day',
+    ...(isHourly(fold) ? ['min(hour) as first_hour'] : []),
+    ...measures.filter((measure) => named.has(measure)).map((measure) => `sum(${measure}) as ${measure}`),
+    ...scores.map(([name]) => `avg(${name}) as ${name}`),
+  ]
+  const selected = Object.entries(fields).map(([name, sql]) => `${sql} as "${name}"`)
+  const shown = ['record_key as key', fold.byValidator ? 'validator' : '0 as validator', ...selected]
+  return {
+    sql: `select ${shown.join()} from (
+            select ${folded.join()} from (${inner.sql}) as grains group by ${keys.join()}
+          ) as records`,
+    values: inner.values,
+  }
+}
+
+const wordsIn = (sqls: readonly string[]): Set<string> => new Set(sqls.join(' ').match(/\w+/g))
 
 interface Sql {
   readonly sql: string
   readonly values: readonly Cell[]
 }
 
+/** On ClickHouse a day's rows come in parts until they are added up, so the grains of an answer are grouped there. */
+type Stored = Fold & { readonly inParts: boolean }
+const storedIn = ({ engine }: FactsReader, fold: Fold): Stored => ({ ...fold, inParts: engine === 'clickhouse' })
+
 const isHourly = (fold: Fold): boolean => fold.grain === 'hour' || fold.grain === 'utcHour'
 
 const listsOf = (fold: Fold) => ({ who: fold.who, ...fold.windows.sql.lists })
 
-/** The keys of all records. Day rows are unique already, so a record per validator and day needs no grouping. */
-function keysSql(fold: Fold): Sql {
-  const inner = rowsSql(fold, ['day'])
+/** The keys of all records. Grains are unique already, so a record per validator and day needs no grouping. */
+function keysSql(fold: Stored): Sql {
+  const inner = rowsSql(fold)
   if (fold.byValidator && fold.windows.sql.key === 'day') {
     return { ...inner, sql: `select record_key, validator from (${inner.sql}) as grains` }
   }
@@ -108,55 +145,65 @@ function keysSql(fold: Fold): Sql {
 }
 
 /** Grains with the number of their window, without those that come before the page. */
-function rowsSql(fold: Fold, columns: readonly string[]): Sql {
-  const grains = grainsSql(
-    fold,
-    columns.filter((column) => column !== 'hour' && column !== 'day'),
-  )
+function rowsSql(
+  fold: Stored,
+  columns: readonly string[] = [],
+  scores: readonly (readonly [string, string])[] = [],
+): Sql {
+  const grains = grainsSql(fold, columns)
   const { key, join } = fold.windows.sql
-  const rows = `select ${key} as record_key, validator, ${columns.join()} from (${grains.sql}) as days ${join}`
+  const plain = ['validator', 'day', ...(isHourly(fold) ? ['hour'] : []), ...columns]
+  const made = [[key, 'record_key'], ...scores.map(([name, sql]) => [sql, name])]
+  const shown = [...made.map(([sql, name]) => `${sql} as ${name}`), ...plain]
+  const rows = `select ${shown.join()} from (${grains.sql}) as days ${join}`
   if (!fold.after) return { sql: rows, values: grains.values }
+  const names = [...made.map(([, name]) => name), ...plain]
   return {
-    sql: `select * from (${rows}) as placed where record_key < ? or validator > ?`,
+    sql: `select ${names.join()} from (${rows}) as placed where record_key < ? or validator > ?`,
     values: [...grains.values, fold.after.key, fold.after.validator],
   }
 }
 
-const chosen = 'validator in (select id from {who})'
+/** The last condition of each part. One alone needs no list, which engines take longer to plan than to read its rows. */
+const chosen = ({ who }: Fold): Sql =>
+  who.length === 1 ? { sql: 'validator = ?', values: who } : { sql: 'validator in (select id from {who})', values: [] }
 const sumOf = (columns: readonly string[]) =>
   columns.map((column) => `, cast(sum(${column}) as bigint) as ${column}`).join('')
 const plain = (columns: readonly string[]) => columns.map((column) => `, ${column}`).join('')
 
-function grainsSql(fold: Fold, columns: readonly string[]): Sql {
-  const { network, days, hours } = fold
+function grainsSql(fold: Stored, columns: readonly string[]): Sql {
+  const { network, days, hours, inParts } = fold
+  const who = chosen(fold)
+  const sums = inParts ? sumOf(columns) : plain(columns)
+  const grouped = (day: string) => (inParts ? `group by validator, ${day}` : '')
   if (fold.grain === 'utcDay') {
     return {
-      sql: `select validator, utc_day as day${plain(columns)} from duty_utc_days
-            where network = ? and utc_day >= ? and utc_day < ? and ${chosen}`,
-      values: [network, days.from, days.until],
+      sql: `select validator, utc_day as day${sums} from duty_utc_days
+            where network = ? and utc_day >= ? and utc_day < ? and ${who.sql} ${grouped('utc_day')}`,
+      values: [network, days.from, days.until, ...who.values],
     }
   }
   if (isHourly(fold)) {
     const day = fold.grain === 'hour' ? 'day' : 'utc_day'
     return {
       sql: `select validator, hour, ${day} as day${sumOf(columns)} from duty_hours
-            where network = ? and ${day} >= ? and ${day} < ? and ${chosen} group by validator, hour, ${day}`,
-      values: [network, days.from, days.until],
+            where network = ? and ${day} >= ? and ${day} < ? and ${who.sql} group by validator, hour, ${day}`,
+      values: [network, days.from, days.until, ...who.values],
     }
   }
   const whole = hours
     ? { from: Math.max(days.from, hours.whole.from), until: Math.min(days.until, hours.whole.until) }
     : days
   const wholeDays: Sql = {
-    sql: `select validator, day${plain(columns)} from duty_days
-          where network = ? and day >= ? and day < ? and ${chosen}`,
-    values: [network, whole.from, whole.until],
+    sql: `select validator, day${sums} from duty_days
+          where network = ? and day >= ? and day < ? and ${who.sql} ${grouped('day')}`,
+    values: [network, whole.from, whole.until, ...who.values],
   }
   if (!hours) return wholeDays
   return {
     sql: `${wholeDays.sql} union all
           select validator, day${sumOf(columns)} from duty_hours
-          where network = ? and hour >= ? and hour < ? and day >= ? and day < ? and (day < ? or day >= ?) and ${chosen}
+          where network = ? and hour >= ? and hour < ? and day >= ? and day < ? and (day < ? or day >= ?) and ${who.sql}
           group by validator, day`,
     values: [
       ...wholeDays.values,
@@ -167,6 +214,7 @@ function grainsSql(fold: Fold, columns: readonly string[]): Sql {
       days.until,
       whole.from,
       whole.until,
+      ...who.values,
     ],
   }
 }

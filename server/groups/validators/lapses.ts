@@ -6,7 +6,7 @@
 // 3. Lapses that are let go of take their coverage with them.
 import type { Network } from '#api/wire/validators.ts'
 import type { Range } from '#core/ranges.ts'
-import { cover, coverageOf } from '#store/coverage.ts'
+import { cover, coverageOf, uncover } from '#store/coverage.ts'
 import type { FactsReader, FactsWriter } from '#store/facts.ts'
 
 /** Stored by their place in this list: new ones go to its end. */
@@ -45,10 +45,8 @@ export async function writeLapses(
 }
 
 export async function dropLapses(tx: FactsWriter, network: Network, untilEpoch: number): Promise<void> {
-  await tx.run('delete from duty_lapses where network = ? and epoch < ?', [network, untilEpoch])
-  const own = [stream(network), untilEpoch]
-  await tx.run('delete from coverage where stream = ? and until_at <= ?', own)
-  await tx.run('update coverage set from_at = ? where stream = ? and from_at < ?', [untilEpoch, ...own])
+  await tx.remove('duty_lapses', { key: network, until: untilEpoch })
+  await uncover(tx, stream(network), untilEpoch)
 }
 
 export const readLapses = (

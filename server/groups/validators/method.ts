@@ -5,12 +5,13 @@
 // 2. The three effectiveness figures of a record are means over its grains; grains without assignments, and for
 //    proposers without duties, do not count.
 // 3. Correctness, delay and uptime are ratios of sums. Everything else is a sum.
+// 4. In the formulae of a record a measure's name stands for its sum over the record, a score's name for its mean.
 import type { AggregateField } from '#api/wire/validators.ts'
 
 export const methodVersion = 1
 
-/** Engines add doubles in any order; the last digits that this can change are cut off. */
-const rounded = (sql: string): string => `round(${sql}, 10)`
+/** Engines add doubles in any order, and differ in what they call rounding: ten digits, and a half goes up. */
+const rounded = (sql: string): string => `floor(1e10 * (${sql}) + 0.5e0) / 1e10`
 
 // Per grain. `1e2` and the like are doubles in every engine.
 // 100 · (included / assigned) · (correct / (3 · included)) / (delay / included), cancelled so that it also holds for a
@@ -22,21 +23,23 @@ const proposer = `case when proposer_duties = 0 then null
   else 25e0 * (4 * proposed - 3 * proposed_empty) / proposer_duties end`
 const validator = `case when proposer_duties = 0 then (${attester}) else 0.375e0 * (${proposer}) + 0.625e0 * (${attester}) end`
 
+export const grainScores = { attester_score: attester, proposer_score: proposer, validator_score: validator } as const
+
 const ratio = (above: string, below: string): string =>
-  rounded(`case when sum(${below}) = 0 then null else 1e0 * sum(${above}) / sum(${below}) end`)
+  rounded(`case when ${below} = 0 then null else 1e0 * (${above}) / (${below}) end`)
 
 /** The figures of spec 2.3 that have fractions. */
 export const figures = {
-  attesterEffectiveness: rounded(`avg(${attester})`),
-  proposerEffectiveness: rounded(`avg(${proposer})`),
-  validatorEffectiveness: rounded(`avg(${validator})`),
+  attesterEffectiveness: rounded('attester_score'),
+  proposerEffectiveness: rounded('proposer_score'),
+  validatorEffectiveness: rounded('validator_score'),
   avgCorrectness: ratio('correct_source + correct_target + correct_head', '3 * included'),
   avgInclusionDelay: ratio('inclusion_delay', 'included'),
   uptime: ratio('included', 'assigned'),
 } as const
 
 /** Known only where every epoch was read with an execution source (decision 0035). */
-const ifExecutionKnown = (sql: string): string => `case when sum(execution_unknown) = 0 then ${sql} end`
+const ifExecutionKnown = (sql: string): string => `case when execution_unknown = 0 then ${sql} end`
 
 const penalties = [
   'late_source_penalty',
@@ -57,41 +60,41 @@ export const aggregateSql: Readonly<Record<Exclude<AggregateField, PlaceField>, 
   avgInclusionDelay: figures.avgInclusionDelay,
   uptime: figures.uptime,
   validatorEffectiveness: figures.validatorEffectiveness,
-  earnings: 'sum(earnings)',
-  estimatedPenalties: `sum(${penalties})`,
-  estimatedRewards: 'sum(attestation_reward + sync_reward + block_reward)',
-  executionProposedEmptyCount: 'sum(proposed_empty)',
-  proposedCount: 'sum(proposed)',
-  proposerDutiesCount: 'sum(proposer_duties)',
-  slashesCollected: 'sum(slashes_collected)',
-  slashesReceived: 'sum(slashes_received)',
-  syncSignatureCount: 'sum(sync_signatures)',
-  totalAttestationAssignments: 'sum(assigned)',
-  totalAttestations: 'sum(inclusions)',
-  totalUniqueAttestations: 'sum(included)',
-  sumAllRewards: ifExecutionKnown('sum(earnings + priority_fee + baseline_mev)'),
-  sumAttestationRewards: 'sum(attestation_reward)',
-  sumBaselineMev: ifExecutionKnown('sum(baseline_mev)'),
-  sumConsensusBlockRewards: 'sum(block_reward)',
-  sumCorrectHead: 'sum(correct_head)',
-  sumCorrectSource: 'sum(correct_source)',
-  sumCorrectTarget: 'sum(correct_target)',
-  sumExternallySourcedExecutionRewards: ifExecutionKnown('sum(external_reward)'),
-  sumInclusionDelay: 'sum(inclusion_delay)',
-  sumLateSourcePenalties: 'sum(late_source_penalty)',
-  sumLateSourceVotes: 'sum(late_source)',
-  sumLateTargetPenalties: 'sum(late_target_penalty)',
-  sumLateTargetVotes: 'sum(late_target)',
-  sumMissedAttestationPenalties: 'sum(missed_attestation_penalty)',
-  sumMissedAttestationRewards: 'sum(missed_attestation_reward)',
-  sumMissedAttestations: 'sum(assigned - included)',
-  sumMissedConsensusBlockRewards: 'sum(missed_block_reward)',
-  sumMissedExecutionRewards: ifExecutionKnown('sum(missed_execution_reward)'),
-  sumMissedSyncCommitteeRewards: 'sum(missed_sync_reward)',
-  sumPriorityFees: ifExecutionKnown('sum(priority_fee)'),
-  sumSyncCommitteePenalties: 'sum(sync_penalty)',
-  sumWrongHeadPenalties: 'sum(wrong_head_penalty)',
-  sumWrongHeadVotes: 'sum(included - correct_head)',
-  sumWrongTargetPenalties: 'sum(wrong_target_penalty)',
-  sumWrongTargetVotes: 'sum(included - correct_target)',
+  earnings: 'earnings',
+  estimatedPenalties: penalties,
+  estimatedRewards: 'attestation_reward + sync_reward + block_reward',
+  executionProposedEmptyCount: 'proposed_empty',
+  proposedCount: 'proposed',
+  proposerDutiesCount: 'proposer_duties',
+  slashesCollected: 'slashes_collected',
+  slashesReceived: 'slashes_received',
+  syncSignatureCount: 'sync_signatures',
+  totalAttestationAssignments: 'assigned',
+  totalAttestations: 'inclusions',
+  totalUniqueAttestations: 'included',
+  sumAllRewards: ifExecutionKnown('earnings + priority_fee + baseline_mev'),
+  sumAttestationRewards: 'attestation_reward',
+  sumBaselineMev: ifExecutionKnown('baseline_mev'),
+  sumConsensusBlockRewards: 'block_reward',
+  sumCorrectHead: 'correct_head',
+  sumCorrectSource: 'correct_source',
+  sumCorrectTarget: 'correct_target',
+  sumExternallySourcedExecutionRewards: ifExecutionKnown('external_reward'),
+  sumInclusionDelay: 'inclusion_delay',
+  sumLateSourcePenalties: 'late_source_penalty',
+  sumLateSourceVotes: 'late_source',
+  sumLateTargetPenalties: 'late_target_penalty',
+  sumLateTargetVotes: 'late_target',
+  sumMissedAttestationPenalties: 'missed_attestation_penalty',
+  sumMissedAttestationRewards: 'missed_attestation_reward',
+  sumMissedAttestations: 'assigned - included',
+  sumMissedConsensusBlockRewards: 'missed_block_reward',
+  sumMissedExecutionRewards: ifExecutionKnown('missed_execution_reward'),
+  sumMissedSyncCommitteeRewards: 'missed_sync_reward',
+  sumPriorityFees: ifExecutionKnown('priority_fee'),
+  sumSyncCommitteePenalties: 'sync_penalty',
+  sumWrongHeadPenalties: 'wrong_head_penalty',
+  sumWrongHeadVotes: 'included - correct_head',
+  sumWrongTargetPenalties: 'wrong_target_penalty',
+  sumWrongTargetVotes: 'included - correct_target',
 }

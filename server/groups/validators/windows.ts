@@ -33,8 +33,8 @@ export function windowsOver(line: DayLine, granularity: Granularity, span: Range
   return {
     sql: {
       key: 'window_date',
-      join: `join (select cast(floor(id / ${dateRoom}) as bigint) as window_day, id % ${dateRoom} as window_date
-             from {windows}) as calendar on window_day = day`,
+      join: `join (select cast(floor(id / ${dateRoom}) as integer) as window_day, id % ${dateRoom} as window_date
+             from {windows}) as calendar on calendar.window_day = days.day`,
       lists: { windows: days.map((day) => day * dateRoom + windowOf(day).from) },
     },
     keyOf: (day) => windowOf(day).from,

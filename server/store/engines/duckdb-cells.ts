@@ -3,7 +3,6 @@ import { strict as assert } from 'node:assert'
 import {
   BIGINT,
   BIT,
-  BOOLEAN,
   DOUBLE,
   type DuckDBAppender,
   DuckDBBitValue,
@@ -100,8 +99,6 @@ function toTyped(cell: Cell): Typed {
   switch (typeof cell) {
     case 'string':
       return { value: cell, type: VARCHAR }
-    case 'boolean':
-      return { value: cell, type: BOOLEAN }
     case 'bigint':
       return { value: cell, type: cell <= int64Max && cell >= -int64Max ? BIGINT : HUGEINT }
     case 'number':
@@ -124,6 +121,7 @@ export function rowsOf<R>(columns: readonly (readonly DuckDBValue[])[], names: r
 
 function toCell(value: DuckDBValue): Cell {
   if (typeof value === 'bigint') return toNumberIfExact(value)
+  if (typeof value === 'boolean') return Number(value)
   if (value === null || typeof value !== 'object') return value
   if (value instanceof DuckDBDecimalValue) return value.scale === 0 ? toNumberIfExact(value.value) : value.toDouble()
   return String(value)
@@ -245,7 +243,7 @@ const bits: Readonly<Partial<Record<DuckDBTypeId, readonly [count: number, signe
 /** The driver would wrap a number that does not fit its column, so each one is checked. */
 function converterFor(type: DuckDBType, name: string): (value: Given) => DuckDBValue {
   const width = bits[type.typeId]
-  if (!width) return type.typeId === DuckDBTypeId.BOOLEAN ? Boolean : (value) => value
+  if (!width) return (value) => value
   const [count, signed] = width
   const min = signed ? -(2n ** BigInt(count - 1)) : 0n
   const max = signed ? 2n ** BigInt(count - 1) - 1n : 2n ** BigInt(count) - 1n

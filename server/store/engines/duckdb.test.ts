@@ -65,6 +65,44 @@ test('an append that fails tells its first reason, not that of clearing up after
   await facts.close()
 })
 
+test('a sum may be wider than its column, and nothing is null', async () => {
+  await using here = await place()
+  const facts = await here.open()
+  await facts.write(async (tx) => {
+    await tx.run('insert into sums (who, reward) values (1, ?), (1, ?)', [2n ** 63n - 1n, 2n ** 63n - 1n])
+    await tx.run('insert into sums (who, reward) values (2, ?)', [null])
+  })
+  assert.deepEqual(await facts.query('select sum(reward) as r from sums group by who order by who'), [
+    { r: 2n ** 64n - 2n },
+    { r: null },
+  ])
+  assert.deepEqual(await facts.query('select sum(reward) as r from sums where who = 3'), [{ r: null }])
+  await facts.close()
+})
+
+describe('duckdb: a migration is a transaction', () => {
+  const step = (id: number, name: string, ...up: string[]) => ({ id, name, up })
+
+  test('its statements run once', async () => {
+    await using here = await place()
+    const once = step(1, 'one', 'create table a (n bigint)', 'insert into a values (1)')
+    await (await here.open([once])).close()
+    const facts = await here.open([once, step(2, 'two', 'insert into a values (2)')])
+    assert.deepEqual(await facts.query('select n from a order by n'), [{ n: 1 }, { n: 2 }])
+    await facts.close()
+  })
+
+  test('one that fails leaves nothing of itself, and those before it stay', async () => {
+    await using here = await place()
+    const good = step(1, 'good', 'create table a (n bigint)')
+    const statements = ['create table b (n bigint)', 'insert into a values (1)', 'insert into nowhere values (1)']
+    await assert.rejects(here.open([good, step(2, 'bad', ...statements)]), /nowhere/)
+    const mended = await here.open([good, step(2, 'mended', 'create table b (n bigint)')])
+    assert.deepEqual(await mended.query('select n from a'), [])
+    await mended.close()
+  })
+})
+
 describe('duckdb has one owner (facts 2, decision 0052)', () => {
   test('a second opening in this process is refused, also by another path; after closing it is not', async () => {
     await using here = await place()

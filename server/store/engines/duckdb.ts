@@ -11,9 +11,10 @@ import { basename, dirname, join } from 'node:path'
 import { isMainThread } from 'node:worker_threads'
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
 import { Fault } from '#core/fault.ts'
-import type { Cell, Columns, FactRow, Facts, FactsMigration, FactsWriter, Lists } from '../facts.ts'
+import type { Cell, Columns, FactRow, Facts, FactsMigration, FactsWriter, Lists, Slice } from '../facts.ts'
 import { Fence } from '../fence.ts'
 import { type MigrationTurn, migrate } from '../migrate.ts'
+import { sliceSql, type Tables, tableOf, tablesOf } from '../slices.ts'
 import { Turns } from '../turns.ts'
 import { appendColumns, type Bound, bind, rowsOf, shortListMax } from './duckdb-cells.ts'
 import { renameDuckdb } from './duckdb-faults.ts'
@@ -40,7 +41,7 @@ export async function openDuckdb(file: string, migrations: readonly FactsMigrati
   openFiles.add(realFile)
   let facts: DuckdbFacts | undefined
   try {
-    facts = await connect(file, () => openFiles.delete(realFile))
+    facts = await connect(file, tablesOf(migrations), () => openFiles.delete(realFile))
     const steps = migrations.map(({ id, name, up }) => ({ id, name, statements: up }))
     await migrate(file, steps, (work) => (facts as DuckdbFacts).write((tx) => work(migrationTurn(tx))))
     return facts
@@ -70,7 +71,7 @@ function refuseSecondOwner(file: string): void {
   }
 }
 
-async function connect(file: string, released: () => void): Promise<DuckdbFacts> {
+async function connect(file: string, tables: Tables, released: () => void): Promise<DuckdbFacts> {
   const instance = await DuckDBInstance.create(':memory:', {
     autoinstall_known_extensions: 'false',
     autoload_known_extensions: 'false',
@@ -88,7 +89,7 @@ async function connect(file: string, released: () => void): Promise<DuckdbFacts>
     for (let count = 0; count < readersCount; count += 1) connections.push(await instance.connect())
     for (const connection of connections) await connection.run(`use ${catalog}`)
     const [writer, ...readers] = connections as [DuckDBConnection, ...DuckDBConnection[]]
-    return new DuckdbFacts(file, writer, readers, () => {
+    return new DuckdbFacts(file, tables, writer, readers, () => {
       for (const connection of connections) connection.closeSync()
       instance.closeSync()
       released()
@@ -109,14 +110,23 @@ const migrationTurn = (tx: FactsWriter): MigrationTurn => ({
 class DuckdbFacts implements Facts {
   readonly engine = 'duckdb'
   readonly #file: string
+  readonly #tables: Tables
   readonly #writer: DuckDBConnection
   readonly #readers: readonly { readonly connection: DuckDBConnection; readonly turns: Turns }[]
   readonly #turns: Turns
   readonly #release: () => void
+  #version = 0
   #closed = false
 
-  constructor(file: string, writer: DuckDBConnection, readers: readonly DuckDBConnection[], release: () => void) {
+  constructor(
+    file: string,
+    tables: Tables,
+    writer: DuckDBConnection,
+    readers: readonly DuckDBConnection[],
+    release: () => void,
+  ) {
     this.#file = file
+    this.#tables = tables
     this.#writer = writer
     this.#turns = new Turns(file, writesWaitingMax)
     this.#readers = readers.map((connection) => ({ connection, turns: new Turns(file, readsWaitingMax) }))
@@ -133,9 +143,10 @@ class DuckdbFacts implements Facts {
       await this.#renamed(() => this.#writer.run('begin'))
       const fence = new Fence()
       try {
-        const result = await work(new DuckdbTransaction(this.#writer, fence, this.#file))
+        const result = await work(new DuckdbTransaction(this.#writer, fence, this.#file, this.#tables))
         fence.end()
         await this.#renamed(() => this.#writer.run('commit'))
+        this.#version += 1
         return result
       } catch (error) {
         fence.doom(error)
@@ -145,6 +156,13 @@ class DuckdbFacts implements Facts {
       }
     })
   }
+
+  version(): number {
+    return this.#version
+  }
+
+  /** A group lays its rows out as it sees fit (decision 0122), and what is removed is gone. */
+  async tidy(): Promise<void> {}
 
   async close(): Promise<void> {
     if (this.#closed) return
@@ -161,14 +179,17 @@ class DuckdbFacts implements Facts {
 }
 
 class DuckdbTransaction implements FactsWriter {
+  readonly engine = 'duckdb'
   readonly #connection: DuckDBConnection
   readonly #fence: Fence
   readonly #file: string
+  readonly #tables: Tables
 
-  constructor(connection: DuckDBConnection, fence: Fence, file: string) {
+  constructor(connection: DuckDBConnection, fence: Fence, file: string, tables: Tables) {
     this.#connection = connection
     this.#fence = fence
     this.#file = file
+    this.#tables = tables
   }
 
   query<R = FactRow>(sql: string, values: readonly Cell[] = [], lists: Lists = {}): Promise<R[]> {
@@ -181,6 +202,11 @@ class DuckdbTransaction implements FactsWriter {
 
   append(table: string, columns: Columns): Promise<void> {
     return this.#do((connection) => appendColumns(connection, catalog, table, columns))
+  }
+
+  remove(table: string, slice: Slice): Promise<void> {
+    const { where, values } = sliceSql(tableOf(this.#tables, table), slice)
+    return this.run(`delete from ${table} where ${where}`, values)
   }
 
   async #do<T>(work: (connection: DuckDBConnection) => Promise<T>): Promise<T> {

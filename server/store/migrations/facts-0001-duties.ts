@@ -6,7 +6,7 @@
 // 3. duty_stage is empty outside a transaction.
 // No keys and no indexes: the writer keeps rows unique (server/groups/validators/duties.ts), and an index over
 // hundreds of millions of rows would not fit into memory. Rows are written sorted by validator within each batch.
-import type { FactsMigration } from '../facts.ts'
+import type { FactsMigration, FactsTable } from '../facts.ts'
 
 const counts = [
   'assigned',
@@ -56,6 +56,22 @@ const table = (name: string, keys: readonly string[]): string => {
   return `create table ${name} (${columns.join(', ')})`
 }
 
+/** Hours go by chain days: that is how they expire. */
+const shared = (name: string, keys: readonly string[], day: string): FactsTable => ({
+  name,
+  columns: {
+    network: 'text',
+    ...Object.fromEntries(['validator', ...keys, ...counts].map((column) => [column, 'int32' as const])),
+    ...Object.fromEntries(amounts.map((column) => [column, 'int64' as const])),
+  },
+  key: 'network',
+  // Some hundred rows of a validator lie side by side, which a question about it then reads at once.
+  window: { column: day, width: 1, together: keys.length > 1 ? 32 : 512 },
+  order: ['validator', ...keys],
+  spread: 'validator',
+  sums: [...counts, ...amounts],
+})
+
 export const migration: FactsMigration = {
   id: 1,
   name: 'duties',
@@ -65,5 +81,10 @@ export const migration: FactsMigration = {
     table('duty_utc_days', ['utc_day']),
     // A day has no hour and the other kind of day.
     table('duty_stage', ['hour', 'day', 'utc_day']).replaceAll(/(hour|day) integer not null/g, '$1 integer'),
+  ],
+  tables: [
+    shared('duty_hours', ['hour', 'day', 'utc_day'], 'day'),
+    shared('duty_days', ['day'], 'day'),
+    shared('duty_utc_days', ['utc_day'], 'utc_day'),
   ],
 }

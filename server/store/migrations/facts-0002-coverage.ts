@@ -6,4 +6,12 @@ export const migration: FactsMigration = {
   id: 2,
   name: 'coverage',
   up: ['create table coverage (stream varchar not null, from_at bigint not null, until_at bigint not null)'],
+  tables: [
+    {
+      name: 'coverage',
+      columns: { stream: 'text', from_at: 'int64', until_at: 'int64' },
+      key: 'stream',
+      order: ['from_at'],
+    },
+  ],
 }

@@ -11,4 +11,24 @@ export const migration: FactsMigration = {
     // Scores that are not zero, as `index:score,…`.
     'create table beacon_scores (network varchar not null, epoch integer not null, scores varchar not null)',
   ],
+  tables: [
+    {
+      name: 'beacon_chains',
+      columns: {
+        network: 'text',
+        genesis_unix: 'int64',
+        genesis_root: 'text',
+        slot_seconds: 'int32',
+        slots_per_epoch: 'int32',
+      },
+      key: 'network',
+      order: [],
+    },
+    {
+      name: 'beacon_scores',
+      columns: { network: 'text', epoch: 'int32', scores: 'text' },
+      key: 'network',
+      order: ['epoch'],
+    },
+  ],
 }

@@ -10,4 +10,13 @@ export const migration: FactsMigration = {
       compared integer not null, differing integer not null, gwei bigint not null)`,
     'create table duty_merge as select * from duty_stage where false',
   ],
+  tables: [
+    {
+      name: 'beacon_audits',
+      columns: { network: 'text', epoch: 'int32', part: 'text', compared: 'int32', differing: 'int32', gwei: 'int64' },
+      key: 'network',
+      window: { column: 'epoch', width: 225, together: 512 },
+      order: ['epoch', 'part'],
+    },
+  ],
 }

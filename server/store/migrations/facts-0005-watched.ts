@@ -12,4 +12,19 @@ export const migration: FactsMigration = {
     `create table beacon_moved (network varchar not null, epoch integer not null, validators integer not null,
       in_gwei bigint not null, out_gwei bigint not null)`,
   ],
+  tables: [
+    {
+      name: 'beacon_watched',
+      columns: { network: 'text', validator: 'int32', from_epoch: 'int32', until_epoch: 'int32' },
+      key: 'network',
+      order: ['validator', 'from_epoch'],
+    },
+    {
+      name: 'beacon_moved',
+      columns: { network: 'text', epoch: 'int32', validators: 'int32', in_gwei: 'int64', out_gwei: 'int64' },
+      key: 'network',
+      window: { column: 'epoch', width: 225, together: 512 },
+      order: ['epoch'],
+    },
+  ],
 }

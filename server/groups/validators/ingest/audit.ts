@@ -1,7 +1,8 @@
 // Two ways to know what validators were paid: the consensus rules over the blocks, which is what the ratings rest on, and
 // the node's own rewards endpoints. This holds one against the other; the difference is kept and shown. Ingest does so with
 // a sample of every epoch (decision 0076), the command with whole epochs.
-import type { Network } from '#api/wire/validators.ts'
+import { type Network, networks } from '#api/wire/validators.ts'
+import { merge } from '#core/ranges.ts'
 import type { Beacon } from '#io/beacon/client.ts'
 import type { Facts, FactsReader, FactsWriter } from '#store/facts.ts'
 import { Asker } from './ask.ts'
@@ -92,16 +93,38 @@ export async function compare(
 export const keepAudit = (facts: Facts, network: Network, lines: readonly AuditLine[]): Promise<void> =>
   facts.write((tx) => writeAudit(tx, network, lines))
 
+/** For the control socket: lines that a command found beside the server, `{network, lines}`. */
+export async function keepTold(facts: Facts, input: unknown): Promise<void> {
+  const { network, lines } = (input ?? {}) as { network?: unknown; lines?: unknown }
+  const known = networks.find((one) => one === network)
+  if (!known || !Array.isArray(lines) || lines.length > linesMax || !lines.every(isLine))
+    throw new Error(`lines of an audit are {network, lines}, at most ${linesMax}`)
+  await keepAudit(facts, known, lines)
+}
+
+/** An epoch has one of each part, and is told at once. */
+const linesMax = 64
+
+function isLine(given: unknown): given is AuditLine {
+  const { part, epoch, compared, differing, gwei } = (given ?? {}) as Partial<Record<keyof AuditLine, unknown>>
+  const areWhole = [epoch, compared, differing, gwei].every(Number.isSafeInteger)
+  return areWhole && auditParts.some((one) => one === part)
+}
+
 /** An epoch that is audited again replaces what was kept. */
 export async function writeAudit(tx: FactsWriter, network: Network, lines: readonly AuditLine[]): Promise<void> {
-  for (const epoch of new Set(lines.map((line) => line.epoch))) {
-    await tx.run('delete from beacon_audits where network = ? and epoch = ?', [network, epoch])
-  }
+  const epochs = merge(lines.map(({ epoch }) => ({ from: epoch, until: epoch + 1 })))
+  for (const { from, until } of epochs) await tx.remove('beacon_audits', { key: network, from, until })
   if (lines.length === 0) return
-  await tx.run(
-    `insert into beacon_audits values ${lines.map(() => '(?, ?, ?, ?, ?, ?)').join()}`,
-    lines.flatMap(({ epoch, part, compared, differing, gwei }) => [network, epoch, part, compared, differing, gwei]),
-  )
+  const column = <F extends keyof AuditLine>(field: F) => lines.map((line) => line[field])
+  await tx.append('beacon_audits', {
+    network: lines.map(() => network),
+    epoch: column('epoch'),
+    part: column('part'),
+    compared: column('compared'),
+    differing: column('differing'),
+    gwei: column('gwei'),
+  })
 }
 
 export const readAudit = (facts: FactsReader, network: Network): Promise<AuditLine[]> =>

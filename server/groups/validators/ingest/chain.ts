@@ -34,13 +34,13 @@ export async function storedChain(facts: FactsReader, network: Network): Promise
 
 async function storeChain(facts: Facts, network: Network, chain: ChainIdentity): Promise<void> {
   await facts.write((tx) =>
-    tx.run('insert into beacon_chains values (?, ?, ?, ?, ?)', [
-      network,
-      chain.genesisUnix,
-      chain.genesisRoot,
-      chain.slotSeconds,
-      chain.slotsPerEpoch,
-    ]),
+    tx.append('beacon_chains', {
+      network: [network],
+      genesis_unix: [chain.genesisUnix],
+      genesis_root: [chain.genesisRoot],
+      slot_seconds: [chain.slotSeconds],
+      slots_per_epoch: [chain.slotsPerEpoch],
+    }),
   )
 }
 

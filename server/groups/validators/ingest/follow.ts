@@ -6,11 +6,14 @@
 //    Small pieces that are at hand together go in one transaction: it costs far more than their rows.
 // 3. The registry is written before the rows that need it, and writing it again changes nothing.
 // 4. Whoever asks while it is catching up gets the outcome of that.
+// 5. What lies before the end of the coverage can be filled in (decision 0156): rows, lapses and coverage only, because registry,
+//    scores and watch list speak of the present. Filling and catching up never run at once; their caller sees to it.
 import type { Network } from '#api/wire/validators.ts'
 import { type ChainTime, chainDays, type Epoch, hourOf, utcDays } from '#core/chain-time.ts'
+import { holes, type Range } from '#core/ranges.ts'
 import { type Beacon, BeaconError, type Chain } from '#io/beacon/client.ts'
 import type { Desk } from '#serve/answer.ts'
-import type { FactsWriter } from '#store/facts.ts'
+import type { FactsReader, FactsWriter } from '#store/facts.ts'
 import { coveredEpochs, writePieces } from '../duties.ts'
 import { dropLapses, writeLapses } from '../lapses.ts'
 import { orderDuties } from '../order.ts'
@@ -19,7 +22,7 @@ import { enrol } from './enrol.ts'
 import type { ExecutionSource } from './execution.ts'
 import { EpochMill, type Mill, type Piece } from './mill.ts'
 import { readScores, type ScoreHistory, writeScores } from './scores.ts'
-import { readWatched, type WatchChange, type Watched, writeWatched } from './watched.ts'
+import { hasLeft, readWatched, type WatchChange, type Watched, writeWatched } from './watched.ts'
 
 export type FollowDesk = Pick<Desk, 'state' | 'facts' | 'settings' | 'log'>
 
@@ -100,6 +103,43 @@ export class Follower {
       throw error
     }
     return { until: next, finalizedEpoch, written: next - first }
+  }
+
+  /** Reads those of the epochs before the end of the coverage that nobody has read. Tells after each piece how many are left. */
+  async fill(epochs: Range, signal: AbortSignal, tell: (left: number) => void = () => {}): Promise<number> {
+    const { facts } = this.#desk
+    this.#agree(await this.#mill.chain(signal))
+    const missing = await missingEpochs(facts, this.network, epochs)
+    if (await hasLeft(facts, this.network, epochs)) {
+      throw new BeaconError(
+        `${this.network}: validators that were kept in these epochs are on the watch list no more, and what is filled in now would lack them`,
+      )
+    }
+    const all = countOf(missing)
+    let left = all
+    for (const hole of missing) {
+      let scores: ScoreHistory = new Map()
+      for (let from = hole.from; from < hole.until && !signal.aborted; ) {
+        const span = { from, until: this.#pieceEnd(from, hole.until) }
+        const piece = await this.#mill.piece({ ...span, scores }, signal)
+        await this.#writeFilled(span, piece)
+        scores = piece.scores
+        from = span.until
+        left -= span.until - span.from
+        tell(left)
+      }
+    }
+    return all - left
+  }
+
+  async #writeFilled(span: Span, { validator, sums, lapses, audits, moved }: Piece): Promise<void> {
+    const { network } = this
+    const batch = { network, time: this.#time, epochs: epochsOf(span), validator, sums }
+    await writePieces(this.#desk.facts, [batch], async (tx) => {
+      await writeLapses(tx, network, epochsOf(span), lapses)
+      await writeAudit(tx, network, audits)
+      await writeMoved(tx, network, moved)
+    })
   }
 
   /** In order. Where another thread makes them, each is made while the one before it is written. */
@@ -199,12 +239,19 @@ export class Follower {
     const day = days.dayOf((until - 1) as Epoch)
     const isNewDay = from === 0 || days.dayOf((from - 1) as Epoch) < day
     if (!isNewDay) return
-    if (hoursKeptDays > 0)
-      await tx.run('delete from duty_hours where network = ? and day <= ?', [this.network, day - hoursKeptDays])
+    if (hoursKeptDays > 0) await tx.remove('duty_hours', { key: this.network, until: day - hoursKeptDays + 1 })
     if (lapsesKeptDays > 0 && day >= lapsesKeptDays)
       await dropLapses(tx, this.network, days.epochsOf((day - lapsesKeptDays + 1) as never).from)
   }
 }
+
+/** Those that nobody has read, before the end of the coverage: what comes after it is caught up with. */
+export async function missingEpochs(facts: FactsReader, network: Network, { from, until }: Range): Promise<Range[]> {
+  const covered = await coveredEpochs(facts, network)
+  return holes(covered, { from, until: Math.min(until, covered.at(-1)?.until ?? 0) })
+}
+
+export const countOf = (ranges: readonly Range[]): number => ranges.reduce((sum, one) => sum + one.until - one.from, 0)
 
 const epochsOf = ({ from, until }: Span) => ({ from: from as Epoch, until: until as Epoch })
 
@@ -243,7 +290,12 @@ function told({ audits, moved }: Piece): Pick<Step, 'compared' | 'differing' | '
 }
 
 async function writeMoved(tx: FactsWriter, network: Network, moved: Piece['moved']): Promise<void> {
-  for (const { epoch, validators, inGwei, outGwei } of moved) {
-    await tx.run('insert into beacon_moved values (?, ?, ?, ?, ?)', [network, epoch, validators, inGwei, outGwei])
-  }
+  if (moved.length === 0) return
+  await tx.append('beacon_moved', {
+    network: moved.map(() => network),
+    epoch: moved.map(({ epoch }) => epoch),
+    validators: moved.map(({ validators }) => validators),
+    in_gwei: moved.map(({ inGwei }) => inGwei),
+    out_gwei: moved.map(({ outGwei }) => outGwei),
+  })
 }

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { systemClock } from '#io/clock.ts'
 import { openReplay, type Replay } from '#test/beacon-replay.ts'
 import { openDesk, type TestDesk } from '#test/desk.ts'
+import { everyRow } from '#test/facts-rows.ts'
 import { withChainTimes } from './chain.ts'
 import { Follower } from './follow.ts'
 import { openMills, piecesBuffers } from './mills.ts'
@@ -19,11 +20,7 @@ const deskFor = (node: Replay) =>
   })
 
 const dump = async ({ facts, state }: TestDesk) => ({
-  hours: await facts.query('select * from duty_hours order by validator, hour, day, utc_day'),
-  days: await facts.query('select * from duty_days order by validator, day'),
-  coverage: await facts.query('select * from coverage'),
-  scores: await facts.query('select * from beacon_scores'),
-  audits: await facts.query('select * from beacon_audits order by epoch, part'),
+  rows: await everyRow(facts),
   validators: await state.all('select * from validators order by validator_index'),
 })
 
@@ -39,7 +36,11 @@ test('a network read on another thread has the rows of one read here', async () 
   await using mills = openMills([await millStart(desk, 'hoodi')])
   await new Follower(desk, 'hoodi', mills.of('hoodi')).catchUp(signal)
   const [one, other] = [await dump(near), await dump(far)]
-  assert(one.hours.length > 100 && one.audits.length > 0 && one.validators.length === 64)
+  assert(
+    (one.rows.duty_hours?.length ?? 0) > 100 &&
+      (one.rows.beacon_audits?.length ?? 0) > 0 &&
+      one.validators.length === 64,
+  )
   assert.deepEqual(other, one)
 })
 

@@ -25,12 +25,12 @@ const ofExecution: readonly Measure[] = [
 /** Hours that were read completely and whose rows are still kept. */
 export async function storedHours({ facts, settings }: RereadDesk, network: Network): Promise<Range[]> {
   const { epochsPerHour } = settings.validators.networks[network]
-  const [kept] = await facts.query<{ first: number | null; last: number | null }>(
-    'select min(hour) as first, max(hour) as last from duty_hours where network = ?',
+  const [kept] = await facts.query<{ rows: number; first: number; last: number }>(
+    'select count(*) as rows, min(hour) as first, max(hour) as last from duty_hours where network = ?',
     [network],
   )
-  if (!kept || kept.first === null || kept.last === null) return []
-  const [first, last] = [kept.first, kept.last]
+  if (!kept || kept.rows === 0) return []
+  const { first, last } = kept
   return (await coveredEpochs(facts, network))
     .map(({ from, until }) => ({
       from: Math.max(first, Math.ceil(from / epochsPerHour)),

@@ -21,11 +21,12 @@ const scoresIn = (text: string): Scores =>
   new Map(text === '' ? [] : text.split(',').map((pair) => pair.split(':').map(Number) as [number, number]))
 
 export async function writeScores(tx: FactsWriter, network: Network, history: ScoreHistory): Promise<void> {
-  await tx.run('delete from beacon_scores where network = ?', [network])
-  for (const [epoch, scores] of history) {
-    const text = Array.from(scores, ([validator, score]) => `${validator}:${score}`).join()
-    await tx.run('insert into beacon_scores values (?, ?, ?)', [network, epoch, text])
-  }
+  await tx.remove('beacon_scores', { key: network })
+  const texts = Array.from(history.values(), (scores) =>
+    Array.from(scores, ([validator, score]) => `${validator}:${score}`).join(),
+  )
+  if (texts.length === 0) return
+  await tx.append('beacon_scores', { network: texts.map(() => network), epoch: [...history.keys()], scores: texts })
 }
 
 export const withScores = (history: ScoreHistory, epoch: number, scores: Scores): ScoreHistory =>

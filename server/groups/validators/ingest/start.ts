@@ -92,8 +92,14 @@ async function follow(
       timeoutMs: attemptMs,
       backoffMaxMs,
       bell: run.bell,
-      work: (stop) => {
+      work: async (stop) => {
         run.begin()
+        for (let epochs = run.takeWanted(); epochs && !stop.aborted; epochs = run.takeWanted()) {
+          await follower.fill(epochs, stop, (left) => {
+            desk.log.info({ network, ...epochs, left }, 'epochs were filled in')
+            noteStep(desk, networkStream(network))
+          })
+        }
         return follower.catchUp(stop, onStep)
       },
       report: (outcome: PollOutcome<Progress>) => {

@@ -3,10 +3,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemClock } from '#io/clock.ts'
 import { chance } from '#sim/chance.ts'
-import type { Facts } from '#store/facts.ts'
 import { openStores } from '#store/open.ts'
 import { openReplay } from '#test/beacon-replay.ts'
 import { openDesk } from '#test/desk.ts'
+import { everyRow } from '#test/facts-rows.ts'
 import { type OtherProcess, startProcess } from '#test/second-process.ts'
 import { withChainTimes } from './chain.ts'
 import { followerOf } from './start.ts'
@@ -20,28 +20,14 @@ const settingsFor = (url: string) => ({
   },
 })
 
-/** Everything that ingest writes. */
-const dump = async (facts: Facts) => ({
-  hours: await facts.query('select * from duty_hours order by validator, hour, day, utc_day'),
-  days: await facts.query('select * from duty_days order by validator, day'),
-  utcDays: await facts.query('select * from duty_utc_days order by validator, utc_day'),
-  lapses: await facts.query('select * from duty_lapses order by validator, epoch, kind, slot'),
-  coverage: await facts.query('select * from coverage order by from_at'),
-  scores: await facts.query('select * from beacon_scores'),
-  chains: await facts.query('select * from beacon_chains'),
-  audits: await facts.query('select * from beacon_audits order by epoch, part'),
-  moved: await facts.query('select * from beacon_moved order by epoch'),
-  watched: await facts.query('select * from beacon_watched order by validator, from_epoch'),
-})
-
-const child = (dir: string, url: string) => `
+const child = (dir: string, store: object, url: string) => `
   const { openStores } = await load('server/store/open.ts')
   const { settingsWith } = await load('test/desk.ts')
   const { systemClock } = await load('server/io/clock.ts')
   const { silentLog } = await load('server/io/log.ts')
   const { withChainTimes } = await load('server/groups/validators/ingest/chain.ts')
   const { followerOf } = await load('server/groups/validators/ingest/start.ts')
-  const stores = await openStores(${JSON.stringify(dir)})
+  const stores = await openStores(${JSON.stringify(dir)}, ${JSON.stringify(store)})
   const desk = { ...stores, settings: settingsWith(${JSON.stringify(settingsFor(url))}), clock: systemClock, log: silentLog }
   const settings = await withChainTimes(desk)
   const follower = await followerOf({ ...desk, settings }, 'hoodi')
@@ -77,16 +63,16 @@ test('killed at any point and started again, ingest writes the same rows as a cl
   for (let said: string | undefined; said !== 'done'; ) {
     // A start needs some twenty questions before it can write anything; the last one runs to the end.
     killAt = kills < 6 ? node.asked.length + draws.whole(25, 120) : Number.POSITIVE_INFINITY
-    running = startProcess(child(broken.dir, node.url))
+    running = startProcess(child(broken.dir, broken.settings.store, node.url))
     for (let line = await running.line(); line !== undefined; line = await running.line()) said = line
     await running.kill()
     if (said !== 'done') kills += 1
     assert(kills < 12, 'it never comes to an end')
   }
   assert(kills >= 3, `only ${kills} kills`)
-  const stores = await openStores(broken.dir)
+  const stores = await openStores(broken.dir, broken.settings.store)
   try {
-    assert.deepEqual(await dump(stores.facts), await dump(clean.facts))
+    assert.deepEqual(await everyRow(stores.facts), await everyRow(clean.facts))
   } finally {
     await stores.close()
   }

@@ -52,10 +52,14 @@ export async function writeWatched(
   if (added.length === 0 && removed.length === 0) return undefined
   const isNew = (one: number) => isFirst || (one !== everyone && one >= (watched?.countBefore ?? 0))
   const gone = new Set(removed)
-  const open = before ? await openRows(tx, network) : known === 'everyone' ? [{ validator: everyone, from: 0 }] : []
-  await tx.run(`delete from beacon_watched where network = ? and until_epoch = ${still}`, [network])
+  const rows = before
+    ? await allRows(tx, network)
+    : known === 'everyone'
+      ? [{ validator: everyone, from: 0, until: still }]
+      : []
+  await tx.remove('beacon_watched', { key: network })
   await append(tx, network, [
-    ...open.map((row) => ({ ...row, until: gone.has(row.validator) ? from : still })),
+    ...rows.map((row) => (row.until === still && gone.has(row.validator) ? { ...row, until: from } : row)),
     ...added.map((validator) => ({ validator, from: isNew(validator) ? 0 : from, until: still })),
   ])
   const came = known === 'everyone' ? [] : added.filter((one) => !isNew(one))
@@ -66,12 +70,12 @@ interface WatchedRow extends Range {
   readonly validator: number
 }
 
-async function openRows(tx: FactsWriter, network: Network): Promise<Omit<WatchedRow, 'until'>[]> {
-  const rows = await tx.query<{ validator: number; from_epoch: number }>(
-    `select validator, from_epoch from beacon_watched where network = ? and until_epoch = ${still}`,
+async function allRows(tx: FactsWriter, network: Network): Promise<WatchedRow[]> {
+  const rows = await tx.query<{ validator: number; from_epoch: number; until_epoch: number }>(
+    'select validator, from_epoch, until_epoch from beacon_watched where network = ?',
     [network],
   )
-  return rows.map(({ validator, from_epoch }) => ({ validator, from: from_epoch }))
+  return rows.map(({ validator, from_epoch, until_epoch }) => ({ validator, from: from_epoch, until: until_epoch }))
 }
 
 const append = (tx: FactsWriter, network: Network, rows: readonly WatchedRow[]): Promise<void> =>
@@ -82,6 +86,22 @@ const append = (tx: FactsWriter, network: Network, rows: readonly WatchedRow[]):
     until_epoch: rows.map(({ until }) => until),
   })
 
+/** Whether the network has, or ever had, a watch list. */
+export async function isWatched(facts: FactsReader, network: Network): Promise<boolean> {
+  const [any] = await facts.query('select 1 as one from beacon_watched where network = ? limit 1', [network])
+  return any !== undefined
+}
+
+/** Whether somebody was kept in some of these epochs who is kept no more. */
+export async function hasLeft(facts: FactsReader, network: Network, { from, until }: Range): Promise<boolean> {
+  const [row] = await facts.query<{ rows: number }>(
+    `select count(*) as rows from beacon_watched
+     where network = ? and until_epoch < ${still} and until_epoch > ? and from_epoch < ?`,
+    [network, from, until],
+  )
+  return (row?.rows ?? 0) > 0
+}
+
 /** Of what has been read: the epochs in which all of these validators were kept. */
 export async function keptEpochs(
   facts: FactsReader,
@@ -89,8 +109,7 @@ export async function keptEpochs(
   covered: readonly Range[],
   validators: readonly number[],
 ): Promise<Range[]> {
-  const [any] = await facts.query('select 1 as one from beacon_watched where network = ? limit 1', [network])
-  if (!any) return [...covered]
+  if (!(await isWatched(facts, network))) return [...covered]
   const rows = await facts.query<{ validator: number; from_epoch: number; until_epoch: number }>(
     `select validator, from_epoch, until_epoch from beacon_watched
      where network = ? and (validator in (select id from {who}) or validator = ${everyone})`,

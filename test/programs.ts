@@ -1,0 +1,101 @@
+// Other programs that a test runs: on free loopback ports, in a folder of its own, gone when the test or this process is.
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp } from 'node:fs/promises'
+import { connect, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+const startWithinMs = 60_000
+
+/** In front of a command: it dies with this process, however that one ends. */
+export const withParent = ['setpriv', '--pdeathsig', 'KILL'] as const
+
+export function found(program: string, ...args: readonly string[]): boolean {
+  try {
+    execFileSync(program, args, { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
+}
+
+export const ownFolder = (name: string): Promise<string> => mkdtemp(join(tmpdir(), `tetrad-${name}-`))
+
+interface Launch {
+  readonly cwd: string
+  readonly command: readonly string[]
+  /** What it says when it can be used, or the port on which it then listens. */
+  readonly ready: RegExp | number
+}
+
+export async function launch({ cwd, command, ready }: Launch): Promise<ChildProcess> {
+  const [program = '', ...args] = command
+  const child = spawn(program, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'] })
+  let said = ''
+  const failed = Promise.withResolvers<never>()
+  const heard = Promise.withResolvers<void>()
+  const listen = (chunk: unknown) => {
+    said = `${said}${chunk}`.slice(-8192)
+    if (ready instanceof RegExp && ready.test(said)) heard.resolve()
+  }
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', listen)
+  child.once('error', failed.reject)
+  child.once('exit', () => failed.reject(new Error(`it did not start: ${command.join(' ')}\n${said}`)))
+  const until = new AbortController()
+  const late = sleep(startWithinMs, undefined, { signal: until.signal }).then(() => {
+    throw new Error(`not ready after ${startWithinMs} ms: ${command.join(' ')}\n${said}`)
+  })
+  late.catch(() => undefined)
+  try {
+    await Promise.race([
+      typeof ready === 'number' ? listening(ready, until.signal) : heard.promise,
+      failed.promise,
+      late,
+    ])
+    return child
+  } catch (error) {
+    await end(child)
+    throw error
+  } finally {
+    until.abort()
+    failed.promise.catch(() => undefined)
+  }
+}
+
+/** At once, as a crash would, unless the signal says otherwise. */
+export async function end(child: ChildProcess, signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return
+  const exited = once(child, 'exit')
+  child.kill(signal)
+  await exited
+}
+
+export async function freePort(): Promise<number> {
+  const [port = 0] = await freePorts(1)
+  return port
+}
+
+/** Different ones: all are held until the last is found. */
+export async function freePorts(count: number): Promise<number[]> {
+  const probes = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'))
+  await Promise.all(probes.map((probe) => once(probe, 'listening')))
+  const ports = probes.map((probe) => (probe.address() as { port: number }).port)
+  await Promise.all(probes.map((probe) => once(probe.close(), 'close')))
+  return ports
+}
+
+async function listening(port: number, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    const socket = connect(port, '127.0.0.1')
+    try {
+      await once(socket, 'connect')
+      return
+    } catch {
+      await sleep(50)
+    } finally {
+      socket.destroy()
+    }
+  }
+}
