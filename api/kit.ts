@@ -53,8 +53,11 @@ const described = <S extends TSchema>(schema: S, description: string | undefined
   description === undefined ? schema : { ...schema, description }
 
 /** The same required schema under many names. */
-export const every = <S extends TSchema, const K extends string>(schema: S, names: readonly K[]) =>
-  Object.fromEntries(names.map((name) => [name, schema])) as unknown as Record<K, S>
+export const every = <S extends TSchema, const K extends string>(
+  schema: S,
+  names: readonly K[],
+  words: Readonly<Record<string, string>> = {},
+) => Object.fromEntries(names.map((name) => [name, described(schema, words[name])])) as unknown as Record<K, S>
 
 export interface Endpoint<I extends TObject = TObject, R extends TSchema = TSchema> extends Route {
   readonly id: AnyId

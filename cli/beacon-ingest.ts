@@ -1,26 +1,46 @@
 // What `tetrad ingest beacon` does: beside a running server it has that look at its node and shows how it gets on; without
-// one it reads into the stores itself (decision 0078).
+// one it reads into the stores itself (decision 0078). With a range of epochs it fills in those that were left out (0156).
 import { existsSync } from 'node:fs'
+import type { Network } from '#api/wire/validators.ts'
+import type { Range } from '#core/ranges.ts'
 import type { Settings } from '#core/settings.ts'
 import type { Progress } from '#groups/validators/ingest/follow.ts'
 import type { Standing } from '#groups/validators/ingest/runs.ts'
+import type { Desk } from '#serve/answer.ts'
 import type { Stores } from '#store/open.ts'
-import type { BeaconCommand } from './beacon.ts'
 import { CommandFailure } from './failure.ts'
 import { askServer } from './owner.ts'
 import { note, print, printJson } from './print.ts'
-import { dataDirOf } from './settings.ts'
+import { type CommonOptions, dataDirOf } from './settings.ts'
+import { inTurn, type TurnOptions } from './turn.ts'
+
+export interface BeaconCommand extends CommonOptions, TurnOptions {
+  readonly network: Network
+  readonly once?: boolean
+  readonly fromEpoch?: number
+  readonly untilEpoch?: number
+}
 
 const askEveryMs = 500
 const attemptMs = 7 * 86_400_000
 const backoffMaxMs = 60_000
+/** Later than any chain will come to; what lies behind the coverage is not filled in anyway. */
+const epochsEnd = 2 ** 31
+
+/** Undefined: the command follows the network. */
+function rangeOf({ fromEpoch, untilEpoch }: BeaconCommand): Range | undefined {
+  if (fromEpoch === undefined && untilEpoch === undefined) return undefined
+  return { from: fromEpoch ?? 0, until: untilEpoch ?? epochsEnd }
+}
 
 /** False: no server runs on this folder. */
 export async function watchServer(options: BeaconCommand): Promise<boolean> {
   const { network } = options
+  const epochs = rangeOf(options)
+  const isOnce = options.once || epochs !== undefined
   const dataDir = dataDirOf(options)
   if (!existsSync(dataDir)) return false
-  const asked = await askServer<Standing>(options, 'beacon', { network, look: true })
+  const asked = await askServer<Standing>(options, 'beacon', { network, look: true, epochs })
   if (!asked) return false
   const [{ askControl }, { systemClock }, { untilStopped }] = await Promise.all([
     import('#io/control.ts'),
@@ -28,68 +48,112 @@ export async function watchServer(options: BeaconCommand): Promise<boolean> {
     import('./stop.ts'),
   ])
   const stop = new AbortController()
-  if (!options.once) void untilStopped(systemClock, async () => stop.abort())
+  if (!isOnce) void untilStopped(systemClock, async () => stop.abort())
   if (!options.json) note(`${network}: the running server reads it; this shows how far it is`)
   const startMs = systemClock.monotonicMs()
   const first = asked.result
   // A look that was under way may have begun before something became final.
   const rounds = first.rounds + (first.isBusy ? 2 : 1)
   let last = first
-  while (!stop.signal.aborted && !(options.once && last.rounds >= rounds)) {
+  while (!stop.signal.aborted && !(isOnce && last.rounds >= rounds)) {
     await systemClock.sleep(askEveryMs, stop.signal)
-    const answer = await askControl(dataDir, 'beacon', { network })
+    const answer = await askControl(dataDir, 'beacon', { network, epochs })
     if (!answer) throw new CommandFailure('control.failed', 'The server has stopped; what it had read is kept.')
     const now = answer.result as Standing
-    if (now.trouble !== null && now.rounds > last.rounds) tellTrouble(options, now)
+    if (now.trouble !== null && now.rounds > last.rounds) tellTrouble(now, isOnce)
     if (now.until !== last.until && !options.json) note(`${network}: epoch ${now.until} of ${now.finalizedEpoch - 1}`)
+    if (now.missing !== last.missing && !options.json) note(`${network}: ${now.missing} epochs are missing`)
     last = now
   }
-  report(options, { ...last, written: Math.max(0, last.until - first.until) }, systemClock.monotonicMs() - startMs)
+  const tookMs = systemClock.monotonicMs() - startMs
+  if (epochs) reportFilled(options, { filled: first.missing - last.missing, missing: last.missing }, tookMs)
+  else report(options, { ...last, written: Math.max(0, last.until - first.until) }, tookMs)
   return true
 }
 
-function tellTrouble({ once }: BeaconCommand, { trouble }: Standing): void {
-  if (once) throw new CommandFailure('beacon.unavailable', trouble ?? '')
+function tellTrouble({ trouble }: Standing, isOnce: boolean): void {
+  if (isOnce) throw new CommandFailure('beacon.unavailable', trouble ?? '')
   note(`tetrad: ${trouble}; the server tries again`)
 }
 
-/** Until stopped, or with `once` until everything that is final has been read. */
+/** Until stopped; with `once` until everything that is final has been read, with a range until that is filled in. */
 export async function ingestBeacon(options: BeaconCommand, stores: Stores, settings: Settings): Promise<void> {
-  const [{ depositsOf, millStart }, { Follower }, { openMills }, { systemClock }, { systemRandom }, { openLog }] =
-    await Promise.all([
-      import('#groups/validators/ingest/start.ts'),
-      import('#groups/validators/ingest/follow.ts'),
-      import('#groups/validators/ingest/mills.ts'),
-      import('#io/clock.ts'),
-      import('#io/random.ts'),
-      import('#io/log.ts'),
-    ])
-  const [{ poll }, { untilStopped }] = await Promise.all([import('#ingest/poll.ts'), import('./stop.ts')])
-  const { network } = options
-  const { everyMs } = settings.validators.networks[network].beacon
+  const [{ systemClock }, { systemRandom }, { openLog }, { untilStopped }] = await Promise.all([
+    import('#io/clock.ts'),
+    import('#io/random.ts'),
+    import('#io/log.ts'),
+    import('./stop.ts'),
+  ])
   const log = openLog('warn', (line) => process.stderr.write(line))
   const desk = { ...stores, settings, clock: systemClock, random: systemRandom, log }
-  await using mills = openMills([await millStart(desk, network)])
-  const mill = mills.of(network)
-  const follower = new Follower(desk, network, mill)
   const stop = new AbortController()
   const startMs = systemClock.monotonicMs()
+  const epochs = rangeOf(options)
   let last: Progress = { until: 0, finalizedEpoch: 0, written: 0 }
-  const step = async (signal: AbortSignal) => {
-    last = await follower.catchUp(signal, ({ until, finalizedEpoch }) => {
-      if (!options.json) note(`${network}: epoch ${until} of ${finalizedEpoch - 1}`)
-    })
-    const { execution } = settings.validators.networks[network]
-    if (execution.rpc.length > 0) await depositsOf(desk, network, await mill.chain(signal)).catchUp(signal)
+  let filled: Filled = { filled: 0, missing: 0 }
+  const turn = async (own: Desk, signal: AbortSignal) => {
+    if (epochs) filled = await fill(own, options, epochs, signal)
+    else
+      await follow(own, options, signal, (progress) => {
+        last = progress
+      })
   }
-  const work = options.once
-    ? step(stop.signal)
-    : poll(desk, { everyMs, timeoutMs: attemptMs, backoffMaxMs, work: step, report: tellFailure }, stop.signal)
+  const work = inTurn(desk, options, 'beacon', turn, stop.signal)
   await Promise.race([work, untilStopped(systemClock, async () => stop.abort())])
   await work.catch((error) => {
     if (!stop.signal.aborted) throw error
   })
-  report(options, last, systemClock.monotonicMs() - startMs)
+  const tookMs = systemClock.monotonicMs() - startMs
+  if (epochs) reportFilled(options, filled, tookMs)
+  else report(options, last, tookMs)
+}
+
+interface Filled {
+  readonly filled: number
+  readonly missing: number
+}
+
+async function fill(desk: Desk, options: BeaconCommand, epochs: Range, signal: AbortSignal): Promise<Filled> {
+  const [{ millStart }, { countOf, Follower, missingEpochs }, { openMills }] = await Promise.all([
+    import('#groups/validators/ingest/start.ts'),
+    import('#groups/validators/ingest/follow.ts'),
+    import('#groups/validators/ingest/mills.ts'),
+  ])
+  const { network } = options
+  await using mills = openMills([await millStart(desk, network)])
+  const filled = await new Follower(desk, network, mills.of(network)).fill(epochs, signal, (left) => {
+    if (!options.json) note(`${network}: ${left} epochs are missing`)
+  })
+  return { filled, missing: countOf(await missingEpochs(desk.facts, network, epochs)) }
+}
+
+async function follow(
+  desk: Desk,
+  options: BeaconCommand,
+  signal: AbortSignal,
+  tell: (progress: Progress) => void,
+): Promise<void> {
+  const [{ depositsOf, millStart }, { Follower }, { openMills }, { poll }] = await Promise.all([
+    import('#groups/validators/ingest/start.ts'),
+    import('#groups/validators/ingest/follow.ts'),
+    import('#groups/validators/ingest/mills.ts'),
+    import('#ingest/poll.ts'),
+  ])
+  const { network } = options
+  const { beacon, execution } = desk.settings.validators.networks[network]
+  await using mills = openMills([await millStart(desk, network)])
+  const mill = mills.of(network)
+  const follower = new Follower(desk, network, mill)
+  const step = async (until: AbortSignal) => {
+    const show = ({ until: epoch, finalizedEpoch }: Progress) => {
+      if (!options.json) note(`${network}: epoch ${epoch} of ${finalizedEpoch - 1}`)
+    }
+    tell(await follower.catchUp(until, show))
+    if (execution.rpc.length > 0) await depositsOf(desk, network, await mill.chain(until)).catchUp(until)
+  }
+  if (options.once) return await step(signal)
+  const { everyMs } = beacon
+  await poll(desk, { everyMs, timeoutMs: attemptMs, backoffMaxMs, work: step, report: tellFailure }, signal)
 }
 
 const tellFailure = (outcome: { readonly is: string; readonly error?: unknown }): void => {
@@ -100,4 +164,10 @@ function report({ network, json }: BeaconCommand, { until, finalizedEpoch, writt
   const seconds = Number((tookMs / 1000).toFixed(3))
   if (json) printJson({ network, until, finalizedEpoch, written, seconds })
   else print(`${network}: read up to epoch ${until}, ${written} epochs in ${seconds.toFixed(1)} s`)
+}
+
+function reportFilled({ network, json }: BeaconCommand, { filled, missing }: Filled, tookMs: number): void {
+  const seconds = Number((tookMs / 1000).toFixed(3))
+  if (json) printJson({ network, filled, missing, seconds })
+  else print(`${network}: ${filled} epochs filled in, ${missing} missing, in ${seconds.toFixed(1)} s`)
 }

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { coveredEpochs } from '#groups/validators/duties.ts'
 import { withChainTimes } from '#groups/validators/ingest/chain.ts'
 import { startBeacon } from '#groups/validators/ingest/start.ts'
 import { systemClock } from '#io/clock.ts'
@@ -14,10 +15,10 @@ import { openReplay } from '#test/beacon-replay.ts'
 import { settingsWith } from '#test/desk.ts'
 import { openFolder, run } from './run.ts'
 
-async function openScene() {
+async function openScene({ fromEpoch = 0 } = {}) {
   const node = await openReplay()
   const folder = await openFolder()
-  const beacon = { urls: [node.url], fromEpoch: 0, everyMs: 3_600_000 }
+  const beacon = { urls: [node.url], fromEpoch, everyMs: 3_600_000 }
   const settings = { validators: { networks: { hoodi: { epochsPerHour: 2, epochsPerDay: 4, beacon } } } }
   await writeFile(join(folder.dir, 'tetrad.yaml'), JSON.stringify(settings))
   return {
@@ -44,8 +45,20 @@ test('ingest beacon --once reads everything that is final, and a second time not
   assert.equal(JSON.parse(second.stdout).written, 0)
 })
 
-test('beside a running server, ingest beacon has that look at once, shows how it gets on, and writes nothing itself', async () => {
-  await using at = await openScene()
+test('epochs that were left out are filled in by a range, and a second time nothing is missing', async () => {
+  await using at = await openScene({ fromEpoch: 9 })
+  await at.run('ingest', 'beacon', '--network', 'hoodi', '--once')
+  const range = ['--from-epoch', '4', '--until-epoch', '20']
+  const first = await at.run('ingest', 'beacon', '--network', 'hoodi', ...range, '--json')
+  assert.equal(first.code, 0, first.stderr)
+  const { network, filled, missing } = JSON.parse(first.stdout)
+  assert.deepEqual({ network, filled, missing }, { network: 'hoodi', filled: 5, missing: 0 })
+  const second = await at.run('ingest', 'beacon', '--network', 'hoodi', ...range)
+  assert.match(second.stdout, /^hoodi: 0 epochs filled in, 0 missing/)
+})
+
+/** A server that has read the network and would look again in an hour. */
+async function openServer(at: Awaited<ReturnType<typeof openScene>>) {
   const dataDir = join(at.dir, 'data')
   const stores = await openStores(dataDir)
   const stop = new AbortController()
@@ -61,20 +74,47 @@ test('beside a running server, ingest beacon has that look at once, shows how it
   // The first look is over before anyone asks, and the next one by itself would be an hour away.
   const looked = Promise.withResolvers<void>()
   const beacon = startBeacon(desk, stop.signal, (_, { until }) => until === 13 && looked.resolve())
-  try {
-    await looked.promise
-    const { code, stdout, stderr } = await at.run('ingest', 'beacon', '--network', 'hoodi', '--once', '--json')
-    assert.equal(code, 0, stderr)
-    const { until, finalizedEpoch, written } = JSON.parse(stdout)
-    assert.deepEqual({ until, finalizedEpoch, written }, { until: 13, finalizedEpoch: 14, written: 0 })
-    const other = await at.run('ingest', 'beacon', '--network', 'holesky', '--once')
-    assert.deepEqual([other.code, other.stdout], [1, ''])
-    assert.match(other.stderr, /does not follow holesky: set validators\.networks\.holesky\.beacon\.urls/)
-  } finally {
-    stop.abort()
-    await Promise.all([upkeep, beacon])
-    await stores.close()
+  await looked.promise
+  return {
+    facts: stores.facts,
+    async [Symbol.asyncDispose]() {
+      stop.abort()
+      await Promise.all([upkeep, beacon])
+      await stores.close()
+    },
   }
+}
+
+test('beside a running server, ingest beacon has that look at once, shows how it gets on, and writes nothing itself', async () => {
+  await using at = await openScene()
+  await using _server = await openServer(at)
+  const { code, stdout, stderr } = await at.run('ingest', 'beacon', '--network', 'hoodi', '--once', '--json')
+  assert.equal(code, 0, stderr)
+  const { until, finalizedEpoch, written } = JSON.parse(stdout)
+  assert.deepEqual({ until, finalizedEpoch, written }, { until: 13, finalizedEpoch: 14, written: 0 })
+  const other = await at.run('ingest', 'beacon', '--network', 'holesky', '--once')
+  assert.deepEqual([other.code, other.stdout], [1, ''])
+  assert.match(other.stderr, /does not follow holesky: set validators\.networks\.holesky\.beacon\.urls/)
+})
+
+test('beside a running server, that fills in what was left out, and keeps what an audit found', async () => {
+  await using at = await openScene({ fromEpoch: 9 })
+  await using server = await openServer(at)
+  const filled = await at.run('ingest', 'beacon', '--network', 'hoodi', '--from-epoch', '6', '--json')
+  assert.equal(filled.code, 0, filled.stderr)
+  assert.deepEqual(
+    { ...JSON.parse(filled.stdout), seconds: 0 },
+    { network: 'hoodi', filled: 3, missing: 0, seconds: 0 },
+  )
+  assert.deepEqual(await coveredEpochs(server.facts, 'hoodi'), [{ from: 6, until: 13 }])
+  const audited = await at.run('validators', 'audit', '--network', 'hoodi', '--from-epoch', '2')
+  assert.equal(audited.code, 0, audited.stderr)
+  assert.match(audited.stdout, /Both ways agree\.\n$/)
+  const kept = await server.facts.query<{ part: string }>(
+    'select part from beacon_audits where network = ? and epoch = 2',
+    ['hoodi'],
+  )
+  assert.equal(kept.length, 6)
 })
 
 test('ingest beacon says what to do while somebody else holds the facts', async () => {

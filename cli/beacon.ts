@@ -1,23 +1,22 @@
 // `tetrad ingest beacon` reads a network's finalized epochs into the facts store; `tetrad validators audit` holds the rewards against
 // the node's own. A running server owns the facts file and ingests by itself: the first then has it look at once and shows how it
-// gets on, the second is refused (decision 0078).
+// gets on, the second compares by itself and has the server keep what it found (decision 0078).
+import { existsSync } from 'node:fs'
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { type Network, networks } from '#api/wire/validators.ts'
+import { networks } from '#api/wire/validators.ts'
 import { Fault } from '#core/fault.ts'
 import type { Settings } from '#core/settings.ts'
+import type { AuditLine } from '#groups/validators/ingest/audit.ts'
 import type { Beacon } from '#io/beacon/client.ts'
+import type { Facts } from '#store/facts.ts'
 import type { Stores } from '#store/open.ts'
+import type { BeaconCommand } from './beacon-ingest.ts'
 import { refuseDemo } from './data.ts'
 import { CommandFailure } from './failure.ts'
+import { askServer } from './owner.ts'
 import { print, printJson, table } from './print.ts'
-import { type CommonOptions, configOf, dataDirOf } from './settings.ts'
-
-export interface BeaconCommand extends CommonOptions {
-  readonly network: Network
-  readonly once?: boolean
-  readonly fromEpoch?: number
-  readonly untilEpoch?: number
-}
+import { configOf, dataDirOf } from './settings.ts'
+import { inTurn, turnDesk, waitOption } from './turn.ts'
 
 export const networkOption = () => new Option('--network <name>', 'which network').choices(networks).default('mainnet')
 
@@ -29,6 +28,9 @@ export function addBeacon(program: Command): void {
     .description("Read a network's finalized epochs, then follow it until stopped. Goes on where it was interrupted.")
     .addOption(networkOption())
     .option('--once', 'end when everything that is final has been read')
+    .option('--from-epoch <n>', 'fill in what was left out from this epoch on, and end', epochNumber)
+    .option('--until-epoch <n>', 'fill in what was left out before this epoch, and end', epochNumber)
+    .option(...waitOption)
     .action((_: unknown, command: Command) => inWords(runIngest(command.optsWithGlobals())))
 
   const validators = program
@@ -40,6 +42,7 @@ export function addBeacon(program: Command): void {
     .addOption(networkOption())
     .requiredOption('--from-epoch <n>', 'first epoch', epochNumber)
     .option('--until-epoch <n>', 'epoch to stop before (default: one epoch)', epochNumber)
+    .option(...waitOption)
     .action((_: unknown, command: Command) => inWords(audit(command.optsWithGlobals())))
 }
 
@@ -68,27 +71,59 @@ export function epochNumber(text: string): number {
   return Number(text)
 }
 
+type Keep = (lines: readonly AuditLine[]) => Promise<unknown>
+
 async function audit(options: BeaconCommand): Promise<void> {
-  const { auditEpochs, keepAudit } = await import('#groups/validators/ingest/audit.ts')
+  const lines = existsSync(dataDirOf(options)) ? await auditBeside(options) : undefined
+  const shown = lines ?? (await auditHere(options))
+  if (options.json) return printJson(shown)
+  print(
+    table(
+      ['epoch', 'part', 'compared', 'differing', 'gwei'],
+      shown.map((line) => [line.epoch, line.part, line.compared, line.differing, line.gwei].map(String)),
+    ),
+  )
+  const differing = shown.reduce((sum, line) => sum + line.differing, 0)
+  print(differing === 0 ? 'Both ways agree.' : `${differing} figures differ; the rules' are used.`)
+}
+
+/** The running server is busy with answers: it only keeps what was found. Undefined: there is none. */
+async function auditBeside(options: BeaconCommand): Promise<AuditLine[] | undefined> {
+  const { network } = options
+  const keep = (lines: readonly AuditLine[]) => askServer(options, 'audit', { network, lines })
+  if (!(await keep([]))) return undefined
+  const { settings } = await configOf(options)
+  return auditWith(options, settings, keep, new AbortController().signal)
+}
+
+async function auditHere(options: BeaconCommand): Promise<AuditLine[]> {
+  const { keepAudit } = await import('#groups/validators/ingest/audit.ts')
+  let lines: AuditLine[] = []
+  await withStores(options, async (stores, settings) => {
+    const turn = async ({ facts }: { readonly facts: Facts }, signal: AbortSignal) => {
+      lines = await auditWith(options, settings, (own) => keepAudit(facts, options.network, own), signal)
+    }
+    const desk = { ...(await turnDesk(stores.state)), facts: stores.facts }
+    await inTurn(desk, options, 'beacon', turn, new AbortController().signal)
+  })
+  return lines
+}
+
+async function auditWith(
+  options: BeaconCommand,
+  settings: Settings,
+  keep: Keep,
+  signal: AbortSignal,
+): Promise<AuditLine[]> {
+  const { auditEpochs } = await import('#groups/validators/ingest/audit.ts')
   const from = options.fromEpoch as number
   const until = options.untilEpoch ?? from + 1
-  await withStores(options, async (stores, settings) => {
-    const beacon = await beaconOf(options, settings)
-    const lines = []
-    for await (const own of auditEpochs(beacon, { from, until }, new AbortController().signal)) {
-      await keepAudit(stores.facts, options.network, own)
-      lines.push(...own)
-    }
-    if (options.json) return printJson(lines)
-    print(
-      table(
-        ['epoch', 'part', 'compared', 'differing', 'gwei'],
-        lines.map((line) => [line.epoch, line.part, line.compared, line.differing, line.gwei].map(String)),
-      ),
-    )
-    const differing = lines.reduce((sum, line) => sum + line.differing, 0)
-    print(differing === 0 ? 'Both ways agree.' : `${differing} figures differ; the rules' are used.`)
-  })
+  const lines: AuditLine[] = []
+  for await (const own of auditEpochs(await beaconOf(options, settings), { from, until }, signal)) {
+    await keep(own)
+    lines.push(...own)
+  }
+  return lines
 }
 
 async function beaconOf({ network }: BeaconCommand, settings: Settings): Promise<Beacon> {

@@ -135,12 +135,20 @@ function ingesters(desk: Desk, metrics: Metrics, board: Board): Readonly<Record<
         board.feed(notice)
       }),
     chains: (signal) =>
-      startChains(desk, signal, (chain) => {
-        const tells = [watchHead(desk, chain), board.chain(chain)]
-        return (progress) => {
-          for (const tell of tells) tell(progress)
-        }
-      }),
+      startChains(
+        desk,
+        signal,
+        (chain) => {
+          const tells = [watchHead(desk, chain), board.chain(chain)]
+          return (progress) => {
+            for (const tell of tells) tell(progress)
+          }
+        },
+        (chain, progress) => {
+          metrics.searching(chain, progress.open)
+          board.searches(chain, progress)
+        },
+      ),
     beacon: (signal) =>
       startBeacon(desk, signal, (network, step) => {
         metrics.audited(network, step.compared, step.differing)

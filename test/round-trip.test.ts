@@ -62,6 +62,11 @@ describe('round trip', () => {
     const walked: unknown[] = []
     for await (const record of client.validators.effectivenessAll({ ...input, limit: 7 })) walked.push(record)
     assert.deepEqual(walked, whole.results)
+    const [stored] = await world.server.desk.facts.query<{ days: number }>(
+      `select count(distinct day) as days from duty_days where network = 'mainnet' and validator = ?`,
+      [Number(input.validator_index_or_pubkey)],
+    )
+    assert.equal(walked.length, stored?.days)
     assert.ok(walked.length > 30)
   })
 

@@ -13,10 +13,10 @@ import {
   Text,
   Type,
   Whole,
-  withDefault,
 } from '../kit.ts'
 import { extensionRoutes } from '../routes.ts'
-import { IndexOrPubkey, network } from './validators.ts'
+import { daysOfOne, network, pageLinks } from './validators.ts'
+import { figureWords, metadataWords, placeWords, sumWords } from './validators-words.ts'
 
 /** Days of one page; each can tell of all its epochs. */
 export const explainedDaysMax = 100
@@ -55,29 +55,28 @@ export const ExplainedVote = Type.Object({
     description:
       'The slot after the duty had no block: a delay of 1 was out of reach, which is not the validator’s fault.',
   }),
-  targetCorrect: nullable(Flag),
-  headCorrect: nullable(Flag),
+  targetCorrect: { ...nullable(Flag), description: 'It named the right target; null where no block took it.' },
+  headCorrect: { ...nullable(Flag), description: 'It named the right head; null where no block took it.' },
 })
 
 export const ExplainedEpoch = Type.Object({
-  epoch: Count,
-  startTimestamp: DateTime,
+  epoch: { ...Count, description: 'Number of the epoch.' },
+  startTimestamp: { ...DateTime, description: 'When the epoch begins.' },
   vote: Type.Optional({ ...ExplainedVote, description: 'Left out when nothing was wrong with the vote.' }),
   missedBlocks: Type.Array(Whole, { description: 'Slots in which it had to propose and no block of it is there.' }),
   emptyBlocks: Type.Array(Whole, { description: 'Slots of its blocks with an empty execution payload.' }),
-  missedSyncSignatures: Count,
+  missedSyncSignatures: { ...Count, description: 'Sync committee signatures that lack.' },
   slashedSlot: nullable(Type.Integer({ description: 'Slot of the block that proved it guilty.' })),
   says: Type.Array(Text, { description: 'The same in words.' }),
 })
 export type ExplainedEpoch = Static<typeof ExplainedEpoch>
 
 export const ExplainedDay = Type.Object({
-  day: Count,
-  date: Text,
-  startEpoch: Count,
-  endEpoch: Count,
-  ...every(nullable(Num), ['attesterEffectiveness', 'proposerEffectiveness', 'validatorEffectiveness']),
-  ...every(BigWhole, explainedSums),
+  ...every(Count, ['day'], placeWords),
+  ...every(Text, ['date'], placeWords),
+  ...every(Count, ['startEpoch', 'endEpoch'], placeWords),
+  ...every(nullable(Num), ['attesterEffectiveness', 'proposerEffectiveness', 'validatorEffectiveness'], figureWords),
+  ...every(BigWhole, explainedSums, sumWords),
   epochsKnown: Type.Boolean({
     description: 'Every epoch of the day that has been read can be told; otherwise some of `epochs` may be missing.',
   }),
@@ -93,21 +92,12 @@ export const explain = endpoint({
     'One record per day with duties, ascending; a page holds whole days. Bounds are those of validators.effectiveness. `x-tetrad-coverage` names the epochs whose lapses are known.',
   input: Type.Object({
     network,
-    validator_index_or_pubkey: IndexOrPubkey,
-    limit: withDefault(Type.Integer({ minimum: 1, maximum: explainedDaysMax, description: 'Days per page.' }), 10),
-    offset: withDefault(Type.Integer({ minimum: 0, maximum: 2 ** 31, description: 'Days to skip.' }), 0),
-    fromDate: Type.Optional(Type.String({ format: 'date', description: 'First date, included.' })),
-    toDate: Type.Optional(Type.String({ format: 'date', description: 'Last date, included.' })),
-    fromDay: Type.Optional(Type.Integer({ minimum: 0, maximum: 2 ** 31, description: 'First day number, included.' })),
-    toDay: Type.Optional(Type.Integer({ minimum: 0, maximum: 2 ** 31, description: 'Last day number, included.' })),
-    utc: withDefault(Type.Boolean({ description: 'UTC days instead of chain days.' }), false),
+    ...daysOfOne('Days', explainedDaysMax),
   }),
   reply: Type.Object({
-    validatorIndex: Count,
-    previous: nullable(Text),
-    next: nullable(Text),
-    pages: Count,
-    results: Type.Array(ExplainedDay),
+    ...every(Count, ['validatorIndex'], metadataWords),
+    ...pageLinks,
+    results: Type.Array(ExplainedDay, { description: 'Days with duties, in order.' }),
   }),
   faults: ['record.unknown'],
   example: {

@@ -1,22 +1,33 @@
 // Group C beyond the specification: which validators there are (decisions 0049 and 0123), by what is known about them.
-import { Address, Count, endpoint, nullable, oneOf, type Static, Text, Type, Whole, withDefault } from '../kit.ts'
+import {
+  Address,
+  Count,
+  endpoint,
+  every,
+  nullable,
+  oneOf,
+  type Static,
+  Text,
+  Type,
+  Whole,
+  withDefault,
+} from '../kit.ts'
 import { extensionRoutes } from '../routes.ts'
 import { network, pageSizeMax, ValidatorIndex } from './validators.ts'
+import { metadataWords } from './validators-words.ts'
 
 /** By its epochs, at the last epoch that has been read. */
 export const statuses = ['pending', 'active', 'exiting', 'exited', 'withdrawable'] as const
 export type ValidatorStatus = (typeof statuses)[number]
 
 export const FoundValidator = Type.Object({
-  validatorIndex: Count,
-  validatorPubkey: Text,
-  status: oneOf(statuses),
-  pool: nullable(Text),
-  subpool: nullable(Text),
-  nodeOperators: Type.Array(Text),
-  withdrawalAddress: nullable(Text),
-  activationEpoch: nullable(Whole),
-  exitEpoch: nullable(Whole),
+  ...every(Count, ['validatorIndex'], metadataWords),
+  ...every(Text, ['validatorPubkey'], metadataWords),
+  status: oneOf(statuses, { description: 'By its epochs, at the last epoch that has been read.' }),
+  ...every(nullable(Text), ['pool', 'subpool'], metadataWords),
+  ...every(Type.Array(Text), ['nodeOperators'], metadataWords),
+  ...every(nullable(Text), ['withdrawalAddress'], metadataWords),
+  ...every(nullable(Whole), ['activationEpoch', 'exitEpoch'], metadataWords),
 })
 export type FoundValidator = Static<typeof FoundValidator>
 
@@ -47,10 +58,16 @@ export const find = endpoint({
   }),
   reply: Type.Object({
     validators: Type.Array(FoundValidator, { description: 'By index.' }),
-    pools: Type.Array(Type.Object({ pool: Text, validators: Count }), {
-      description: 'The pool that was asked for, or all of them, with their numbers of validators.',
-    }),
-    next: nullable(Text),
+    pools: Type.Array(
+      Type.Object({
+        pool: { ...Text, description: 'Name of the pool.' },
+        validators: { ...Count, description: 'How many belong to it.' },
+      }),
+      {
+        description: 'The pool that was asked for, or all of them, with their numbers of validators.',
+      },
+    ),
+    next: { ...nullable(Text), description: 'Path and query of the next page; null on the last one.' },
   }),
   faults: [],
   example: {

@@ -17,6 +17,7 @@ import {
   withDefault,
 } from '../kit.ts'
 import { routes } from '../routes.ts'
+import { figureWords, metadataWords, placeWords, sumWords } from './validators-words.ts'
 
 export const networks = ['mainnet', 'hoodi', 'holesky'] as const
 export type Network = (typeof networks)[number]
@@ -102,17 +103,21 @@ export type AggregateField = (typeof aggregateFields)[number]
 /** A field that is not known, or does not fit the window, is left out (decision 0035). */
 export const AggregateRecord = Type.Object({
   /** Decision 0031: which validator a record of `groupBy=validator` is about. */
-  validatorIndex: Type.Optional(Count),
-  ...each(Num, ratios),
-  ...each(BigWhole, [...counts, ...sums]),
+  validatorIndex: Type.Optional({ ...Count, description: 'Whom the record is about; only with `groupBy=validator`.' }),
+  ...each(Num, ratios, figureWords),
+  ...each(BigWhole, [...counts, ...sums], { ...placeWords, ...sumWords }),
 })
 export type AggregateRecord = Static<typeof AggregateRecord>
 
-export const Page = Type.Object({ filterType: Text, granularity: Text, size: Count })
+export const Page = Type.Object({
+  filterType: { ...Text, description: 'As asked.' },
+  granularity: { ...Text, description: 'As asked, or `day`.' },
+  size: { ...Count, description: 'As asked.' },
+})
 
 export const AggregatePage = Type.Object({
-  data: Type.Array(AggregateRecord),
-  next: nullable(Text),
+  data: Type.Array(AggregateRecord, { description: 'Newest window first, then by index.' }),
+  next: { ...nullable(Text), description: 'Path and query of the next page; null on the last one.' },
   page: Page,
   total: {
     ...Count,
@@ -144,34 +149,36 @@ export const effectivenessNumbers = [
 
 /** Fields that do not fit the granularity are null (decision 0032). */
 export const EffectivenessRecord = Type.Object({
-  ...every(nullable(Whole), effectivenessIntegers),
-  ...every(nullable(Text), ['startDate', 'endDate', 'date']),
-  ...every(nullable(DateTime), ['startTimestamp', 'endTimestamp']),
-  ...every(nullable(Num), effectivenessNumbers),
+  ...every(nullable(Whole), effectivenessIntegers, { ...placeWords, validatorIndex: metadataWords.validatorIndex }),
+  ...every(nullable(Text), ['startDate', 'endDate', 'date'], placeWords),
+  ...every(nullable(DateTime), ['startTimestamp', 'endTimestamp'], placeWords),
+  ...every(nullable(Num), effectivenessNumbers, figureWords),
 })
 export type EffectivenessRecord = Static<typeof EffectivenessRecord>
 
+/** What every page of records about one validator says about the others. */
+export const pageLinks = {
+  previous: { ...nullable(Text), description: 'Address of the page before; null on the first one.' },
+  next: { ...nullable(Text), description: 'Address of the page after; null on the last one.' },
+  pages: { ...Count, description: 'How many pages of this size there are.' },
+}
+
 export const EffectivenessPage = Type.Object({
-  previous: nullable(Text),
-  next: nullable(Text),
-  pages: Count,
-  results: Type.Array(EffectivenessRecord),
+  ...pageLinks,
+  results: Type.Array(EffectivenessRecord, { description: 'In the order asked for.' }),
 })
 
 export const ValidatorMetadata = Type.Object({
-  validatorIndex: Count,
-  validatorPubkey: Text,
-  pool: nullable(Text),
-  dvtNetwork: nullable(Text),
-  nodeOperators: nullable(Type.Array(Text)),
-  depositAddresses: nullable(Type.Array(Text)),
-  dvtOperators: nullable(Type.Array(Text)),
-  activationEpoch: nullable(Whole),
-  activationEligibilityEpoch: nullable(Whole),
-  exitEpoch: nullable(Whole),
-  withdrawableEpoch: nullable(Whole),
-  withdrawalAddress: nullable(Text),
-  subpool: nullable(Text),
+  ...every(Count, ['validatorIndex'], metadataWords),
+  ...every(Text, ['validatorPubkey'], metadataWords),
+  ...every(nullable(Text), ['pool', 'dvtNetwork'], metadataWords),
+  ...every(nullable(Type.Array(Text)), ['nodeOperators', 'depositAddresses', 'dvtOperators'], metadataWords),
+  ...every(
+    nullable(Whole),
+    ['activationEpoch', 'activationEligibilityEpoch', 'exitEpoch', 'withdrawableEpoch'],
+    metadataWords,
+  ),
+  ...every(nullable(Text), ['withdrawalAddress', 'subpool'], metadataWords),
 })
 export type ValidatorMetadata = Static<typeof ValidatorMetadata>
 
@@ -244,6 +251,18 @@ export const aggregateEffectiveness = endpoint({
   },
 })
 
+/** One validator, a page of something and the days it is about. */
+export const daysOfOne = (what: string, limitMax: number) => ({
+  validator_index_or_pubkey: IndexOrPubkey,
+  limit: withDefault(Type.Integer({ minimum: 1, maximum: limitMax, description: `${what} per page.` }), 10),
+  offset: withDefault(Type.Integer({ minimum: 0, maximum: 2 ** 31, description: `${what} to skip.` }), 0),
+  fromDate: Type.Optional(Type.String({ format: 'date', description: 'First date, included.' })),
+  toDate: Type.Optional(Type.String({ format: 'date', description: 'Last date, included.' })),
+  fromDay: Type.Optional(Type.Integer({ minimum: 0, maximum: 2 ** 31, description: 'First day number, included.' })),
+  toDay: Type.Optional(Type.Integer({ minimum: 0, maximum: 2 ** 31, description: 'Last day number, included.' })),
+  utc: withDefault(Type.Boolean({ description: 'UTC days instead of chain days.' }), false),
+})
+
 export const effectiveness = endpoint({
   ...routes['validators.effectiveness'],
   id: 'validators.effectiveness',
@@ -251,14 +270,7 @@ export const effectiveness = endpoint({
   notes: 'Ascending by day unless asked otherwise. `utc=true` counts UTC days, otherwise chain days of 225 epochs.',
   input: Type.Object({
     network,
-    validator_index_or_pubkey: IndexOrPubkey,
-    limit: withDefault(Type.Integer({ minimum: 1, maximum: pageSizeMax, description: 'Records per page.' }), 10),
-    offset: withDefault(Type.Integer({ minimum: 0, maximum: 2 ** 31, description: 'Records to skip.' }), 0),
-    fromDate: Type.Optional(Type.String({ format: 'date', description: 'First date, included.' })),
-    toDate: Type.Optional(Type.String({ format: 'date', description: 'Last date, included.' })),
-    fromDay: Type.Optional(Type.Integer({ minimum: 0, maximum: 2 ** 31, description: 'First day number, included.' })),
-    toDay: Type.Optional(Type.Integer({ minimum: 0, maximum: 2 ** 31, description: 'Last day number, included.' })),
-    utc: withDefault(Type.Boolean({ description: 'UTC days instead of chain days.' }), false),
+    ...daysOfOne('Records', pageSizeMax),
     sortBy: Type.Optional(
       oneOf([...effectivenessIntegers, ...effectivenessNumbers], {
         description: 'Numeric field to sort by; left out, the window.',
@@ -289,11 +301,11 @@ export const effectiveness = endpoint({
           endEpoch: 476099,
           startSlot: 15228000,
           endSlot: 15235199,
-          startDate: '2026-09-15',
-          endDate: '2026-09-16',
-          date: '2026-09-15',
-          startTimestamp: '2026-09-15T12:00:23.000Z',
-          endTimestamp: '2026-09-16T12:00:23.000Z',
+          startDate: '2026-09-16',
+          endDate: '2026-09-17',
+          date: '2026-09-16',
+          startTimestamp: '2026-09-16T12:00:23.000Z',
+          endTimestamp: '2026-09-17T12:00:23.000Z',
           avgCorrectness: 0.9941,
           avgInclusionDelay: 1.0044,
           sumInclusionDelay: 226,

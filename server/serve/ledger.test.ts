@@ -34,6 +34,39 @@ test('counts and last-used times are written on the beat of the clock', async ()
   await admission.close()
 })
 
+test('a key that is used again within a minute: its time is stored once, and again at the end of the minute, decision 0163', async () => {
+  await using desk = await openDesk()
+  const admission = await openAdmission(desk)
+  const { id, key } = await makeKey(desk, 'enterprise')
+  const breath = () => new Promise((resolve) => setImmediate(resolve))
+  const stored = async () => ((await findKey(desk.state, id))?.lastUsedAtMs ?? 0) - testNowMs
+  /** One call and one beat. */
+  const beat = async () => {
+    await admission.admit(quote, bearing(key))
+    const before = desk.state.version()
+    desk.clock.move(250)
+    while (desk.state.version() === before) await breath()
+    // A beat ends a little after its commit, and one that came before that would be left out.
+    for (let breaths = 0; breaths < 50; breaths++) await breath()
+  }
+  await beat()
+  assert.equal(await stored(), 0)
+  await beat()
+  assert.equal(await stored(), 0, 'the second call of the minute')
+  const before = desk.state.version()
+  for (let beats = 2; beats < 240; beats++) {
+    assert.equal(desk.state.version(), before)
+    desk.clock.move(250)
+    await breath()
+  }
+  while (desk.state.version() === before) await breath()
+  assert.equal(await stored(), 250, 'at the end of the minute')
+  assert.equal((await usageOf(desk.state, { days: 1, nowMs: testNowMs }))[0]?.admitted, 2)
+  await admission.admit(quote, bearing(key))
+  await admission.close()
+  assert.equal((await findKey(desk.state, id))?.lastUsedAtMs, testNowMs + 240 * 250)
+})
+
 test('what could not be written is kept, told once, and written when it can be', async () => {
   await using desk = await openDesk()
   let broken = false

@@ -3,13 +3,15 @@
 //
 // 1. `count` is the only place where a figure grows; what it adds for enforcing it also adds to what will be written.
 // 2. Counts leave memory only when their transaction has committed; after a failure they wait for the next one.
-// 3. Only keys known to be good, and `anonymous`, are counted: strangers cannot make this grow.
+// 3. The last-used time of a key is stored at its first call of a minute and at the end of it (decision 0163).
+// 4. Only keys known to be good, and `anonymous`, are counted: strangers cannot make this grow.
 import type { AnyId } from '#api/routes.ts'
 import { failureFields } from '#io/log.ts'
 import { addUsage, admittedOn, dayOf, pruneUsage, type UsageCount, type UsageOutcome } from '#store/usage.ts'
 import type { Desk } from './answer.ts'
 
 const writePeriodMs = 250
+const beatsPerMinute = 60_000 / writePeriodMs
 /** Yesterday stays, so that a wall clock set back across midnight finds its figures again. */
 const daysInMemory = 2
 
@@ -19,6 +21,10 @@ export class Ledger {
   readonly #admitted: Map<number, Map<string, number>>
   #counts = new Map<string, UsageCount>()
   #lastUsedMs = new Map<string, number>()
+  /** Of keys whose time was stored in this minute. */
+  #heldBackMs = new Map<string, number>()
+  readonly #storedThisMinute = new Set<string>()
+  #beats = 0
   #writing: Promise<void> | undefined
   #failing = false
   #prunedDay: number
@@ -42,7 +48,8 @@ export class Ledger {
   }
 
   used(keyId: string, nowMs: number): void {
-    this.#lastUsedMs.set(keyId, nowMs)
+    const times = this.#storedThisMinute.has(keyId) ? this.#heldBackMs : this.#lastUsedMs
+    times.set(keyId, nowMs)
   }
 
   /** `soFar`: the day's figure with this call, where it is counted for several processes; it may come out of order. */
@@ -59,6 +66,11 @@ export class Ledger {
   /** Everything counted before this call is stored when it resolves. */
   async flush(): Promise<void> {
     while (this.#writing) await this.#writing.catch(() => {})
+    this.#endMinute()
+    return this.#writeNow()
+  }
+
+  async #writeNow(): Promise<void> {
     this.#writing = this.#write()
     try {
       await this.#writing
@@ -70,6 +82,12 @@ export class Ledger {
   async close(): Promise<void> {
     this.#stop()
     await this.flush()
+  }
+
+  #endMinute(): void {
+    this.#storedThisMinute.clear()
+    this.#lastUsedMs = new Map([...this.#lastUsedMs, ...this.#heldBackMs])
+    this.#heldBackMs = new Map()
   }
 
   #dayFigures(day: number): Map<string, number> {
@@ -103,6 +121,7 @@ export class Ledger {
       this.#lastUsedMs = new Map([...lastUsedMs, ...this.#lastUsedMs])
       throw error
     }
+    for (const keyId of lastUsedMs.keys()) this.#storedThisMinute.add(keyId)
     const today = dayOf(this.#desk.clock.now())
     if (today > this.#prunedDay) {
       await pruneUsage(this.#desk.state, today)
@@ -113,8 +132,10 @@ export class Ledger {
   /** On the clock's beat: a write that takes longer is not overtaken, and one long trouble is told once. */
   async #writeQuietly(): Promise<void> {
     if (this.#writing) return
+    this.#beats += 1
+    if (this.#beats % beatsPerMinute === 0) this.#endMinute()
     try {
-      await this.flush()
+      await this.#writeNow()
       this.#failing = false
     } catch (error) {
       if (!this.#failing)

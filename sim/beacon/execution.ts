@@ -1,7 +1,6 @@
 // The execution node beside a simulated beacon node: JSON-RPC over HTTP, as far as fees, payments of builders and deposits are
 // read from it. Everything it knows stands in the world's payloads.
-import { createServer, type IncomingMessage } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { openSimDoor, type SimDoor } from './door.ts'
 import { slotIn } from './payload.ts'
 import { depositContract } from './plan.ts'
 import type { EpochRecord, SimBlock, SimDeposit, SimPayload, World } from './records.ts'
@@ -12,43 +11,15 @@ interface Request {
   readonly params: readonly unknown[]
 }
 
-export interface SimExecution extends AsyncDisposable {
-  readonly url: string
-}
-
-export async function openExecution(world: World, chainId: string): Promise<SimExecution> {
+export function openExecution(world: World, chainId: string): Promise<SimDoor> {
   const node = new Execution(world, chainId)
-  const server = createServer((request, response) => {
-    void read(request)
-      .then(async (text) => {
-        const asked = JSON.parse(text) as Request | readonly Request[]
-        const replies = Array.isArray(asked)
-          ? await Promise.all(asked.map((one: Request) => node.reply(one)))
-          : await node.reply(asked as Request)
-        response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(replies))
-      })
-      // A question that makes no sense, or whoever asked has gone.
-      .catch(() => response.writeHead(400).end())
+  return openSimDoor(async (_, text, response) => {
+    const asked = JSON.parse(text) as Request | readonly Request[]
+    const replies = Array.isArray(asked)
+      ? await Promise.all(asked.map((one: Request) => node.reply(one)))
+      : await node.reply(asked as Request)
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(replies))
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections()
-      await new Promise((resolve) => server.close(resolve))
-    },
-  }
-}
-
-const bodyMax = 2 ** 20
-
-async function read(request: IncomingMessage): Promise<string> {
-  let text = ''
-  for await (const chunk of request) {
-    text += chunk
-    if (text.length > bodyMax) throw new Error('the body is too long')
-  }
-  return text
 }
 
 const hex = (value: number | bigint): string => `0x${value.toString(16)}`

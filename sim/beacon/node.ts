@@ -1,8 +1,8 @@
 // A simulated beacon node: the Beacon API over HTTP about a world, with the habits and the faults that its owner asks for.
 //   await using node = await openNode(actWorld('seed'), { ssz: true, faults: 0.05 })
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { chance } from '../chance.ts'
+import { openSimDoor, type SimDoor } from './door.ts'
 import { blockBytes, blockJson, stateBytes, validatorJson } from './encode.ts'
 import { specOf } from './plan.ts'
 import { type EpochRecord, genesisRoot, type SimBlock, type Snapshot, type World } from './records.ts'
@@ -27,8 +27,7 @@ export interface NodeHabits {
   readonly chainId?: string
 }
 
-export interface SimNode extends AsyncDisposable {
-  readonly url: string
+export interface SimNode extends SimDoor {
   asked(): number
 }
 
@@ -41,36 +40,12 @@ export async function openNode(world: World, habits: NodeHabits = {}): Promise<S
   const draws = chance(`${world.seed}/faults`)
   const node = new Node(world, habits)
   let asked = 0
-  const server = createServer((request, response) => {
+  const door = await openSimDoor(async (request, body, response) => {
     asked += 1
-    void read(request)
-      .then(async (body) => {
-        if (draws.happens(habits.faults ?? 0)) return fail(request, response, draws.whole(0, 3))
-        send(response, await node.answer(request, body))
-      })
-      // A question that makes no sense, or whoever asked has gone.
-      .catch(() => response.writeHead(400).end('{"code":400,"message":"the question makes no sense"}'))
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    asked: () => asked,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections()
-      await new Promise((resolve) => server.close(resolve))
-    },
-  }
-}
-
-const bodyMax = 2 ** 20
-
-async function read(request: IncomingMessage): Promise<string> {
-  let text = ''
-  for await (const chunk of request) {
-    text += chunk
-    if (text.length > bodyMax) throw new Error('the body is too long')
-  }
-  return text
+    if (draws.happens(habits.faults ?? 0)) return fail(request, response, draws.whole(0, 3))
+    send(response, await node.answer(request, body))
+  }, '{"code":400,"message":"the question makes no sense"}')
+  return { ...door, asked: () => asked }
 }
 
 function fail(request: IncomingMessage, response: ServerResponse, how: number): void {
