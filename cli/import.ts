@@ -1,5 +1,6 @@
 // `tetrad import markets FILE…`: records out of files of any size, plain or gzipped, or from standard input. Works beside
-// a running server, which answers from the new records at once. What does not fit goes to a file of rejects.
+// the server of a data folder, which answers from the new records at once, and in turn with several (decision 0150). What does
+// not fit goes to a file of rejects.
 import { once } from 'node:events'
 import { createReadStream, createWriteStream, type WriteStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
@@ -13,8 +14,9 @@ import { withState } from './data.ts'
 import { CommandFailure } from './failure.ts'
 import { note, print, printJson } from './print.ts'
 import { type CommonOptions, configOf } from './settings.ts'
+import { inTurn, type TurnOptions, turnDesk, waitOption } from './turn.ts'
 
-interface ImportOptions extends CommonOptions {
+interface ImportOptions extends CommonOptions, TurnOptions {
   readonly like?: string
   readonly record: 'market' | 'event'
   readonly lines?: boolean
@@ -37,6 +39,7 @@ export function addImport(program: Command): void {
     .option('--lines', 'one record per line, whatever the first line looks like')
     .option('--rejects <file>', 'where records go that do not fit (default: markets.rejects.ndjson)')
     .option('--strict', 'fail when there is any such record')
+    .option(...waitOption)
     .addHelpText('after', '\nThe same file again changes nothing. See docs/markets.md.')
     .action((files: string[], _: unknown, command: Command) => bringAll(files, command.optsWithGlobals()))
 }
@@ -49,12 +52,15 @@ async function bringAll(files: readonly string[], options: ImportOptions): Promi
   const stop = new AbortController()
   const onSignal = () => stop.abort()
   process.once('SIGINT', onSignal).once('SIGTERM', onSignal)
-  await withState(options, 'made', async (state) => {
-    for (const file of files) {
-      const totals = await bringOne(state, file, { ...options, record }, table, rejects, stop.signal)
-      for (const name of Object.keys(sum) as (keyof typeof sum)[]) sum[name] += totals[name]
-      if (stop.signal.aborted) break
+  await withState(options, 'made', async (store) => {
+    const turn = async ({ state }: { readonly state: State }, signal: AbortSignal) => {
+      for (const file of files) {
+        const totals = await bringOne(state, file, { ...options, record }, table, rejects, signal)
+        for (const name of Object.keys(sum) as (keyof typeof sum)[]) sum[name] += totals[name]
+        if (signal.aborted) break
+      }
     }
+    await inTurn(await turnDesk(store), options, 'markets', turn, stop.signal)
   })
   process.off('SIGINT', onSignal).off('SIGTERM', onSignal)
   const seconds = (performance.now() - startMs) / 1000

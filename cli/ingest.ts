@@ -1,5 +1,6 @@
-// `tetrad ingest evm` reads a chain into the store and follows its head; `tetrad repair` fills the holes of one. Both may
-// run beside the server and beside each other: what they write is the same whoever writes it, and however often.
+// `tetrad ingest evm` reads a chain into the store and follows its head; `tetrad repair` fills the holes of one. Beside the one
+// server of a data folder both may run: what they write is the same whoever writes it, and however often. Of several servers
+// on one PostgreSQL they are one more (decision 0150).
 import { type Command, InvalidArgumentError } from 'commander'
 import { faults } from '#api/faults.ts'
 import { Fault } from '#core/fault.ts'
@@ -11,8 +12,9 @@ import { CommandFailure } from './failure.ts'
 import { note, print, printJson } from './print.ts'
 import { openProgress } from './progress.ts'
 import { type CommonOptions, configOf } from './settings.ts'
+import { inTurn, type TurnOptions, waitOption } from './turn.ts'
 
-interface IngestOptions extends CommonOptions {
+interface IngestOptions extends CommonOptions, TurnOptions {
   readonly chain: string
   readonly once?: boolean
   readonly from?: number
@@ -30,6 +32,7 @@ export function addIngest(program: Command): void {
     .description('Read every block of a chain, then follow its head until stopped. Goes on where it was interrupted.')
     .requiredOption('--chain <id>', 'which of the configured chains')
     .option('--once', 'end when the present head is reached')
+    .option(...waitOption)
     .action((_: unknown, command: Command) => run(command.optsWithGlobals(), 'follow'))
 
   program
@@ -38,6 +41,7 @@ export function addIngest(program: Command): void {
     .requiredOption('--chain <id>', 'which of the configured chains')
     .option('--from <block>', 'first block to look at', blockNumber)
     .option('--until <block>', 'block to stop before', blockNumber)
+    .option(...waitOption)
     .action((_: unknown, command: Command) => run(command.optsWithGlobals(), 'repair'))
 }
 
@@ -74,7 +78,8 @@ async function run(options: IngestOptions, task: 'follow' | 'repair'): Promise<v
         progress.step(event.range.until - event.range.from, words)
       }
     }
-    const work = working(desk, node, options, task, tell, stop.signal)
+    const turn = (own: FollowDesk, signal: AbortSignal) => working(own, node, options, task, tell, signal)
+    const work = inTurn(desk, options, 'chains', turn, stop.signal)
     const stopped = untilStopped(systemClock, async () => stop.abort())
     await Promise.race([work, stopped])
     await work

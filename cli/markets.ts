@@ -1,15 +1,17 @@
 // `tetrad markets …` finds markets and shows what came with them (drift, rejects, vanished ones, feeds); `tetrad ingest
-// markets` reads the configured feeds. Both work beside a running server.
+// markets` reads the configured feeds. Both work beside a running server, the second in turn with several (decision 0150).
 import type { Command } from 'commander'
 import { InvalidArgumentError } from 'commander'
+import type { MarketFeed } from '#core/settings/markets.ts'
 import type { PassReport } from '#groups/markets/ingest.ts'
 import type { Desk } from '#serve/answer.ts'
 import { withState } from './data.ts'
 import { CommandFailure } from './failure.ts'
 import { minuteText, note, print, printJson, table } from './print.ts'
 import { type CommonOptions, configOf } from './settings.ts'
+import { inTurn, type TurnOptions, waitOption } from './turn.ts'
 
-interface IngestOptions extends CommonOptions {
+interface IngestOptions extends CommonOptions, TurnOptions {
   readonly feed?: string
   readonly full?: boolean
 }
@@ -30,6 +32,7 @@ export function addMarkets(program: Command): void {
     .description('Read the configured market feeds once. Goes on where it was interrupted.')
     .option('--feed <id>', 'only this feed')
     .option('--full', 'everything, not only what changed lately')
+    .option(...waitOption)
     .action((_: unknown, command: Command) => read(command.optsWithGlobals()))
 
   const markets = program
@@ -71,8 +74,7 @@ async function read(options: IngestOptions): Promise<void> {
       : 'No feed is configured (markets.feeds).'
     throw new CommandFailure('feed.unknown', words)
   }
-  const [{ readFeed, FeedHeld }, { systemClock }, { systemRandom }, { openLog }] = await Promise.all([
-    import('#groups/markets/ingest.ts'),
+  const [{ systemClock }, { systemRandom }, { openLog }] = await Promise.all([
     import('#io/clock.ts'),
     import('#io/random.ts'),
     import('#io/log.ts'),
@@ -84,28 +86,31 @@ async function read(options: IngestOptions): Promise<void> {
     const log = openLog('warn', (line) => process.stderr.write(line))
     // Facts are the running server's; nothing here asks for them.
     const desk = { state, settings, clock: systemClock, random: systemRandom, log } as unknown as Desk
-    for (const feed of wanted) {
-      const line = pageLine(feed.id, options.json === true)
-      const work = { holder: systemRandom.uuid(), full: options.full === true, signal: stop.signal, onPage: line.draw }
-      try {
-        reports[feed.id] = await readFeed(desk, feed, work)
-      } catch (error) {
-        if (stop.signal.aborted) throw new CommandFailure('ingest.stopped', 'Stopped; run it again to go on from here.')
-        if (!(error instanceof FeedHeld)) throw new CommandFailure('ingest.failed', `${feed.id}: ${wordsOf(error)}`)
-        throw new CommandFailure(
-          'feed.held',
-          `The feed ${feed.id} is being read by another process, the server perhaps.`,
-        )
-      } finally {
-        line.end()
-      }
+    const turn = async (own: Desk, signal: AbortSignal) => {
+      for (const feed of wanted) reports[feed.id] = await readOne(own, feed, options, signal)
     }
+    await inTurn(desk, options, 'markets', turn, stop.signal)
   })
   if (options.json) return printJson(reports)
   for (const [id, one] of Object.entries(reports)) {
     print(
       `${id}: ${one.pass} pass, ${one.pages} pages, ${one.records} records: ${one.changed} new or different, ${one.written} answers written, ${one.rejected} rejected, ${one.vanished} vanished`,
     )
+  }
+}
+
+async function readOne(desk: Desk, feed: MarketFeed, options: IngestOptions, signal: AbortSignal): Promise<PassReport> {
+  const { readFeed, FeedHeld } = await import('#groups/markets/ingest.ts')
+  const line = pageLine(feed.id, options.json === true)
+  const work = { holder: desk.random.uuid(), full: options.full === true, signal, onPage: line.draw }
+  try {
+    return await readFeed(desk, feed, work)
+  } catch (error) {
+    if (signal.aborted) throw new CommandFailure('ingest.stopped', 'Stopped; run it again to go on from here.')
+    if (!(error instanceof FeedHeld)) throw new CommandFailure('ingest.failed', `${feed.id}: ${wordsOf(error)}`)
+    throw new CommandFailure('feed.held', `The feed ${feed.id} is being read by another process, the server perhaps.`)
+  } finally {
+    line.end()
   }
 }
 

@@ -1,0 +1,148 @@
+// What a row of the state takes on disk and how fast rows come in, on SQLite and on PostgreSQL: first fundings with random
+// addresses, markets with all that belongs to them, and versions of markets. docs/scaling.md reckons with these figures.
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Funding, putFundings } from '#groups/explorer/fundings.ts'
+import { decompose, Renames } from '#groups/markets/decompose.ts'
+import { settle } from '#groups/markets/rebuild.ts'
+import { putMarkets } from '#groups/markets/records.ts'
+import { manyMarkets } from '#sim/markets/many.ts'
+import { openState } from '#store/open.ts'
+import type { State } from '#store/state.ts'
+import { noPostgres, type PostgresServer, startPostgres } from '#test/postgres.ts'
+
+const fundingCount = Number(process.env.BENCH_FUNDINGS ?? 300_000)
+const marketCount = Number(process.env.BENCH_MARKETS ?? 5000)
+const batch = 5000
+/** Price ticks of each market. */
+const ticks = 10
+
+const whole = (value: number) => Math.round(value).toLocaleString('en')
+const say = (engine: string, name: string, words: string) =>
+  console.log(`${engine.padEnd(11)} ${name.padEnd(10)} ${words}`)
+
+function* fundings(): Generator<Funding> {
+  const hex = (bytes: number) => `0x${randomBytes(bytes).toString('hex')}`
+  for (let at = 0; at < fundingCount; at++) {
+    const place = {
+      block: 1_000_000 + Math.floor(at / 20),
+      txIndex: at % 20,
+      position: 0,
+      timeUnix: 1_600_000_000 + at,
+    }
+    yield { chain: '1', address: hex(20), ...place, funder: hex(20), tx: hex(32), valueWei: 10n ** 17n + BigInt(at) }
+  }
+}
+
+function* batches<T>(all: Iterable<T>, size: number): Generator<T[]> {
+  let some: T[] = []
+  for (const one of all) {
+    some.push(one)
+    if (some.length < size) continue
+    yield some
+    some = []
+  }
+  if (some.length > 0) yield some
+}
+
+interface Engine {
+  readonly name: string
+  readonly state: State
+  /** Bytes of the tables that are called so and of their indexes, as they have grown. */
+  size(tables: string): Promise<number>
+}
+
+/** Prints bytes a row and rows a second; work tells how many rows it brought. */
+async function measure(
+  { name, size }: Engine,
+  what: string,
+  tables: string,
+  work: () => Promise<number>,
+): Promise<void> {
+  const before = await size(tables)
+  const startMs = performance.now()
+  const rows = await work()
+  const seconds = (performance.now() - startMs) / 1000
+  const bytes = ((await size(tables)) - before) / rows
+  say(name, what, `${whole(bytes)} bytes, ${whole(rows / seconds)}/s (${whole(rows)})`)
+}
+
+async function manyFundings({ name, state }: Engine): Promise<number> {
+  let done = 0
+  let lastMs = performance.now()
+  const step = Math.max(batch, fundingCount / 4)
+  for (const some of batches(fundings(), batch)) {
+    done += await state.write((tx) => putFundings(tx, some))
+    // The index grows beyond what caches hold: the last ones tell more than the first.
+    if (done % step === 0) {
+      say(
+        name,
+        '',
+        `${whole(done)} fundings, the last ${whole(step)} at ${whole((step * 1000) / (performance.now() - lastMs))}/s`,
+      )
+      lastMs = performance.now()
+    }
+  }
+  return done
+}
+
+async function manyMarketsIn({ state }: Engine): Promise<number> {
+  const renames = new Renames({})
+  for (const some of batches(manyMarkets({ seed: 'sizes', count: marketCount, perEvent: 10 }), 200)) {
+    const records = some.flatMap((one) => decompose(one, 'market', renames))
+    await state.write((tx) => putMarkets(tx, records, Date.now(), { later: true }))
+  }
+  await settle(state, Date.now)
+  return marketCount
+}
+
+/** As a feed brings them: many markets, a new price each. */
+async function manyTicks({ state }: Engine): Promise<number> {
+  const ids = Array.from({ length: marketCount }, (_, at) => String(1_000_000 + at))
+  for (let tick = 1; tick <= ticks; tick++) {
+    const bid = tick / 100
+    const prices = { bestBid: bid, bestAsk: bid + 0.02, lastTradePrice: bid + 0.01 }
+    const volumes = { volumeNum: 1000 + tick, volume: String(1000 + tick), volume24hr: tick, volumeClob: 900 + tick }
+    for (const some of batches(ids, 200)) {
+      const fields = { ...prices, ...volumes, updatedAt: new Date(Date.now() + tick).toISOString() }
+      const records = some.map((id) => ({ kind: 'market' as const, id, fields, partial: true }))
+      await state.write((tx) => putMarkets(tx, records, Date.now()))
+    }
+  }
+  return marketCount * ticks
+}
+
+async function measureAll(engine: Engine): Promise<void> {
+  await measure(engine, 'funding', 'fundings', () => manyFundings(engine))
+  await measure(engine, 'market', 'market%', () => manyMarketsIn(engine))
+  await measure(engine, 'version', 'market_versions', () => manyTicks(engine))
+  await engine.state.close()
+}
+
+async function postgresEngine(server: PostgresServer): Promise<Engine> {
+  const size = async (tables: string) => {
+    const of = `from pg_class where relkind = 'r' and relname like '${tables}'`
+    const row = await server.sql<{ n: string }>(
+      `select coalesce(sum(pg_total_relation_size(oid)), 0)::bigint as n ${of}`,
+    )
+    return Number(row?.n)
+  }
+  return { name: 'PostgreSQL', state: await openState('', { state: await server.schema() }), size }
+}
+
+const dir = mkdtempSync(join(tmpdir(), 'tetrad-sizes-'))
+try {
+  const state = await openState(dir)
+  // One file for all: nothing else grows meanwhile.
+  const pages = 'select page_count * page_size as n from pragma_page_count(), pragma_page_size()'
+  await measureAll({ name: 'SQLite', state, size: async () => (await state.get<{ n: number }>(pages))?.n ?? 0 })
+  if (noPostgres) console.log(`left out: ${noPostgres}`)
+  else {
+    await using server = await startPostgres()
+    await measureAll(await postgresEngine(server))
+  }
+} finally {
+  rmSync(dir, { recursive: true, force: true })
+}

@@ -1,0 +1,51 @@
+// Commands that ingest take turns with the servers that share their state, under the same leases (decision 0150). Where the
+// state is a file they may run beside its one server, as they always could.
+import { type LeaseDesk, LeaseLost, leasedFacts, leasedState, inTurn as leaseTurn } from '#ingest/lease.ts'
+import type { Facts } from '#store/facts.ts'
+import type { State } from '#store/state.ts'
+import { CommandFailure } from './failure.ts'
+
+/** What an ingester of `serve` is called there. */
+export type IngesterName = 'chains' | 'beacon' | 'markets'
+
+export const waitOption = ['--wait', 'when another process ingests, wait until it stops'] as const
+
+export interface TurnOptions {
+  readonly wait?: boolean
+}
+
+type TurnDesk = LeaseDesk & { readonly facts?: Facts }
+
+/** What the work writes, it must write to the desk it is given. */
+export async function inTurn<D extends TurnDesk>(
+  desk: D,
+  { wait = false }: TurnOptions,
+  name: IngesterName,
+  work: (desk: D, signal: AbortSignal) => Promise<void>,
+  signal: AbortSignal,
+): Promise<void> {
+  if (desk.state.engine === 'sqlite') return work(desk, signal)
+  const state = leasedState(desk.state)
+  const leased: D = { ...desk, state, ...(desk.facts && { facts: leasedFacts(desk.facts, state) }) }
+  try {
+    const turn = await leaseTurn(leased, { name, wait }, (until) => work(leased, until), signal)
+    if (turn || signal.aborted) return
+  } catch (error) {
+    if (!(error instanceof LeaseLost)) throw error
+  }
+  throw new CommandFailure(
+    'ingest.held',
+    `Another process ingests ${name}; stop it, set ingest.on to false where it runs, or wait for it with --wait.`,
+  )
+}
+
+/** For a command that needs nothing else. */
+export async function turnDesk(state: State): Promise<LeaseDesk> {
+  const [{ systemClock }, { systemRandom }, { openLog }] = await Promise.all([
+    import('#io/clock.ts'),
+    import('#io/random.ts'),
+    import('#io/log.ts'),
+  ])
+  const log = openLog('warn', (line) => process.stderr.write(line))
+  return { state, clock: systemClock, random: systemRandom, log }
+}

@@ -1,0 +1,177 @@
+// The compose file of the whole set, held against the settings, the image, and the configurations of what stands around the
+// servers. No engine starts it here.
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { join, normalize } from 'node:path'
+import { describe, test } from 'node:test'
+import { parse } from 'yaml'
+import { loadConfig } from '#io/config.ts'
+
+const root = normalize(join(import.meta.dirname, '..'))
+const read = (path: string) => readFile(join(root, path), 'utf8')
+
+interface Service {
+  readonly image: string
+  readonly environment?: Readonly<Record<string, string>>
+  readonly volumes?: readonly (string | { readonly source: string; readonly target: string })[]
+  readonly ports?: readonly string[]
+  readonly depends_on?: readonly string[] | Readonly<Record<string, { readonly condition: string }>>
+  readonly healthcheck?: { readonly test: readonly string[] }
+  readonly restart?: string
+  readonly stop_grace_period?: string
+}
+
+const text = await read('ops/compose.cluster.yaml')
+const { services, volumes } = parse(text, { merge: true }) as {
+  services: Record<string, Service>
+  volumes: Record<string, null>
+}
+const named = (prefix: string) => Object.keys(services).filter((name) => name.startsWith(prefix))
+const servers = named('tetrad-')
+const nodes = named('clickhouse-')
+const keepers = named('keeper-')
+const all = (pattern: RegExp, from: string) => [...from.matchAll(pattern)].map(([, found = '']) => found)
+
+/** What the servers' settings become when the passwords are chosen. */
+const settingsOf = async (name: string) => {
+  const given = Object.entries(services[name]?.environment ?? {})
+  const env = Object.fromEntries(given.map(([key, value]) => [key, value.replaceAll(/\$\{\w+:\?[^}]*\}/g, 'chosen')]))
+  return (await loadConfig({ env, flags: [], folder: '/nowhere' })).settings
+}
+
+const hostsOf = (address: string) =>
+  (/@([^/]+)\//.exec(address)?.[1] ?? '').split(',').map((host) => host.replace(/:\d+$/, ''))
+
+describe('the whole set', () => {
+  test('is three servers, 2 shards × 2 replicas with three keepers, and one of each of the others', () => {
+    assert.deepEqual([servers.length, nodes.length, keepers.length], [3, 4, 3])
+    const others = Object.keys(services).filter((name) => ![...servers, ...nodes, ...keepers].includes(name))
+    assert.deepEqual(others, ['balancer', 'postgres', 'redis'])
+  })
+
+  test('holds no password and no default for one: each must be given', () => {
+    assert.deepEqual([...new Set(all(/\$\{(\w+)/g, text))].sort(), [
+      'CLICKHOUSE_PASSWORD',
+      'POSTGRES_PASSWORD',
+      'REDIS_PASSWORD',
+    ])
+    for (const [use] of text.matchAll(/(?<!\$)\$\{[^}]*\}/g)) assert.match(use, /^\$\{[A-Z_]+:\?[^}]+\}$/)
+    for (const [, password] of text.matchAll(/^\s+\w*PASSWORD\w*: (.*)$/gm)) assert.match(password ?? '', /^\$\{/)
+    for (const [, password] of text.matchAll(/:\/\/\w*:([^@]*)@/g)) assert.match(password ?? '', /^\$\{/)
+  })
+
+  test('everything has a pinned image, is started again and says whether it is well; nothing but the balancer is reached from outside', () => {
+    for (const [name, service] of Object.entries(services)) {
+      assert.ok(service.image === 'tetrad' || /:\d[\d.]*$/.test(service.image), `${name}: ${service.image}`)
+      assert.equal(service.restart, 'unless-stopped', name)
+      assert.ok((service.healthcheck?.test.length ?? 0) > 0, name)
+      if (name !== 'balancer') assert.equal(service.ports, undefined, name)
+      const needed = Array.isArray(service.depends_on) ? service.depends_on : Object.keys(service.depends_on ?? {})
+      for (const other of needed) assert.ok(other in services, `${name} waits for ${other}`)
+    }
+    assert.deepEqual(services.balancer?.ports, ['127.0.0.1:8080:8080'])
+  })
+
+  test('mounts files that are there and a volume of its own each', () => {
+    const used: string[] = []
+    for (const service of Object.values(services)) {
+      for (const one of service.volumes ?? []) {
+        const source = typeof one === 'string' ? (one.split(':')[0] ?? '') : one.source
+        if (!source.startsWith('./')) used.push(source)
+        else if (source !== './tetrad.yaml') assert.ok(existsSync(join(root, 'ops', source)), source)
+      }
+    }
+    assert.deepEqual(used.sort(), Object.keys(volumes).sort())
+  })
+})
+
+describe('its servers', () => {
+  test('have settings that the schema takes, and addresses that are services', async () => {
+    for (const name of servers) {
+      const settings = await settingsOf(name)
+      assert.deepEqual(hostsOf(settings.store.state), ['postgres'])
+      assert.deepEqual(hostsOf(settings.store.facts).sort(), nodes.toSorted())
+      assert.equal(new URL(settings.limits).hostname, 'redis')
+      assert.equal(settings.server.proxyHops, 1)
+      const { stopDelayMs, stopTimeoutMs } = settings.server
+      const graceMs = Number.parseInt(services[name]?.stop_grace_period ?? '', 10) * 1000
+      assert.ok(graceMs > stopDelayMs + stopTimeoutMs, String(graceMs))
+    }
+  })
+
+  test('sign in at PostgreSQL, ClickHouse and Redis as those expect it', async () => {
+    const { store, limits } = await settingsOf('tetrad-1')
+    const state = new URL(store.state)
+    const { POSTGRES_USER, POSTGRES_DB, POSTGRES_PASSWORD } = services.postgres?.environment ?? {}
+    assert.deepEqual([state.username, state.pathname], [POSTGRES_USER, `/${POSTGRES_DB}`])
+    assert.match(POSTGRES_PASSWORD ?? '', /POSTGRES_PASSWORD/)
+    const [, user, database, cluster] = /\/\/(\w+):.*\/(\w+)\?cluster=(\w+)$/.exec(store.facts) ?? []
+    for (const node of nodes) {
+      const own = services[node]?.environment ?? {}
+      assert.deepEqual([own.CLICKHOUSE_USER, own.CLICKHOUSE_DB, own.REPLICA], [user, database, node])
+    }
+    assert.match(await read('ops/clickhouse/cluster.xml'), new RegExp(`<remote_servers[^>]*>\\s*<${cluster}>`))
+    assert.match(services.redis?.environment?.REDISCLI_AUTH ?? '', /REDIS_PASSWORD/)
+    assert.equal(new URL(limits).username, '')
+    assert.match(text, /--maxmemory-policy noeviction/)
+  })
+})
+
+describe('what stands around them', () => {
+  test('ClickHouse: every node is a replica of the shard that it says, and every keeper is asked', async () => {
+    const xml = await read('ops/clickhouse/cluster.xml')
+    const shards = xml
+      .split('<shard>')
+      .slice(1)
+      .map((shard) => all(/<host>([^<]+)/g, shard))
+    assert.deepEqual(shards.flat(), nodes)
+    for (const [at, hosts] of shards.entries())
+      for (const host of hosts) assert.equal(services[host]?.environment?.SHARD, String(at + 1))
+    assert.deepEqual(all(/<host>([^<]+)/g, xml.split('</zookeeper>')[0] ?? ''), keepers)
+    const taken = new Set([...Object.keys(services[nodes[0] ?? '']?.environment ?? {})])
+    for (const variable of all(/from_env="(\w+)"/g, xml)) assert.ok(taken.has(variable), variable)
+  })
+
+  test('keepers know each other, and each which it is', async () => {
+    const xml = await read('ops/clickhouse/keeper.xml')
+    const peers = [...xml.matchAll(/<id>(\d)<\/id><hostname>([^<]+)/g)].map(([, id, host]) => [id, host])
+    assert.deepEqual(
+      peers,
+      keepers.map((name) => [services[name]?.environment?.KEEPER, name]),
+    )
+    // What it keeps is on its volume.
+    for (const name of keepers) {
+      const folder = String(services[name]?.volumes?.[0]).split(':')[1] ?? ''
+      for (const path of all(/<\w+_storage_path>([^<]+)</g, xml)) assert.ok(path.startsWith(`${folder}/`), path)
+    }
+    const port = /<tcp_port>(\d+)</.exec(xml)?.[1]
+    assert.deepEqual(new Set(all(/<node>.*<port>(\d+)</g, await read('ops/clickhouse/cluster.xml'))), new Set([port]))
+  })
+
+  test('the balancer asks every server whether it is ready, asks again only what is safe, and keeps figures inside', async () => {
+    const lines = (await read('ops/haproxy/haproxy.cfg')).split('\n').map((line) => line.trim())
+    const { server } = await settingsOf('tetrad-1')
+    const backends = lines
+      .join('\n')
+      .split(/^backend /m)
+      .slice(1)
+    assert.equal(backends.length, 2)
+    for (const backend of backends) {
+      assert.deepEqual(all(/^server (\S+)/gm, backend), servers)
+      assert.deepEqual(
+        all(/^server \S+ (\S+)/gm, backend),
+        servers.map((name) => `${name}:${server.port}`),
+      )
+      assert.match(backend, /^http-request disable-l7-retry if !METH_GET$/m)
+    }
+    assert.match(backends[0] ?? '', /^option httpchk GET \/readyz$/m)
+    // A stopping server is given up before it closes.
+    const [, everySeconds, fall] = /inter (\d+)s fall (\d+)/.exec(lines.join('\n')) ?? []
+    assert.ok(Number(everySeconds) * Number(fall) * 1000 < server.stopDelayMs)
+    assert.ok(lines.includes('option forwardfor'))
+    assert.ok(lines.some((line) => /^http-request deny .*\/metrics \/readyz \/coverage/.test(line)))
+    const seconds = Number(lines.find((line) => line.startsWith('timeout server'))?.match(/\d+/)?.[0])
+    assert.ok(seconds * 1000 > server.answerTimeoutMs)
+  })
+})

@@ -1,0 +1,134 @@
+// Callers that go on asking while servers and stores come and go, and remember every answer that was not right.
+import { strict as assert } from 'node:assert'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { faults } from '#api/faults.ts'
+
+/** A server as its callers see it. */
+export interface Target {
+  /** Undefined while it is dead. */
+  url: string | undefined
+  /** When it last died. */
+  diedMs: number
+}
+
+export interface Call {
+  readonly path: string
+  readonly body?: object
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export interface Answer {
+  readonly sentMs: number
+  readonly receivedMs: number
+  readonly text: string
+}
+
+/** What a server may say while something that it needs is away. */
+const refusals = {
+  store: faults['store.unavailable'].says,
+  limit: 'Max calls per sec rate limit reached (2/sec)',
+}
+type Refusal = keyof typeof refusals
+
+const answerMsMax = 60_000
+
+/** Undefined: the server died meanwhile. Throws what no caller should ever see. */
+export async function ask(target: Target, { path, body, headers }: Call): Promise<Answer | Refusal | undefined> {
+  const { url } = target
+  if (url === undefined) return undefined
+  const sentMs = performance.now()
+  const post = body && { method: 'POST', body: JSON.stringify(body) }
+  const sent = { ...headers, ...(body && { 'content-type': 'application/json' }) }
+  try {
+    const signal = AbortSignal.timeout(answerMsMax)
+    const response = await fetch(`${url}${path}`, { ...post, headers: sent, signal })
+    const text = await response.text()
+    const answer = { sentMs, receivedMs: performance.now(), text }
+    const isFailure = !response.ok || /^\{"status":"0"/.test(text)
+    if (!isFailure) return answer
+    const said = (Object.keys(refusals) as Refusal[]).find((name) => text.includes(refusals[name]))
+    if (!said || (!response.ok && response.status !== faults['store.unavailable'].status)) {
+      throw new Unseemly(`${response.status} ${path}: ${text.slice(0, 300)}`)
+    }
+    return said
+  } catch (error) {
+    if (error instanceof Unseemly) throw error
+    if (target.diedMs >= sentMs) return undefined
+    throw new Unseemly(`${path}: ${String(error)} ${String((error as Error).cause ?? '')}`)
+  }
+}
+
+class Unseemly extends Error {}
+
+export interface Work {
+  readonly name: string
+  /** Of one server, one after another. */
+  readonly everyMs: number
+  /** The next call, a new one each time. */
+  readonly next: () => Call
+  /** Throws when the answer is wrong. */
+  readonly check: (call: Call, answer: Answer) => void
+}
+
+/** All work on all servers at once, until told to end. */
+export class Fire {
+  readonly #stop = new AbortController()
+  readonly #workers: Promise<void>[]
+  readonly #right = new Map<string, number>()
+  readonly refused: Record<string, number> = {}
+  readonly wrong: string[] = []
+
+  constructor(targets: readonly Target[], works: readonly Work[]) {
+    this.#workers = works.flatMap((work) => targets.map((target) => this.#go(target, work)))
+  }
+
+  async #go(target: Target, work: Work): Promise<void> {
+    let call = work.next()
+    while (!this.#stop.signal.aborted) {
+      try {
+        const answer = await ask(target, call)
+        if (typeof answer === 'object') {
+          work.check(call, answer)
+          this.#right.set(work.name, this.right(work.name) + 1)
+          call = work.next()
+        } else if (answer !== undefined) {
+          const name = `${work.name}: ${answer}`
+          this.refused[name] = (this.refused[name] ?? 0) + 1
+        }
+      } catch (error) {
+        this.wrong.push(`${work.name}: ${(error as Error).message}`)
+        // Whoever looks has seen enough.
+        if (this.wrong.length >= 20) return
+      }
+      await sleep(work.everyMs)
+    }
+  }
+
+  right(name: string): number {
+    return this.#right.get(name) ?? 0
+  }
+
+  /** Until each has been answered so many times more. */
+  async more(counts: Readonly<Record<string, number>>): Promise<void> {
+    const goals = Object.entries(counts).map(([name, count]) => [name, this.right(name) + count] as const)
+    const endMs = performance.now() + answerMsMax
+    while (goals.some(([name, goal]) => this.right(name) < goal)) {
+      assert.deepEqual(this.wrong, [])
+      const behind = goals.map(([name, goal]) => `${name} ${this.right(name)} of ${goal}`)
+      assert.ok(performance.now() < endMs, `it does not go on: ${behind}; ${JSON.stringify(this.refused)}`)
+      await sleep(20)
+    }
+  }
+
+  async end(): Promise<void> {
+    this.#stop.abort()
+    await Promise.all(this.#workers)
+  }
+}
+
+/** The most answers of which it is certain that they were given within one second. */
+export function mostInOneSecond(answers: readonly Pick<Answer, 'sentMs' | 'receivedMs'>[]): number {
+  const within = (fromMs: number) =>
+    answers.filter(({ sentMs, receivedMs }) => sentMs >= fromMs && receivedMs < fromMs + 1000).length
+  return Math.max(0, ...answers.map(({ sentMs }) => within(sentMs)))
+}
