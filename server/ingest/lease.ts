@@ -77,6 +77,7 @@ export const leasedState = (state: State): State => ({
 export const leasedFacts = (facts: Facts, state: State): Facts => ({
   engine: facts.engine,
   query: (sql, values, lists) => facts.query(sql, values, lists),
+  now: () => facts.now(),
   version: () => facts.version(),
   tidy: (signal) => facts.tidy(signal),
   close: () => facts.close(),

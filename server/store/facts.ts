@@ -23,6 +23,12 @@ export interface FactsReader {
   query<R = FactRow>(sql: string, values?: readonly Cell[], lists?: Lists): Promise<R[]>
 }
 
+/** Answers about one moment, as far as the engine can: on a shared engine all questions speak of the same commit. */
+export interface FactsMoment extends FactsReader {
+  /** Windows from here on may hold the rows of a table with `sums` in several parts; infinity: none does. */
+  partsFrom(table: string, key: string): Promise<number>
+}
+
 /** The rows of one key, or those of them whose window lies in [from, until). */
 export interface Slice {
   readonly key: string
@@ -39,6 +45,7 @@ export interface FactsWriter extends FactsReader {
 }
 
 export interface Facts extends FactsReader {
+  now(): Promise<FactsMoment>
   write<T>(work: (tx: FactsWriter) => Promise<T>): Promise<T>
   /** Grows with every write: what was read since it last did is still so. Undefined: other processes write as well. */
   version(): number | undefined

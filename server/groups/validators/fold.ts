@@ -2,7 +2,7 @@
 // validators over years, a page holds at most 1 000 records.
 import type { Network } from '#api/wire/validators.ts'
 import type { Range } from '#core/ranges.ts'
-import type { Cell, FactsReader } from '#store/facts.ts'
+import type { Cell, Facts, FactsMoment } from '#store/facts.ts'
 import { measures } from './measures.ts'
 import { grainScores } from './method.ts'
 import type { Windows } from './windows.ts'
@@ -46,9 +46,10 @@ export interface Order {
 /** Newest window first, then by index. */
 export const newestFirst = (limit: number): Order => ({ by: 'record_key desc, validator', limit })
 
-export async function countRecords(facts: FactsReader, fold: Fold): Promise<number> {
-  const inner = keysSql(storedIn(facts, fold))
-  const [row] = await facts.query<{ total: number }>(
+export async function countRecords(facts: Facts, fold: Fold): Promise<number> {
+  const { now, stored } = await readingOf(facts, fold)
+  const inner = keysSql(stored)
+  const [row] = await now.query<{ total: number }>(
     `select count(*) as total from (${inner.sql}) as records`,
     inner.values,
     listsOf(fold),
@@ -56,9 +57,10 @@ export async function countRecords(facts: FactsReader, fold: Fold): Promise<numb
   return row?.total ?? 0
 }
 
-export async function firstKeys(facts: FactsReader, fold: Fold, count: number): Promise<KeyRow[]> {
-  const inner = keysSql(storedIn(facts, fold))
-  return facts.query<KeyRow>(
+export async function firstKeys(facts: Facts, fold: Fold, count: number): Promise<KeyRow[]> {
+  const { now, stored } = await readingOf(facts, fold)
+  const inner = keysSql(stored)
+  return now.query<KeyRow>(
     `select record_key as key, validator from (${inner.sql}) as records order by ${newestFirst(count).by} limit ?`,
     [...inner.values, count],
     listsOf(fold),
@@ -69,25 +71,27 @@ export async function firstKeys(facts: FactsReader, fold: Fold, count: number): 
  * Each field's SQL over the record's sums and mean scores (method.ts); also `first_day` and, of hours, `first_hour`. Only the
  * columns that it needs are read, and each is added up once: engines take longer to plan a wide statement than to read a year.
  */
-export function foldRecords<F extends string>(
-  facts: FactsReader,
+export async function foldRecords<F extends string>(
+  facts: Facts,
   fold: Fold,
   fields: Readonly<Record<F, string>>,
   order: Order,
 ): Promise<Folded<F>[]> {
-  const { sql, values } = recordsSql(storedIn(facts, fold), fields)
+  const { now, stored } = await readingOf(facts, fold)
+  const { sql, values } = recordsSql(stored, fields)
   const page = [order.limit, order.offset ?? 0]
-  return facts.query(`${sql} order by ${order.by} limit ? offset ?`, [...values, ...page], listsOf(fold))
+  return now.query(`${sql} order by ${order.by} limit ? offset ?`, [...values, ...page], listsOf(fold))
 }
 
 /** Every record, newest window first. A page that can hold them all is put in order here: planning a sort takes longer. */
 export async function foldAll<F extends string>(
-  facts: FactsReader,
+  facts: Facts,
   fold: Fold & { readonly byValidator: false },
   fields: Readonly<Record<F, string>>,
 ): Promise<Folded<F>[]> {
-  const { sql, values } = recordsSql(storedIn(facts, fold), fields)
-  const rows = await facts.query<Folded<F>>(sql, values, listsOf(fold))
+  const { now, stored } = await readingOf(facts, fold)
+  const { sql, values } = recordsSql(stored, fields)
+  const rows = await now.query<Folded<F>>(sql, values, listsOf(fold))
   return rows.sort((a, b) => b.key - a.key)
 }
 
@@ -124,9 +128,16 @@ interface Sql {
   readonly values: readonly Cell[]
 }
 
-/** On ClickHouse a day's rows come in parts until they are added up, so the grains of an answer are grouped there. */
-type Stored = Fold & { readonly inParts: boolean }
-const storedIn = ({ engine }: FactsReader, fold: Fold): Stored => ({ ...fold, inParts: engine === 'clickhouse' })
+/** From a day on, rows may come in parts: there the grains of an answer are grouped (decision 0148). */
+type Stored = Fold & { readonly partsFrom: number; readonly plain: (columns: readonly string[]) => string }
+
+async function readingOf(facts: Facts, fold: Fold): Promise<{ readonly now: FactsMoment; readonly stored: Stored }> {
+  const now = await facts.now()
+  // Hours are grouped in any case.
+  const table = isHourly(fold) ? undefined : fold.grain === 'utcDay' ? 'duty_utc_days' : 'duty_days'
+  const partsFrom = table ? await now.partsFrom(table, fold.network) : Number.POSITIVE_INFINITY
+  return { now, stored: { ...fold, partsFrom, plain: now.engine === 'clickhouse' ? widened : asTheyAre } }
+}
 
 const isHourly = (fold: Fold): boolean => fold.grain === 'hour' || fold.grain === 'utcHour'
 
@@ -169,20 +180,29 @@ const chosen = ({ who }: Fold): Sql =>
   who.length === 1 ? { sql: 'validator = ?', values: who } : { sql: 'validator in (select id from {who})', values: [] }
 const sumOf = (columns: readonly string[]) =>
   columns.map((column) => `, cast(sum(${column}) as bigint) as ${column}`).join('')
-const plain = (columns: readonly string[]) => columns.map((column) => `, ${column}`).join('')
+const asTheyAre = (columns: readonly string[]) => columns.map((column) => `, ${column}`).join('')
+/** ClickHouse wants the halves of a union in one type. */
+const widened = (columns: readonly string[]) =>
+  columns.map((column) => `, cast(${column} as bigint) as ${column}`).join('')
+
+/** Days of a table: as they are, and from where they come in parts added up. */
+function daysSql(fold: Stored, table: string, day: string, { from, until }: Range, columns: readonly string[]): Sql {
+  const who = chosen(fold)
+  const between = (first: number, end: number, inParts: boolean): Sql => ({
+    sql: `select validator, ${day === 'day' ? day : `${day} as day`}${inParts ? sumOf(columns) : fold.plain(columns)} from ${table}
+          where network = ? and ${day} >= ? and ${day} < ? and ${who.sql} ${inParts ? `group by validator, ${day}` : ''}`,
+    values: [fold.network, first, end, ...who.values],
+  })
+  if (fold.partsFrom >= until) return between(from, until, false)
+  if (fold.partsFrom <= from) return between(from, until, true)
+  const [whole, parts] = [between(from, fold.partsFrom, false), between(fold.partsFrom, until, true)]
+  return { sql: `${whole.sql} union all ${parts.sql}`, values: [...whole.values, ...parts.values] }
+}
 
 function grainsSql(fold: Stored, columns: readonly string[]): Sql {
-  const { network, days, hours, inParts } = fold
+  const { network, days, hours } = fold
   const who = chosen(fold)
-  const sums = inParts ? sumOf(columns) : plain(columns)
-  const grouped = (day: string) => (inParts ? `group by validator, ${day}` : '')
-  if (fold.grain === 'utcDay') {
-    return {
-      sql: `select validator, utc_day as day${sums} from duty_utc_days
-            where network = ? and utc_day >= ? and utc_day < ? and ${who.sql} ${grouped('utc_day')}`,
-      values: [network, days.from, days.until, ...who.values],
-    }
-  }
+  if (fold.grain === 'utcDay') return daysSql(fold, 'duty_utc_days', 'utc_day', days, columns)
   if (isHourly(fold)) {
     const day = fold.grain === 'hour' ? 'day' : 'utc_day'
     return {
@@ -194,11 +214,7 @@ function grainsSql(fold: Stored, columns: readonly string[]): Sql {
   const whole = hours
     ? { from: Math.max(days.from, hours.whole.from), until: Math.min(days.until, hours.whole.until) }
     : days
-  const wholeDays: Sql = {
-    sql: `select validator, day${sums} from duty_days
-          where network = ? and day >= ? and day < ? and ${who.sql} ${grouped('day')}`,
-    values: [network, whole.from, whole.until, ...who.values],
-  }
+  const wholeDays = daysSql(fold, 'duty_days', 'day', whole, columns)
   if (!hours) return wholeDays
   return {
     sql: `${wholeDays.sql} union all

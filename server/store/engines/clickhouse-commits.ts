@@ -38,9 +38,12 @@ const valid = `${newest} and id not in ${voids}`
  * the others.
  */
 export const liveSql = (table: string, seq: number | string): string =>
-  `select batch from commits where gen = (select max(gen) from commits where seq <= ${seq}) and seq <= ${seq}
-   and id not in (select batch from commits where gen = (select max(gen) from commits where seq <= ${seq}) and tbl = '')
-   and tbl = '${table}' group by batch having min(live) = 1`
+  `select batch from commits where ${countingAt(seq)} and tbl = '${table}' group by batch having min(live) = 1`
+
+const countingAt = (seq: number | string): string => {
+  const own = `gen = (select max(gen) from commits where seq <= ${seq})`
+  return `${own} and seq <= ${seq} and id not in (select batch from commits where ${own} and tbl = '')`
+}
 
 interface Recent extends Record<string, Cell> {
   readonly seq: number
@@ -89,6 +92,16 @@ export class Commits {
   async newest(): Promise<number> {
     const [row] = await this.#ask<{ last: number }>('select max(seq) as last from commits')
     return row?.last ?? 0
+  }
+
+  /** After commit `seq`, the first window of the key that several batches bring rows to. */
+  async firstInParts(table: string, key: string, seq: number): Promise<number> {
+    const batches = `select win, batch from commits where ${countingAt(seq)} and tbl = ${literal(table)} and key = ${literal(key)}
+                     group by win, batch having min(live) = 1`
+    const [row] = await this.#ask<{ windows: number; first: number }>(
+      `select count() as windows, min(win) as first from (select win from (${batches}) group by win having count() > 1)`,
+    )
+    return row && row.windows > 0 ? row.first : Number.POSITIVE_INFINITY
   }
 
   /** The newest commit, and those that share their number with a younger one. */

@@ -10,7 +10,7 @@ import { type ClickhouseServer, guarded, noClickhouse, startClickhouse } from '#
 import { startProcess } from '#test/second-process.ts'
 import { cover, coverageOf } from '../coverage.ts'
 import { someSums, sums } from '../facts.suite.ts'
-import type { Facts, FactsMigration } from '../facts.ts'
+import type { Facts, FactsMigration, FactsReader } from '../facts.ts'
 import { migration as coverageMigration } from '../migrations/facts-0002-coverage.ts'
 import { openClickhouse, usualOptions } from './clickhouse.ts'
 
@@ -230,6 +230,24 @@ describe('ClickHouse, one server', { skip: noClickhouse }, () => {
     isOver = true
     await all
     await Promise.all([writer.close(), reader.close()])
+  })
+
+  test('a moment stays as it was, and knows from which window on rows come in parts', async () => {
+    const facts = await openClickhouse(await server.database(), migrations)
+    const count = async (reader: FactsReader) =>
+      (await reader.query<{ n: number }>('select count(*) as n from sums'))[0]?.n
+    await facts.write((tx) => tx.append('sums', someSums(4, 50)))
+    const early = await facts.now()
+    await facts.write((tx) => tx.append('sums', { ...someSums(4, 1), hour: [25, 25, 25, 25] }))
+    const late = await facts.now()
+    await facts.tidy(never)
+    const tidied = await facts.now()
+    assert.deepEqual([await count(early), await count(late), await count(tidied)], [200, 204, 200])
+    const key = 'mainnet'
+    const from = await Promise.all([early, late, tidied].map((moment) => moment.partsFrom('sums', key)))
+    assert.deepEqual(from, [Number.POSITIVE_INFINITY, 24, Number.POSITIVE_INFINITY])
+    assert.equal(await late.partsFrom('sums', 'nobody'), Number.POSITIVE_INFINITY)
+    await facts.close()
   })
 
   test('what is wrong is said with what to do, and never with the password', async () => {

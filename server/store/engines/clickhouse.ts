@@ -10,14 +10,14 @@
 import { strict as assert } from 'node:assert'
 import { Fault } from '#core/fault.ts'
 import { systemClock } from '#io/clock.ts'
-import type { Cell, FactRow, Facts, FactsMigration, FactsWriter, Lists } from '../facts.ts'
+import type { Cell, FactRow, Facts, FactsMigration, FactsMoment, FactsWriter, Lists } from '../facts.ts'
 import { Fence } from '../fence.ts'
 import { type MigrationTurn, migrate, migrationsTable } from '../migrate.ts'
-import { type Tables, tablesOf } from '../slices.ts'
+import { type Tables, tableOf, tablesOf } from '../slices.ts'
 import { closedFault, Turns } from '../turns.ts'
 import { literal } from './clickhouse-cells.ts'
 import { Commits, liveSql } from './clickhouse-commits.ts'
-import { Door } from './clickhouse-door.ts'
+import { type Ask, Door } from './clickhouse-door.ts'
 import { renameClickhouse } from './clickhouse-faults.ts'
 import { type Manner, mannerOf } from './clickhouse-manner.ts'
 import { type Place, placeOf } from './clickhouse-place.ts'
@@ -104,22 +104,45 @@ class ClickhouseFacts implements Facts {
     this.#tidier = new Tidier(door, manner, tables, this.#commits, pace)
   }
 
-  async query<R = FactRow>(sql: string, values: readonly Cell[] = [], lists: Lists = {}): Promise<R[]> {
+  query<R = FactRow>(sql: string, values: readonly Cell[] = [], lists: Lists = {}): Promise<R[]> {
+    return this.#reading(async () => {
+      const bound = this.#bound(sql, values, lists)
+      // A question that needs no table is answered while there is none.
+      return this.#ask<R>(bound, bound.sql.includes(commitMark) ? await this.#commits.newest() : 0)
+    })
+  }
+
+  async now(): Promise<FactsMoment> {
+    const seq = await this.#reading(() => this.#commits.newest())
+    return {
+      engine: this.engine,
+      query: <R>(sql: string, values: readonly Cell[] = [], lists: Lists = {}) =>
+        this.#reading(() => this.#ask<R>(this.#bound(sql, values, lists), seq)),
+      partsFrom: async (name, key) => {
+        const { window } = tableOf(this.#tables, name)
+        const first = await this.#reading(() => this.#commits.firstInParts(name, key, seq))
+        return first * (window?.width ?? 1)
+      },
+    }
+  }
+
+  async #reading<T>(read: () => Promise<T>): Promise<T> {
     if (this.#closed) throw closedFault(this.#of)
     if (this.#reads.size >= readsWaitingMax) {
       throw new Fault('store.unavailable', {
         detail: `${this.#reads.size} reads of ${this.#of} are waiting, which is the limit`,
       })
     }
-    const reading = this.#renamed(() => this.#read<R>(sql, values, lists))
+    const reading = this.#renamed(read)
     this.#reads.add(reading)
     return reading.finally(() => this.#reads.delete(reading))
   }
 
-  async #read<R>(sql: string, values: readonly Cell[], lists: Lists): Promise<R[]> {
-    const bound = bind(sql, values, lists, this.#tables, (table) => `batch global in (${liveSql(table, commitMark)})`)
-    // A question that needs no table is answered while there is none.
-    const seq = bound.sql.includes(commitMark) ? await this.#commits.newest() : 0
+  #bound(sql: string, values: readonly Cell[], lists: Lists): Ask {
+    return bind(sql, values, lists, this.#tables, (table) => `batch global in (${liveSql(table, commitMark)})`)
+  }
+
+  #ask<R>(bound: Ask, seq: number): Promise<R[]> {
     return ask<R>(this.#door, this.#manner, { ...bound, sql: bound.sql.replaceAll(commitMark, String(seq)) })
   }
 

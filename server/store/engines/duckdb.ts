@@ -11,7 +11,7 @@ import { basename, dirname, join } from 'node:path'
 import { isMainThread } from 'node:worker_threads'
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
 import { Fault } from '#core/fault.ts'
-import type { Cell, Columns, FactRow, Facts, FactsMigration, FactsWriter, Lists, Slice } from '../facts.ts'
+import type { Cell, Columns, FactRow, Facts, FactsMigration, FactsMoment, FactsWriter, Lists, Slice } from '../facts.ts'
 import { Fence } from '../fence.ts'
 import { type MigrationTurn, migrate } from '../migrate.ts'
 import { sliceSql, type Tables, tableOf, tablesOf } from '../slices.ts'
@@ -159,6 +159,15 @@ class DuckdbFacts implements Facts {
 
   version(): number {
     return this.#version
+  }
+
+  async now(): Promise<FactsMoment> {
+    return {
+      engine: this.engine,
+      query: (sql, values, lists) => this.query(sql, values, lists),
+      // The writer keeps rows unique.
+      partsFrom: async () => Number.POSITIVE_INFINITY,
+    }
   }
 
   /** A group lays its rows out as it sees fit (decision 0122), and what is removed is gone. */

@@ -169,7 +169,7 @@ describe('postgres', { skip: noPostgres }, () => {
       if (round === 0) {
         // kill −9 of one backend: the server ends all others and recovers.
         const row = await server.sql<{ pid: number }>(
-          "select pid from pg_stat_activity where query like '%pg_notify%' limit 1",
+          "select pid from pg_stat_activity where query like '%pg_notify%' and pid <> pg_backend_pid() limit 1",
         )
         process.kill(row?.pid ?? 0, 'SIGKILL')
       } else {
