@@ -168,10 +168,17 @@ describe('postgres', { skip: noPostgres }, () => {
       await until(() => acknowledged.length >= goal)
       if (round === 0) {
         // kill −9 of one backend: the server ends all others and recovers.
-        const row = await server.sql<{ pid: number }>(
-          "select pid from pg_stat_activity where query like '%pg_notify%' and pid <> pg_backend_pid() limit 1",
-        )
-        process.kill(row?.pid ?? 0, 'SIGKILL')
+        let pid: number | undefined
+        await until(async () => {
+          const row = await server.sql<{ pid: number }>(
+            "select pid from pg_stat_activity where query like '%pg_notify%' and pid <> pg_backend_pid() limit 1",
+          )
+          pid = row?.pid
+          return pid !== undefined
+        })
+        // Zero would be ourselves.
+        assert(pid !== undefined && pid > 1)
+        process.kill(pid, 'SIGKILL')
       } else {
         await server.kill()
         await server.start()
