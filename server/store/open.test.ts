@@ -3,7 +3,8 @@ import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { openState, openStores } from './open.ts'
+import { cover, moveCursor } from './coverage.ts'
+import { openFacts, openState, openStores } from './open.ts'
 
 async function folder(): Promise<{ dir: string } & AsyncDisposable> {
   const dir = await mkdtemp(join(tmpdir(), 'tetrad-open-'))
@@ -44,4 +45,18 @@ test('a data folder that cannot be made is named', async () => {
   await assert.rejects(openStores(dir), (error: Error) =>
     error.message.includes(`the data folder ${dir} cannot be created`),
   )
+})
+
+test('a store that a move has not finished is not opened for serving, and is let go again', async () => {
+  for (const half of ['state', 'facts'] as const) {
+    await using here = await folder()
+    const stores = await openStores(here.dir)
+    if (half === 'state') await stores.state.write((tx) => moveCursor(tx, 'move/unfinished', 1))
+    else await stores.facts.write((tx) => cover(tx, 'move/unfinished', 0, 1))
+    await stores.close()
+    // Twice: the first refusal must not keep the files.
+    for (let tries = 0; tries < 2; tries++) await assert.rejects(openStores(here.dir), /a move into this store has not/)
+    await (await openState(here.dir)).close()
+    await (await openFacts(here.dir)).close()
+  }
 })
