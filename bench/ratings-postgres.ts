@@ -1,7 +1,7 @@
 // The rows of bench/ratings.ts in a PostgreSQL of their own, as anyone would keep them there: one table in the order in which
-// rows come in, a primary key that serves questions about validators, everything warm.
+// rows come in, a primary key that serves questions about validators, everything warm unless it is cooled.
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
-import { chownSync, existsSync, globSync, mkdtempSync, rmSync } from 'node:fs'
+import { chownSync, existsSync, globSync, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { amounts, counts, measures } from '#groups/validators/measures.ts'
@@ -40,7 +40,9 @@ export async function openPostgres() {
     'listen_addresses=',
     `unix_socket_directories=${dir}`,
   ]
-  const server = spawn(join(bin, 'postgres'), ['-D', data, '-p', port, ...settings.flatMap((one) => ['-c', one])], as)
+  const rise = () =>
+    spawn(join(bin, 'postgres'), ['-D', data, '-p', port, ...settings.flatMap((one) => ['-c', one])], as)
+  let server = rise()
   const psql = (...args: string[]) => [
     '-h',
     dir,
@@ -60,8 +62,16 @@ export async function openPostgres() {
     if (done.status !== 0) throw new Error(done.stderr)
     return done.stdout
   }
-  while (spawnSync('psql', psql('-c', 'select 1')).status !== 0)
-    await new Promise((resolve) => setTimeout(resolve, 200))
+  const ready = async () => {
+    while (spawnSync('psql', psql('-c', 'select 1')).status !== 0)
+      await new Promise((resolve) => setTimeout(resolve, 200))
+  }
+  const stop = async () => {
+    const ended = new Promise((resolve) => server.once('exit', resolve))
+    server.kill('SIGINT')
+    await ended
+  }
+  await ready()
   run(`create table duty_days (${typed.join()})`)
   const words = psql('-c', `copy duty_days (${columns.join()}) from stdin`)
   const copy = spawn('psql', words, { stdio: ['pipe', 'inherit', 'inherit'] })
@@ -97,12 +107,26 @@ export async function openPostgres() {
     cluster(): void {
       run('cluster duty_days using duty_days_pkey; vacuum analyze duty_days')
     },
+    /** As after a start of the machine: nothing of it in memory. */
+    async cool(): Promise<void> {
+      await stop()
+      forget(globSync(join(data, 'base/*/*')))
+      server = rise()
+      await ready()
+    },
     async [Symbol.asyncDispose]() {
-      const ended = new Promise((resolve) => server.once('exit', resolve))
-      server.kill('SIGINT')
-      await ended
+      await stop()
       rmSync(dir, { recursive: true, force: true })
     },
+  }
+}
+
+/** Takes files out of the system's cache. */
+export function forget(files: readonly string[]): void {
+  for (const file of files) {
+    if (!statSync(file).isFile()) continue
+    execFileSync('sync', [file])
+    execFileSync('dd', [`if=${file}`, 'iflag=nocache', 'count=0', 'status=none'])
   }
 }
 

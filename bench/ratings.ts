@@ -1,8 +1,8 @@
 // Promise: a pool of 10 000 validators gets its year in about a second, and an answer costs at most 1.3 times the bare query in
 // the engine. 100 000 validators × 365 days in the real tables, written day by day and laid out as ingest does it. Each question is asked
 // over HTTP of a real server in this process and put to the engine directly, in turns; figures are medians. Where PostgreSQL is
-// installed, the same rows and questions go there as well: as rows come in, and for few validators also put in order by hand.
-// BENCH_VALIDATORS, BENCH_DAYS and BENCH_ROUNDS change the size.
+// installed, the same rows and questions go there as well: as rows come in, and for few validators also with nothing of either in
+// memory, and put in order by hand. BENCH_VALIDATORS, BENCH_DAYS and BENCH_ROUNDS change the size.
 import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { get } from 'node:http'
 import { tmpdir } from 'node:os'
@@ -17,7 +17,7 @@ import type { Desk } from '#serve/answer.ts'
 import { start } from '#server/main.ts'
 import { cover } from '#store/coverage.ts'
 import { createKey } from '#store/keys.ts'
-import { openPostgres } from './ratings-postgres.ts'
+import { forget, openPostgres } from './ratings-postgres.ts'
 import { askEngine, daySql, median, namedMax, type Question, questionsOf, timed } from './ratings-rows.ts'
 
 const validators = Number(process.env.BENCH_VALIDATORS ?? 100_000)
@@ -25,6 +25,7 @@ const days = Number(process.env.BENCH_DAYS ?? 365)
 const rounds = Number(process.env.BENCH_ROUNDS ?? 5)
 const fewMax = 100
 const postgresRounds = 3
+const coldRounds = 3
 
 type Postgres = Awaited<ReturnType<typeof openPostgres>>
 
@@ -68,7 +69,8 @@ const questions = questionsOf(validators, days)
 
 const dir = mkdtempSync(join(tmpdir(), 'tetrad-ratings-'))
 const { value: settings } = complete(SettingsSchema, { server: { port: 0, answerTimeoutMs: 600_000 } })
-const server = await start({ settings, dataDir: dir, log: silentLog })
+const rise = () => start({ settings, dataDir: dir, log: silentLog })
+let server = await rise()
 try {
   const startMs = performance.now()
   await using postgres = await openPostgres()
@@ -88,6 +90,7 @@ try {
   const ours = new Map<Question, number>()
   for (const question of questions) ours.set(question, await compare(question, key, postgres))
   if (postgres) {
+    for (const question of questions) if (question.who.length <= fewMax) await compareCold(question, key, postgres)
     postgres.cluster()
     for (const [question, mine] of ours)
       if (question.who.length <= fewMax) await compareClustered(question, mine, postgres)
@@ -119,6 +122,23 @@ async function compare(question: Question, key: string, postgres: Postgres): Pro
     `${question.name}: ${mine.toFixed(0)} ms, bare ${engine.toFixed(0)} ms: ${(mine / engine).toFixed(2)} × (goal ≤ 1.3)${there}`,
   )
   return mine
+}
+
+/** Each round begins with nothing in memory on either side; a server of ours that has just begun is also slower by itself. */
+async function compareCold(question: Question, key: string, postgres: NonNullable<Postgres>): Promise<void> {
+  const [ours, theirs]: [number[], number[]] = [[], []]
+  for (let round = 0; round < coldRounds; round++) {
+    await server.close()
+    forget(['facts.duckdb', 'state.sqlite'].map((name) => join(dir, name)))
+    server = await rise()
+    ours.push(await timed(() => askServer(question, key)))
+    await postgres.cool()
+    theirs.push(await postgres.ask(question))
+  }
+  const [mine, there] = [median(ours), median(theirs)]
+  console.log(
+    `${question.name}, cold: ${mine.toFixed(0)} ms, PostgreSQL ${there.toFixed(0)} ms = ${(there / mine).toFixed(1)} × ours`,
+  )
 }
 
 async function compareClustered(question: Question, mine: number, postgres: NonNullable<Postgres>): Promise<void> {
