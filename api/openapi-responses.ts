@@ -28,7 +28,9 @@ export const headers = {
     type: 'string',
     enum: ['finalized', 'head'],
   }),
-  'x-tetrad-coverage': header('`complete`, or the ranges that are there.'),
+  'x-tetrad-coverage': header(
+    '`complete`, or the ranges that are there; of a first funding that was searched for `probed`, `listed` or `looked`.',
+  ),
   etag: header('Changes when the body does.'),
   allow: header('Methods this path answers.'),
 }

@@ -81,6 +81,12 @@ export const explorerSettings = section(
           10_000,
           'Blocks one call may read, where the state of an account proves nothing; the search goes on from there.',
         ),
+        sureBlocks: whole(
+          10_000,
+          0,
+          1_000_000_000,
+          'Blocks that are read, where a node cannot list transfers, to be sure that an account which never sent a transaction was no contract in between; where there are more, the answer says looked.',
+        ),
         laterMax: whole(
           64,
           0,

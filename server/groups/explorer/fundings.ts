@@ -20,13 +20,20 @@ export interface Funding {
   readonly funder: string
   readonly tx: string
   readonly valueWei: bigint
-  /** A search has shown that it is the first: by state and blocks, or by what a node lists as well (decision 0160). */
+  /** A search has shown that it is the first. */
   readonly proven?: Proof
 }
 
-export type Proof = 'probed' | 'listed'
-/** As they are stored; 0 is none. */
-const proofs: Readonly<Record<number, Proof>> = { 1: 'probed', 2: 'listed' }
+/**
+ * What a search rests on, the strongest first: state and blocks; also what a node lists (decision 0160); also that no code was met
+ * where it was looked for (decision 0165). Stored as their numbers, 0 is none.
+ */
+const proofs = ['', 'probed', 'listed', 'looked'] as const
+export type Proof = Exclude<(typeof proofs)[number], ''>
+
+export const proofOfNumber = (stored: number): Proof | undefined => proofs[stored] || undefined
+export const numberOfProof = (proof: Proof): number => proofs.indexOf(proof)
+export const weaker = (a: Proof, b: Proof): Proof => (numberOfProof(a) > numberOfProof(b) ? a : b)
 
 /** Columns in which fundings are stored, final or not. */
 export interface StoredFunding {
@@ -72,7 +79,7 @@ export async function findFunding(state: StateReader, chain: string, address: st
     chain,
     bytesOf(address, 20),
   )
-  const proven = row && proofs[row.proven]
+  const proven = row && proofOfNumber(row.proven)
   return row && { ...toFunding(chain, address, row), ...(proven && { proven }) }
 }
 
@@ -82,7 +89,7 @@ export async function putProven(tx: StateWriter, funding: Funding, proof: Proof)
   const marked = await tx.run(
     `update fundings set proven = ?
      where chain = ? and address = ? and block = ? and tx_index = ? and position = ?`,
-    proof === 'listed' ? 2 : 1,
+    numberOfProof(proof),
     funding.chain,
     bytesOf(funding.address, 20),
     funding.block,

@@ -15,7 +15,7 @@ import type { RpcCall } from '#io/evm/rpc.ts'
 import type { Account, PlacedTrace, SeenBlock } from '#io/evm/shapes.ts'
 import type { Funding } from './fundings.ts'
 import type { ChainNode } from './node.ts'
-import { tooManyCalls } from './probe-faults.ts'
+import { noTraces, tooManyCalls } from './probe-faults.ts'
 import type { Mark } from './probe-marks.ts'
 import { fundingsOf, transfersOf } from './transfers.ts'
 
@@ -23,6 +23,8 @@ export interface WalkLimits {
   readonly fanOut: number
   readonly callsMax: number
   readonly blocksMax: number
+  /** Blocks that are read to be sure that an account was no contract in between. */
+  readonly sureBlocks: number
   /** On the monotonic clock. */
   readonly untilMs: number
   readonly signal?: AbortSignal
@@ -107,6 +109,25 @@ export class Asks {
   /** The first transfer to the address in this block. */
   firstIn(seen: SeenBlock): Funding | undefined {
     return fundingsOf(this.node.chain.id, transfersOf(seen)).find((one) => one.address === this.address)
+  }
+
+  /**
+   * The same of a block that changed the account so. Without traces the block's plain transfers are the whole story only if they explain the
+   * balance to the last wei: the account sent nothing, was not paid for the block, and nothing is left over that an internal transfer brought.
+   */
+  fundingIn(seen: SeenBlock, before: Account, after: Account): Funding | undefined {
+    const { block, insight } = seen
+    if (insight.form !== 'receipts' || block.transactions.length === 0) return this.firstIn(seen)
+    const { address } = this
+    const plain = transfersOf(seen).filter(({ to }) => to === address)
+    const came = plain.reduce((sum, one) => sum + one.valueWei, 0n)
+    const withdrawn = block.withdrawals.reduce((sum, one) => sum + (one.address === address ? one.valueWei : 0n), 0n)
+    const explained =
+      after.nonce === before.nonce &&
+      block.miner !== address &&
+      after.balanceWei - before.balanceWei === came + withdrawn
+    if (!explained) throw noTraces(block.number)
+    return this.firstIn(seen)
   }
 
   #spend(calls: number): void {

@@ -12,6 +12,14 @@ export const unfinished = (at: number, head: number): Fault =>
     terms: { at, head },
   })
 
+/** Nothing shows that there was such a contract, and only the blocks show that there was none (decision 0165). */
+export const unsure = (at: number, head: number): Fault =>
+  new Fault('explorer.probe_bounds', {
+    says: `The address may have been that of a contract which is gone, and the node cannot list transfers, so each block has to be read; ${at < 0 ? 'none has been yet' : `up to block ${at} of ${head} none holds a transfer to it`}. Ask again to read on from there, or index the chain.`,
+    retryAfterMs: againMs,
+    terms: { at, head },
+  })
+
 export const tooManyCalls = (callsMax: number, at: number, head: number): Fault =>
   new Fault('explorer.probe_bounds', {
     says: `More than ${callsMax} calls to the node are needed; up to block ${at} nothing has come in. Ask again to go on from there, or index the chain.`,

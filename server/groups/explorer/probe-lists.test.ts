@@ -37,7 +37,8 @@ function nodeOf(lacks: (block: number) => boolean = () => false, filterBlocks = 
   return { sim, node, ready }
 }
 
-const bounds: WalkLimits = { fanOut: 3, callsMax: 5000, blocksMax: 1000, untilMs: Number.POSITIVE_INFINITY }
+const untilMs = Number.POSITIVE_INFINITY
+const bounds: WalkLimits = { fanOut: 3, callsMax: 5000, blocksMax: 1000, sureBlocks: 1000, untilMs }
 
 /** What the account had at the end of the block that funded it. */
 const keptBy = ({ block, to }: TrueTransfer) =>
@@ -51,7 +52,7 @@ describe('a list that lacks the block of the first transfer', () => {
       const { node, ready } = nodeOf((block) => block === funding.block)
       await ready
       const walked = await walk(node, address, bounds)
-      assert.deepEqual([walked.funding?.block, walked.funding?.tx, walked.listed], [funding.block, funding.tx, false])
+      assert.deepEqual([walked.funding?.block, walked.funding?.tx, walked.proof], [funding.block, funding.tx, 'probed'])
     }
   })
 
@@ -73,7 +74,7 @@ describe('a list that lacks the block of the first transfer', () => {
       const { node, ready } = nodeOf((block) => block === funding.block)
       await ready
       const walked = await walk(node, address, bounds)
-      assert.ok(walked.funding?.block === funding.block || walked.listed, address)
+      assert.ok(walked.funding?.block === funding.block || walked.proof === 'listed', address)
     }
   })
 })
@@ -102,8 +103,8 @@ test('a mark that rests on lists is thrown away when they are refuted', async ()
   const { node, ready } = nodeOf((block) => block === funding.block)
   await ready
   const marks: Mark[] = []
-  const since = { block: funding.block - 1, stateTells: false, listed: true }
+  const since: Mark = { block: funding.block - 1, stateTells: false, proof: 'listed' }
   const walked = await walk(node, address, { ...bounds, since, keep: (mark) => marks.push(mark) })
   assert.equal(walked.funding?.block, funding.block)
-  assert.ok(marks.every(({ listed }) => !listed) && !walked.listed)
+  assert.deepEqual([...new Set(marks.map(({ proof }) => proof)), walked.proof], ['probed', 'probed'])
 })

@@ -1,45 +1,44 @@
 // How far a search that could not finish has come, so that the next one for the same address goes on from there
 // (decision 0066).
 //
-// 1. A mark says: no block up to this one, which is final, holds a transfer to the address. It only moves up, unless it rested on a
-//    node's lists and these were refuted.
+// 1. A mark says: no block up to this one, which is final, holds a transfer to the address. It only moves up, unless it rested on
+//    less than the new one does: a node's lists that were refuted, or looks.
 import type { StateReader, StateWriter } from '#store/state.ts'
-import { bytesOf, hexOf } from './fundings.ts'
+import { bytesOf, hexOf, numberOfProof, type Proof, proofOfNumber } from './fundings.ts'
 
 export interface Mark {
   readonly block: number
   /** Whether the account's state still tells from there on, or every block has to be read. */
   readonly stateTells: boolean
-  /** It rests on what a node lists (decision 0160). */
-  readonly listed: boolean
+  readonly proof: Proof
 }
 
 interface MarkRow {
   readonly block: number
   readonly state_tells: number
-  readonly listed: number
+  readonly proof: number
 }
 
 export async function findMark(state: StateReader, chain: string, address: string): Promise<Mark | undefined> {
   const row = await state.get<MarkRow>(
-    'select block, state_tells, listed from probe_marks where chain = ? and address = ?',
+    'select block, state_tells, proof from probe_marks where chain = ? and address = ?',
     chain,
     bytesOf(address, 20),
   )
-  return row && { block: row.block, stateTells: row.state_tells === 1, listed: row.listed === 1 }
+  return row && { block: row.block, stateTells: row.state_tells === 1, proof: proofOfNumber(row.proof) ?? 'looked' }
 }
 
 export async function putMark(tx: StateWriter, chain: string, address: string, mark: Mark): Promise<void> {
   await tx.run(
-    `insert into probe_marks (chain, address, block, state_tells, listed) values (?, ?, ?, ?, ?)
+    `insert into probe_marks (chain, address, block, state_tells, proof) values (?, ?, ?, ?, ?)
      on conflict (chain, address) do update
-     set block = excluded.block, state_tells = excluded.state_tells, listed = excluded.listed
-     where excluded.block > probe_marks.block or excluded.listed < probe_marks.listed`,
+     set block = excluded.block, state_tells = excluded.state_tells, proof = excluded.proof
+     where excluded.block > probe_marks.block or excluded.proof < probe_marks.proof`,
     chain,
     bytesOf(address, 20),
     mark.block,
     mark.stateTells ? 1 : 0,
-    mark.listed ? 1 : 0,
+    numberOfProof(mark.proof),
   )
 }
 
@@ -50,7 +49,7 @@ export async function dropMark(tx: StateWriter, chain: string, address: string):
 /** Somebody waits for this search. */
 export async function want(tx: StateWriter, chain: string, address: string, nowMs: number): Promise<void> {
   await tx.run(
-    `insert into probe_marks (chain, address, block, state_tells, wanted_ms) values (?, ?, -1, 1, ?)
+    `insert into probe_marks (chain, address, block, state_tells, proof, wanted_ms) values (?, ?, -1, 1, 1, ?)
      on conflict (chain, address) do update set wanted_ms = excluded.wanted_ms`,
     chain,
     bytesOf(address, 20),

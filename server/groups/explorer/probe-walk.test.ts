@@ -1,6 +1,6 @@
 // Lives written by hand, block by block, where a random history is unlikely to come. The rest is in history.test.ts.
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { describe, test } from 'node:test'
 import { systemClock } from '#io/clock.ts'
 import { settingsWith } from '#test/desk.ts'
 import { openNode } from './node.ts'
@@ -77,7 +77,7 @@ function nodeOf(life: readonly Moment[]) {
   return { node: openNode(chain, { clock: systemClock }, { post, restMs: 0 }), read }
 }
 
-const bounds = { fanOut: 3, callsMax: 5000, blocksMax: 1000, untilMs: Number.POSITIVE_INFINITY }
+const bounds = { fanOut: 3, callsMax: 5000, blocksMax: 1000, sureBlocks: 0, untilMs: Number.POSITIVE_INFINITY }
 
 test('a contract that was met and is gone may come back between two looks: every block is read from then on', async () => {
   const life: Moment[] = [
@@ -88,7 +88,7 @@ test('a contract that was met and is gone may come back between two looks: every
   ]
   // From genesis the state contradicts itself or shows nothing: the search that meets the contract is one that goes on.
   const { node } = nodeOf(life)
-  const since = { block: 40, stateTells: true, listed: false }
+  const since: Mark = { block: 40, stateTells: true, proof: 'probed' }
   const { funding } = await walk(node, me, { ...bounds, since })
   assert.equal(funding?.block, 83)
 })
@@ -100,13 +100,13 @@ test('a mark says whether the state is still believed, and the next search keeps
     { block: 83, paid: true },
   ]
   const { node } = nodeOf(life)
-  let mark: Mark | undefined = { block: 40, stateTells: true, listed: false }
+  let mark: Mark | undefined = { block: 40, stateTells: true, proof: 'probed' }
   for (let searches = 0; searches < 4; searches++) {
     const keep = (reached: Mark) => {
       mark = reached
     }
     await assert.rejects(walk(node, me, { ...bounds, blocksMax: 10, since: mark, keep }), /up to block \d+ of 100 none/)
-    assert.deepEqual(mark, { block: 50 + 10 * searches, stateTells: false, listed: false })
+    assert.deepEqual(mark, { block: 50 + 10 * searches, stateTells: false, proof: 'probed' })
   }
   const { funding } = await walk(node, me, { ...bounds, blocksMax: 10, since: mark })
   assert.equal(funding?.block, 83)
@@ -155,6 +155,59 @@ test('a contract that was there for long and is gone: its code is come across, a
   assert.equal((await walk(nodeOf(paid).node, me, bounds)).funding?.block, 55)
 })
 
+describe('a contract that came and went within one block, decision 0165', () => {
+  const life: Moment[] = [
+    { block: 55, paid: true },
+    { block: 90, balance: 1, paid: true },
+  ]
+  const never: Moment[] = [{ block: 55, paid: true }]
+
+  test('is found where the blocks may be read, and the answer rests on nothing less', async () => {
+    for (const one of [life, never]) {
+      const { funding, proof } = await walk(nodeOf(one).node, me, { ...bounds, sureBlocks: 1000 })
+      assert.deepEqual([funding?.block, proof], [55, 'probed'])
+    }
+  })
+
+  test('is not where they are too many, and the answer says that it was only looked for', async () => {
+    for (const [one, block] of [[life, 90] as const, [never, undefined] as const]) {
+      const { funding, proof } = await walk(nodeOf(one).node, me, { ...bounds, sureBlocks: 50 })
+      assert.deepEqual([funding?.block, proof], [block, 'looked'])
+    }
+  })
+
+  test('only the blocks before the first sign of life are read, some at a time, and each once', async () => {
+    const { node, read } = nodeOf([
+      { block: 40, balance: 3 },
+      { block: 95, balance: 4, paid: true },
+    ])
+    let mark: Mark | undefined
+    const search = () => {
+      const keep = (reached: Mark) => {
+        mark = reached
+      }
+      return walk(node, me, { ...bounds, blocksMax: 15, sureBlocks: 50, since: mark, keep })
+    }
+    await assert.rejects(search, /contract which is gone.*up to block 14 of 100 none/)
+    assert.deepEqual(mark, { block: 14, stateTells: true, proof: 'probed' })
+    await assert.rejects(search, /up to block 29 of 100/)
+    const { funding, proof } = await search()
+    assert.deepEqual([funding?.block, proof], [95, 'probed'])
+    assert.deepEqual(read, [...Array.from({ length: 41 }, (_, at) => at), 95])
+  })
+
+  test('what was only looked for is searched for again when more blocks may be read', async () => {
+    const { node } = nodeOf(life)
+    const since: Mark = { block: 80, stateTells: true, proof: 'looked' }
+    const asked = async (sureBlocks: number) => {
+      const { funding, proof } = await walk(node, me, { ...bounds, sureBlocks, since })
+      return [funding?.block, proof]
+    }
+    assert.deepEqual(await asked(80), [90, 'looked'])
+    assert.deepEqual(await asked(1000), [55, 'probed'])
+  })
+})
+
 test('who has sent a transaction was never a contract, and is not looked for as one', async () => {
   const { node, read } = nodeOf([
     { block: 60, balance: 5, paid: true },
@@ -190,7 +243,7 @@ test('a contract of old that was paid before it was put there, and was empty whe
 
 test('a node that lacks a block which was final before is behind, and is not asked further', async () => {
   const { node } = nodeOf([])
-  const since = { block: headNumber + 1, stateTells: true, listed: false }
+  const since: Mark = { block: headNumber + 1, stateTells: true, proof: 'probed' }
   await assert.rejects(walk(node, me, { ...bounds, since }), /the node is behind/)
 })
 

@@ -6,19 +6,20 @@
 //    it nothing (probe-search.ts).
 // 3. While it has other code (a contract, a delegated account), value may come and go unseen: then the node's own index of
 //    traces is asked, as far as it can be believed (probe-lists.ts), or every block is read.
-// 4. An account that was nobody at every look may have been a contract in between, and gone (decision 0161).
+// 4. An account that was nobody at every look may have been a contract in between, and gone (decision 0161). Where the node has no
+//    such index, blocks are read to be sure, if they are not too many; otherwise the answer says that it was only looked for (0165).
 // 5. Bounded: calls, time, and blocks read one by one. What has been shown so far is handed on to the next walk (`keep`).
 import { Fault } from '#core/fault.ts'
 import { accountCalls, codeCall, headerCall, toAccount, toHeader } from '#io/evm/blocks.ts'
-import type { Account, SeenBlock } from '#io/evm/shapes.ts'
+import type { Account } from '#io/evm/shapes.ts'
 import { delegateOf, isInert } from './code.ts'
-import type { Funding } from './fundings.ts'
+import { type Funding, type Proof, weaker } from './fundings.ts'
 import type { ChainNode, Tip } from './node.ts'
 import { Asks, type WalkLimits } from './probe-asks.ts'
-import { behind, cannot, noTraces, unfinished } from './probe-faults.ts'
+import { behind, cannot, noTraces, unfinished, unsure } from './probe-faults.ts'
 import { toldByLists } from './probe-lists.ts'
+import type { Mark } from './probe-marks.ts'
 import { between, firstChange } from './probe-search.ts'
-import { transfersOf } from './transfers.ts'
 
 export interface Walked {
   /** undefined: nothing came in up to `asOf`. */
@@ -26,8 +27,7 @@ export interface Walked {
   readonly final: boolean
   /** The newest block that was looked at. */
   readonly asOf: number
-  /** It rests on what the node lists, beside state and blocks. */
-  readonly listed: boolean
+  readonly proof: Proof
 }
 
 /** Up to the end of block `at` nothing has come in. */
@@ -38,6 +38,8 @@ interface Stand {
   readonly code: 'none' | 'inert' | 'spends' | 'lost'
   /** The code is another account's (EIP-7702). */
   readonly delegated: boolean
+  /** Blocks up to here are read, whatever the state tells. */
+  readonly readUntil?: number
 }
 
 /** undefined: nothing came in. again: what was believed so far is not to be. */
@@ -55,10 +57,10 @@ export async function walk(node: ChainNode, address: string, limits: WalkLimits)
   const tip = await node.tip(limits)
   const walker = new Walker(new Asks(node, address, limits, tip.head.number), tip)
   const funding = await walker.run()
-  const { asOf, listed } = walker
+  const { asOf, proof } = walker
   const final = tip.final !== undefined && (funding?.block ?? asOf) <= tip.final.number
   if (!final) await walker.sameChain()
-  return { funding, final, asOf, listed }
+  return { funding, final, asOf, proof }
 }
 
 class Walker {
@@ -69,8 +71,10 @@ class Walker {
   #blocksLeft: number
   /** The node's lists have refused to answer, or were refuted. */
   #listsFailed = false
-  /** The stand rests on what the node lists. */
-  listed = false
+  /** Something rests on the node's lists. */
+  #onLists = false
+  /** What the stand rests on. */
+  proof: Proof = 'probed'
   /** The newest block that was looked at. */
   asOf: number
 
@@ -88,8 +92,7 @@ class Walker {
     this.#asks.at = stand.at
     // Each turn costs calls, which are counted, and brings the stand forward; `again` happens once.
     for (;;) {
-      const next =
-        stand.code === 'spends' || stand.code === 'lost' ? await this.#readOn(stand) : await this.#search(stand)
+      const next = stateTells(stand) ? await this.#search(stand) : await this.#readOn(stand)
       if (next === undefined || (next !== 'again' && isFunding(next))) return next
       stand = next === 'again' ? await this.#start() : next
       this.#reached(stand)
@@ -109,10 +112,10 @@ class Walker {
 
   /** Where an earlier search ended, or the account as it was before the first block that counts. */
   async #start(): Promise<Stand> {
-    // What lists have shown is worth nothing once they are refuted.
-    const since = this.#limits.since?.listed && this.#listsFailed ? undefined : this.#limits.since
-    this.listed = since?.listed === true
     const { firstBlock } = this.#asks.node.chain
+    const since = this.#believed(this.#limits.since, firstBlock)
+    this.proof = since?.proof ?? 'probed'
+    this.#onLists = this.proof !== 'probed'
     if (firstBlock > this.#head)
       throw cannot(`the chain ends at block ${this.#head}, before its first block ${firstBlock}`)
     const at = Math.max(since?.block ?? -1, firstBlock - 1)
@@ -120,6 +123,13 @@ class Walker {
     if (at > this.#head) throw behind(at)
     const stand = await this.#standAt(at)
     return since?.stateTells === false ? { ...stand, code: 'lost' } : stand
+  }
+
+  /** What lists have shown is worth nothing once they are refuted; nor are looks where blocks are read instead. */
+  #believed(since: Mark | undefined, firstBlock: number): Mark | undefined {
+    if (since?.proof !== 'probed' && this.#listsFailed) return undefined
+    if (since?.proof === 'looked' && since.block - firstBlock < this.#limits.sureBlocks) return undefined
+    return since
   }
 
   /** Invariant 2. The next stand is the next change up to the end of `until`, whose block held nothing. */
@@ -139,7 +149,7 @@ class Walker {
     }
     if (!change) return undefined
     const [seen] = await this.#asks.read([change.at])
-    return (seen && (await this.#fundingIn(seen, account, change.account))) ?? this.#standAt(change.at, change.account)
+    return (seen && this.#asks.fundingIn(seen, account, change.account)) ?? this.#standAt(change.at, change.account)
   }
 
   /**
@@ -167,23 +177,25 @@ class Walker {
     const then = Math.max(block, 0)
     const calls = [codeCall(address, then), codeCall(address, this.#head), ...accountCalls(address, this.#head)]
     const [code, codeNow, nonce, balance] = await this.#asks.ask(calls)
-    const hasKey = codeNow === '0x' && toAccount(nonce, balance).nonce > 0n
+    // Only a key can delegate.
+    const delegates = delegateOf(codeNow as string) !== undefined
+    const hasKey = delegates || (codeNow === '0x' && toAccount(nonce, balance).nonce > 0n)
     return { hadCode: block >= 0 && code !== '0x', hasKey }
   }
 
   /**
-   * Invariant 4, over (stand, until]. Who has a key was never a contract. Of others the node's lists tell; without them, the code is
-   * looked for at some blocks, which finds those that were there for long.
+   * Invariant 4, over (stand, until]. Who has a key was never a contract. Of others the node's lists tell; without them, the blocks
+   * are read, or, where they are too many, the code is looked for at some of them, which finds those that were there for long.
    */
   async #hidden(stand: Stand, until: number): Promise<Step> {
     if (until <= stand.at) return undefined
-    const { filterBlocks } = await this.#asks.node.capabilities(this.#limits)
+    const { filterBlocks, traces } = await this.#asks.node.capabilities(this.#limits)
     if (until - stand.at <= filterBlocks * hiddenPagesMax && (await this.#listsAnswer())) {
       let place: Pick<Stand, 'at' | 'account'> = stand
       for (let pages = 0; pages < hiddenPagesMax && place.at < until; pages++) {
         const told = await toldByLists(this.#asks, place, until)
         if (told.is === 'funding') {
-          this.listed = true
+          this.#rest('listed')
           return told.funding
         }
         if (told.is !== 'nothing') this.#listsFailed = true
@@ -192,10 +204,21 @@ class Walker {
         if (told.is === 'refused') break
         place = told
       }
-      if (place.at >= until) return undefined
+      if (place.at >= until) {
+        this.#rest('listed')
+        return undefined
+      }
     }
+    if (traces && until - stand.at <= this.#limits.sureBlocks) return { ...stand, readUntil: until }
     const codes = await this.#asks.codes(between(stand.at, until + 1, sweepPoints))
-    return codes.some((one) => one !== '0x') ? { ...stand, code: 'lost' } : undefined
+    if (codes.some((one) => one !== '0x')) return { ...stand, code: 'lost' }
+    this.#rest('looked')
+    return undefined
+  }
+
+  #rest(proof: Proof): void {
+    this.#onLists ||= proof === 'listed'
+    this.proof = weaker(this.proof, proof)
   }
 
   /** Invariant 3: by the node's own index of traces where it has one, otherwise a few blocks at a time. */
@@ -204,15 +227,16 @@ class Walker {
     if (!traces) throw noTraces(stand.at + 1)
     if (stand.at >= this.#head) return undefined
     if (this.#limits.over?.()) return this.#pause(stand)
-    if (await this.#listsAnswer()) {
-      const told = await toldByLists(this.#asks, stand, this.#head)
-      if (told.is === 'funding' || told.is === 'nothing') this.listed = true
+    const until = stand.readUntil ?? this.#head
+    if (stand.readUntil === undefined && (await this.#listsAnswer())) {
+      const told = await toldByLists(this.#asks, stand, until)
+      if (told.is === 'funding' || told.is === 'nothing') this.#rest('listed')
       if (told.is === 'funding') return told.funding
       if (told.is === 'nothing') return this.#on(stand, told.at, told.account)
       this.#listsFailed = true
-      if (told.is === 'refuted' && this.listed) return 'again'
+      if (told.is === 'refuted' && this.#onLists) return 'again'
     }
-    const count = Math.min(blocksPerRead, this.#head - stand.at, this.#blocksLeft)
+    const count = Math.min(blocksPerRead, until - stand.at, this.#blocksLeft)
     if (count <= 0) return this.#pause(stand)
     this.#blocksLeft -= count
     for (const seen of await this.#asks.read(Array.from({ length: count }, (_, index) => stand.at + 1 + index))) {
@@ -229,34 +253,16 @@ class Walker {
 
   /** A delegation can be taken back, and then the state tells again. A contract that is gone may come back unseen. */
   async #on(stand: Stand, at: number, known?: Account): Promise<Stand> {
-    if (stand.delegated) return this.#standAt(at, known)
+    if (stand.delegated || at === stand.readUntil) return this.#standAt(at, known)
     const [account] = known ? [known] : (await this.#listsAnswer()) ? await this.#asks.look([at]) : [stand.account]
     return { ...stand, at, account: account as Account }
   }
 
   /** No more is read in this walk. Where all that is final has been: nothing, as of there. */
   #pause(stand: Stand): undefined {
-    if (!this.#tip.final || stand.at < this.#tip.final.number) throw unfinished(stand.at, this.#head)
+    const why = stand.readUntil === undefined ? unfinished : unsure
+    if (!this.#tip.final || stand.at < this.#tip.final.number) throw why(stand.at, this.#head)
     this.asOf = stand.at
-  }
-
-  /**
-   * Without traces the block's plain transfers are the whole story only if they explain the balance to the last wei:
-   * the account sent nothing, was not paid for the block, and nothing is left over that an internal transfer brought.
-   */
-  async #fundingIn(seen: SeenBlock, before: Account, after: Account): Promise<Funding | undefined> {
-    const { block, insight } = seen
-    const { address } = this.#asks
-    if (insight.form !== 'receipts' || block.transactions.length === 0) return this.#asks.firstIn(seen)
-    const plain = transfersOf(seen).filter(({ to }) => to === address)
-    const came = plain.reduce((sum, one) => sum + one.valueWei, 0n)
-    const withdrawn = block.withdrawals.reduce((sum, one) => sum + (one.address === address ? one.valueWei : 0n), 0n)
-    const explained =
-      after.nonce === before.nonce &&
-      block.miner !== address &&
-      after.balanceWei - before.balanceWei === came + withdrawn
-    if (!explained) throw noTraces(block.number)
-    return this.#asks.firstIn(seen)
   }
 
   async #standAt(at: number, known?: Account): Promise<Stand> {
@@ -274,8 +280,10 @@ class Walker {
     this.#asks.at = at
     if (at < 0 || !this.#tip.final || at > this.#tip.final.number) return
     const stateTells = code !== 'lost' && (code !== 'spends' || delegated)
-    this.#limits.keep?.({ block: at, stateTells, listed: this.listed })
+    this.#limits.keep?.({ block: at, stateTells, proof: this.proof })
   }
 }
 
+const stateTells = ({ code, readUntil }: Stand): boolean =>
+  readUntil === undefined && (code === 'none' || code === 'inert')
 const isNobody = ({ nonce, balanceWei }: Account): boolean => nonce === 0n && balanceWei === 0n

@@ -10,7 +10,7 @@ import { inertCode, spendingCode } from '#sim/evm/execute.ts'
 import { type SimAbilities, SimNode } from '#sim/evm/node.ts'
 import { openDesk, testVisit } from '#test/desk.ts'
 import { fundedBy } from './funded-by.ts'
-import { findFunding, putFundings } from './fundings.ts'
+import { findFunding, putFundings, putProven } from './fundings.ts'
 import { findMark } from './probe-marks.ts'
 
 async function stage(
@@ -98,16 +98,50 @@ describe('200', () => {
     assert.equal(await findFunding(at.desk.state, '1', address), undefined)
   })
 
-  test('200: an address that never had anything is nothing, for a handful of calls', async () => {
-    await using at = await stage()
+  test('200: an address that never had anything is nothing, for a handful of calls where blocks are not read to be sure', async () => {
+    await using at = await stage(undefined, { probe: { sureBlocks: 0 } })
     assert.equal((await at.ask(nobody)).is, 'nothing')
     const before = at.sim.calls
     assert.deepEqual(await at.ask(nobody), {
       is: 'nothing',
-      confidence: { asOf: 200, finality: 'head', coverage: 'probed' },
+      confidence: { asOf: 200, finality: 'head', coverage: 'looked' },
     })
     // 32 of them look for code that came and went, decision 0161.
     assert.ok(at.sim.calls - before <= 20 + 32 + 3, `${at.sim.calls - before} calls`)
+  })
+
+  test('200: an address that never had anything is nothing for sure once its blocks have been read, and they are read once', async () => {
+    await using at = await stage()
+    const nothing = { is: 'nothing', confidence: { asOf: 200, finality: 'head', coverage: 'probed' } }
+    assert.deepEqual(await at.ask(nobody), nothing)
+    const before = at.sim.calls
+    assert.deepEqual(await at.ask(nobody), nothing)
+    const unfinal = at.chain.head.number - at.chain.final
+    assert.ok(at.sim.calls - before <= 60 + 2 * unfinal, `${at.sim.calls - before} calls`)
+  })
+
+  test('200: every address of a chain, also contracts that are gone, by a node that lists nothing, decision 0165', async () => {
+    await using at = await stage(undefined, {}, {}, { ghosts: false })
+    const gone = [...at.chain.destroyed]
+    assert.ok(gone.length >= 5, `${gone.length} are gone`)
+    const others = at.steady.filter((_, index) => index % 16 === 0)
+    for (const address of [...gone, ...others]) {
+      const outcome = await untilTold(() => at.ask(address))
+      assert.equal(blockOf(outcome), at.chain.firstFunding(address)?.block, address)
+      assert.equal('confidence' in outcome && outcome.confidence?.coverage, 'probed', address)
+    }
+  })
+
+  test('200: what was stored as looked is searched for again once blocks may be read, decision 0165', async () => {
+    await using at = await stage()
+    const address = at.someone(({ block }) => block > 20 && block <= at.chain.final)
+    const truth = at.chain.firstFunding(address)
+    assert.ok(truth)
+    const { from: funder, to: _, ...rest } = truth
+    const funding = { chain: '1', address, funder, ...rest, block: truth.block + 1 }
+    await at.desk.state.write((tx) => putProven(tx, funding, 'looked'))
+    assert.equal(blockOf(await at.ask(address)), truth.block)
+    assert.equal((await findFunding(at.desk.state, '1', address))?.proven, 'probed')
   })
 
   test('200: ten callers with the same cold address cause one search', async () => {
@@ -168,7 +202,7 @@ describe('200', () => {
   })
 
   test('200: a contract whose code keeps what it gets is told by its state, at any distance and without reading on', async () => {
-    await using at = await stage(undefined, { probe: { blocksMax: 0 } }, {}, { inertPercent: 50 })
+    await using at = await stage(undefined, { probe: { blocksMax: 0, sureBlocks: 0 } }, {}, { inertPercent: 50 })
     const inert = at.steady.filter((one) => at.chain.accountAt(one, at.chain.head.number).code === inertCode)
     let [late, never] = [0, 0]
     for (const address of inert) {
@@ -227,7 +261,7 @@ describe('200 with a failure envelope', () => {
   })
 
   test('a contract that can pass value on, funded long after its creation: said so, not guessed, decision 0017', async () => {
-    await using at = await stage(undefined, { probe: { blocksMax: 0 } })
+    await using at = await stage(undefined, { probe: { blocksMax: 0, sureBlocks: 0 } })
     const address = at.contract((one) => {
       const funding = at.chain.firstFunding(one)
       return funding === undefined || at.chain.accountAt(one, funding.block - 1).code !== '0x'

@@ -29,6 +29,12 @@ export function probeable(desk: ProbeDesk, chain: string): boolean {
   return node !== undefined && node.chain.mode !== 'index'
 }
 
+/** Whether a search now would rest on more than the stored one did (decision 0165). */
+export function surer(desk: ProbeDesk, { chain, block, proven }: Funding): boolean {
+  const { firstBlock = 0 } = nodeOf(desk, chain)?.chain ?? {}
+  return proven === 'looked' && block - firstBlock < desk.settings.explorer.probe.sureBlocks && probeable(desk, chain)
+}
+
 /** `bounds` replaces those of a call. */
 export function probe(
   desk: ProbeDesk,
@@ -77,10 +83,9 @@ async function look(desk: ProbeDesk, node: ChainNode, address: string, bounds: P
     const reached = mark
     if (reached && !walked?.funding) await state.write((tx) => putMark(tx, chain, address, reached))
   }
-  const { funding, final, asOf, listed } = walked
-  const coverage = listed ? 'listed' : 'probed'
-  if (funding && final && !(await state.write((tx) => settle(tx, funding, coverage)))) throw refuted(funding)
-  return { funding, confidence: { asOf, finality: final ? 'finalized' : 'head', coverage } }
+  const { funding, final, asOf, proof } = walked
+  if (funding && final && !(await state.write((tx) => settle(tx, funding, proof)))) throw refuted(funding)
+  return { funding, confidence: { asOf, finality: final ? 'finalized' : 'head', coverage: proof } }
 }
 
 /** The same failure, and when to ask again: the server goes on meanwhile, where there is room for one more search. */

@@ -241,16 +241,15 @@ test('real EVM: probe and index tell the truth of the script for every address',
   await using indexed = await openDesk(settings('index'))
   const indexing = { ...indexed, clock: systemClock }
   await catchUp(indexing, needNode(indexing, evmChainId), () => {})
-  await context.test(
-    'what was created and destroyed in one transaction only an index sees, decision 0017',
-    async () => {
-      const [heir] = [...names].find(([, name]) => name === 'heir of a brief contract') ?? []
-      const briefly = truth.get(heir ?? '')?.funder ?? ''
-      const { is } = await fundedBy.reply({ chainid: evmChainId, address: briefly }, probing, testVisit())
-      const row = await findFunding(indexed.state, evmChainId, briefly)
-      assert.deepEqual([is, row?.tx, row?.valueWei], ['nothing', truth.get(heir ?? '')?.tx, 18n])
-    },
-  )
+  await context.test('what was created and destroyed in one transaction is seen by both, decision 0165', async () => {
+    const [heir] = [...names].find(([, name]) => name === 'heir of a brief contract') ?? []
+    const briefly = truth.get(heir ?? '')?.funder ?? ''
+    const outcome = await fundedBy.reply({ chainid: evmChainId, address: briefly }, probing, testVisit())
+    const row = await findFunding(indexed.state, evmChainId, briefly)
+    const { fundingTxn, value } = outcome.is === 'body' ? outcome.body.result : {}
+    assert.deepEqual([row?.tx, row?.valueWei], [truth.get(heir ?? '')?.tx, 18n])
+    assert.deepEqual([fundingTxn, value], [row?.tx, '18'])
+  })
   for (const [address, fact] of truth) {
     await context.test(`index: ${names.get(address)}`, async () => {
       const final = await findFunding(indexed.state, evmChainId, address)

@@ -82,8 +82,7 @@ function endBefore(step: Step, at: string, hops: readonly TrailHop[]): End | und
   if (step.is === 'late') return ending('time', at, 'The time of this call is over; ask again to go further.')
   const paid = hops.at(-1)
   if (step.is === 'none') {
-    // A search looks at the state of the address, and that is gone with a contract that destroyed itself.
-    const gone = step.confidence.coverage === 'probed' ? ', unless it was a contract that destroyed itself' : ''
+    const gone = step.confidence.coverage === 'looked' ? ', unless it was a contract that destroyed itself' : ''
     const origin = paid ? ': its coin is from genesis, block rewards or withdrawals' : ''
     return ending('genesis', at, `No transfer ever came in${origin}${gone}.`)
   }
@@ -165,8 +164,13 @@ const toLabel = ({ name, entity, source, confidence, evidenceUrl }: Tag): Addres
 })
 
 /** A trail is as sure as its least sure hop. */
+/** The least sure first; the others prove what they say. */
+const unsure = ['looked', 'listed'] as const
+
 function leastSure(all: readonly Confidence[]): Confidence {
   if (all.length === 0) return {}
-  const coverage = all.find((one) => one.coverage !== 'complete')?.coverage ?? 'complete'
+  const words = all.map(({ coverage = 'none' }) => coverage)
+  const coverage =
+    unsure.find((word) => words.includes(word)) ?? words.find((word) => word !== 'complete') ?? 'complete'
   return { finality: all.some(({ finality }) => finality === 'head') ? 'head' : 'finalized', coverage }
 }
