@@ -30,6 +30,17 @@ test('state opens beside a running server, which goes on to own the facts', asyn
   await server.close()
 })
 
+test('the embedded facts hold as much in memory as they are given', async () => {
+  await using here = await folder()
+  const held = async (options?: { factsMemoryMiB: number }) => {
+    const facts = await openFacts(here.dir, options)
+    const [row] = await facts.query<{ held: string }>("select current_setting('memory_limit') as held")
+    await facts.close()
+    return row?.held
+  }
+  assert.deepEqual([await held(), await held({ factsMemoryMiB: 1024 })], ['448.0 MiB', '1.0 GiB'])
+})
+
 test('when the facts cannot be opened the state is let go again', async () => {
   await using here = await folder()
   await writeFile(join(here.dir, 'facts.duckdb'), 'not a database')

@@ -25,6 +25,8 @@ export interface StoreOptions {
   readonly stateConnections?: number
   /** clickhouse://…; empty: the file in the data folder. */
   readonly facts?: string
+  /** What the embedded engine of the facts may hold in memory. */
+  readonly factsMemoryMiB?: number
   /** How long to keep asking while another process holds the state file. */
   readonly busyWaitMs?: number
 }
@@ -57,8 +59,9 @@ export async function openStores(dir: string, options: StoreOptions = {}): Promi
 }
 
 /** The facts alone, also where a move into them has not ended. */
-export async function openFacts(dir: string, { facts: url = '' }: StoreOptions = {}): Promise<Facts> {
-  if (url === '') return openDuckdb(factsFile(dir), factsMigrations)
+export async function openFacts(dir: string, options: StoreOptions = {}): Promise<Facts> {
+  const { facts: url = '', factsMemoryMiB: memoryMiB } = options
+  if (url === '') return openDuckdb(factsFile(dir), factsMigrations, { memoryMiB })
   const { openClickhouse } = await import('./engines/clickhouse.ts')
   return openClickhouse(url, factsMigrations)
 }

@@ -29,19 +29,28 @@ const attachOptions = 'row_group_size 16384'
 const catalog = 'facts'
 /** Up to this many ids DuckDB compares a list with each row group's bounds (decision 0120). */
 const listFilterMax = String(shortListMax)
-/** Beyond this it writes to files beside its own. An hour of a million validators is six million rows on their way (decision 0074). */
-const memoryMax = '448MiB'
 
 /** Files open in this process. Other threads have a copy of their own, which is why they are refused outright. */
 const openFiles = new Set<string>()
 
-export async function openDuckdb(file: string, migrations: readonly FactsMigration[]): Promise<Facts> {
+export interface DuckdbOptions {
+  /** Beyond this it writes to files beside its own, and reads again what it had read. */
+  readonly memoryMiB?: number | undefined
+}
+/** An hour of a million validators is six million rows on their way (decision 0074). */
+const memoryUsualMiB = 448
+
+export async function openDuckdb(
+  file: string,
+  migrations: readonly FactsMigration[],
+  options: DuckdbOptions = {},
+): Promise<Facts> {
   const realFile = await realFileOf(file)
   refuseSecondOwner(realFile)
   openFiles.add(realFile)
   let facts: DuckdbFacts | undefined
   try {
-    facts = await connect(file, tablesOf(migrations), () => openFiles.delete(realFile))
+    facts = await connect(file, tablesOf(migrations), options, () => openFiles.delete(realFile))
     const steps = migrations.map(({ id, name, up }) => ({ id, name, statements: up }))
     await migrate(file, steps, (work) => (facts as DuckdbFacts).write((tx) => work(migrationTurn(tx))))
     return facts
@@ -71,12 +80,17 @@ function refuseSecondOwner(file: string): void {
   }
 }
 
-async function connect(file: string, tables: Tables, released: () => void): Promise<DuckdbFacts> {
+async function connect(
+  file: string,
+  tables: Tables,
+  { memoryMiB = memoryUsualMiB }: DuckdbOptions,
+  released: () => void,
+): Promise<DuckdbFacts> {
   const instance = await DuckDBInstance.create(':memory:', {
     autoinstall_known_extensions: 'false',
     autoload_known_extensions: 'false',
     dynamic_or_filter_threshold: listFilterMax,
-    memory_limit: memoryMax,
+    memory_limit: `${memoryMiB}MiB`,
     temp_directory: `${file}.tmp`,
   })
   const connections: DuckDBConnection[] = []

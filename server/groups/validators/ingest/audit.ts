@@ -6,6 +6,7 @@ import { merge } from '#core/ranges.ts'
 import type { Beacon } from '#io/beacon/client.ts'
 import type { Facts, FactsReader, FactsWriter } from '#store/facts.ts'
 import { Asker } from './ask.ts'
+import type { Moved } from './earnings.ts'
 import { EpochReader } from './read.ts'
 import { type Carry, type Refined, refineEpoch } from './refine.ts'
 import { settle } from './settle.ts'
@@ -145,4 +146,20 @@ export async function auditTotals(
     [network, fromEpoch],
   )
   return row ?? { compared: 0, differing: 0 }
+}
+
+/** Balances that moved otherwise than by duties. */
+export async function writeMoved(
+  tx: FactsWriter,
+  network: Network,
+  moved: readonly (Moved & { readonly epoch: number })[],
+): Promise<void> {
+  if (moved.length === 0) return
+  await tx.append('beacon_moved', {
+    network: moved.map(() => network),
+    epoch: moved.map(({ epoch }) => epoch),
+    validators: moved.map(({ validators }) => validators),
+    in_gwei: moved.map(({ inGwei }) => inGwei),
+    out_gwei: moved.map(({ outGwei }) => outGwei),
+  })
 }

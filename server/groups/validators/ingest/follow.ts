@@ -17,10 +17,10 @@ import type { FactsReader, FactsWriter } from '#store/facts.ts'
 import { coveredEpochs, writePieces } from '../duties.ts'
 import { dropLapses, writeLapses } from '../lapses.ts'
 import { orderDuties } from '../order.ts'
-import { writeAudit } from './audit.ts'
+import { writeAudit, writeMoved } from './audit.ts'
 import { enrol } from './enrol.ts'
 import type { ExecutionSource } from './execution.ts'
-import { EpochMill, type Mill, type Piece } from './mill.ts'
+import { columnsOf, EpochMill, letGo, type Mill, type Piece } from './mill.ts'
 import { readScores, type ScoreHistory, writeScores } from './scores.ts'
 import { hasLeft, readWatched, type WatchChange, type Watched, writeWatched } from './watched.ts'
 
@@ -93,6 +93,7 @@ export class Follower {
       for await (const batch of inBatches(this.#pieces(first, until, signal))) {
         const span = { from: next, until: batch.at(-1)?.span.until ?? next }
         await this.#write(span, batch)
+        for (const { piece } of batch) letGo(columnsOf(piece))
         await orderDuties(this.#desk.facts, this.network, this.#time, span, signal)
         next = span.until
         for (const { span: own, piece } of batch)
@@ -123,6 +124,7 @@ export class Follower {
         const span = { from, until: this.#pieceEnd(from, hole.until) }
         const piece = await this.#mill.piece({ ...span, scores }, signal)
         await this.#writeFilled(span, piece)
+        letGo(columnsOf(piece))
         scores = piece.scores
         from = span.until
         left -= span.until - span.from
@@ -201,7 +203,10 @@ export class Follower {
   async #write({ from, until }: Span, batch: readonly Made[]): Promise<void> {
     const { state, facts } = this.#desk
     const { network } = this
-    for (const { piece } of batch) await enrol(state, network, piece.registry)
+    for (const { piece } of batch) {
+      await enrol(state, network, piece.registry)
+      letGo(Object.values(piece.registry))
+    }
     let isFirst = (await coveredEpochs(facts, network)).length === 0
     let watched = this.#left?.at === from ? this.#left.watched : await readWatched(facts, network)
     const scores = batch.at(-1)?.piece.scores ?? new Map()
@@ -287,15 +292,4 @@ function told({ audits, moved }: Piece): Pick<Step, 'compared' | 'differing' | '
       outGwei: sum(moved, (one) => one.outGwei),
     },
   }
-}
-
-async function writeMoved(tx: FactsWriter, network: Network, moved: Piece['moved']): Promise<void> {
-  if (moved.length === 0) return
-  await tx.append('beacon_moved', {
-    network: moved.map(() => network),
-    epoch: moved.map(({ epoch }) => epoch),
-    validators: moved.map(({ validators }) => validators),
-    in_gwei: moved.map(({ inGwei }) => inGwei),
-    out_gwei: moved.map(({ outGwei }) => outGwei),
-  })
 }

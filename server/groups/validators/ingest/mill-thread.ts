@@ -2,8 +2,8 @@
 // hands its columns over, buffers and all, to the thread that owns the stores.
 import type { Network } from '#api/wire/validators.ts'
 import { type Handed, serveThread, threadStart } from '#io/thread.ts'
-import type { Mill, PieceRequest } from './mill.ts'
-import { type MillStart, openMill, piecesBuffers } from './mills.ts'
+import { type Mill, type PieceRequest, piecesBuffers } from './mill.ts'
+import { type MillStart, openMill } from './mills.ts'
 
 const mills = new Map<Network, Mill>(
   threadStart<readonly MillStart[]>().map((start) => [start.network, openMill(start)]),

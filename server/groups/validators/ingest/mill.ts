@@ -181,6 +181,25 @@ export class EpochMill implements Mill {
   }
 }
 
+/** All of a piece that grows with the network. */
+export const columnsOf = ({ validator, sums, lapses, registry, watched }: Piece): ArrayBufferView[] => [
+  validator,
+  ...Object.values(sums),
+  ...Object.values(lapses),
+  ...Object.values(registry),
+  ...(watched ? [watched.validators] : []),
+]
+
+/** The buffers that go over with a piece instead of being copied. */
+export const piecesBuffers = (piece: Piece): ArrayBuffer[] => [
+  ...new Set(columnsOf(piece).map(({ buffer }) => buffer as ArrayBuffer)),
+]
+
+/** Gives their memory back at once: until it is collected, that of a whole network would be there twice. Not to be used again. */
+export function letGo(columns: readonly ArrayBufferView[]): void {
+  for (const { buffer } of columns) if (buffer instanceof ArrayBuffer && !buffer.detached) buffer.transfer(0)
+}
+
 function indicesIn(kept: Uint8Array): Int32Array {
   const indices = new Int32Array(kept.length)
   let count = 0

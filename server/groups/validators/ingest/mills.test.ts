@@ -9,7 +9,8 @@ import { openDesk, type TestDesk } from '#test/desk.ts'
 import { everyRow } from '#test/facts-rows.ts'
 import { withChainTimes } from './chain.ts'
 import { Follower } from './follow.ts'
-import { openMills, piecesBuffers } from './mills.ts'
+import { type Mill, type Piece, piecesBuffers } from './mill.ts'
+import { openMills } from './mills.ts'
 import { followerOf, millStart } from './start.ts'
 
 const deskFor = (node: Replay) =>
@@ -67,6 +68,27 @@ test('everything that grows with the network goes over without a copy', async ()
   const buffers = new Set(piecesBuffers(piece))
   const columns = [piece.validator, ...Object.values(piece.sums), ...Object.values(piece.registry)]
   assert(columns.every((column) => ArrayBuffer.isView(column) && buffers.has(column.buffer as ArrayBuffer)))
+})
+
+test('what has been written is let go of at once, and the next piece does not miss it', async () => {
+  await using node = await openReplay()
+  await using desk = await deskFor(node)
+  const settings = await withChainTimes({ ...desk, clock: systemClock })
+  await using mills = openMills([await millStart({ ...desk, settings }, 'hoodi')])
+  const mill = mills.of('hoodi')
+  const pieces: Piece[] = []
+  const watching: Mill = {
+    ...mill,
+    piece: async (request, stop) => {
+      const piece = await mill.piece(request, stop)
+      pieces.push(piece)
+      return piece
+    },
+  }
+  await new Follower({ ...desk, settings }, 'hoodi', watching).catchUp(signal)
+  assert(pieces.length > 1)
+  const kept = pieces.flatMap(piecesBuffers).filter(({ detached }) => !detached)
+  assert.deepEqual(kept, [])
 })
 
 test('nothing that the thread loads leads to the store: one thread alone opens the facts (decision 0052)', () => {

@@ -6,7 +6,7 @@ import { type Clock, systemClock } from '#io/clock.ts'
 import { openRpc } from '#io/evm/rpc.ts'
 import { openThread } from '#io/thread.ts'
 import { executionFrom } from './execution.ts'
-import { EpochMill, type Mill, type Piece } from './mill.ts'
+import { EpochMill, type Mill } from './mill.ts'
 
 /** What a mill is made from: plain values, so that a thread can be given it. */
 export interface MillStart {
@@ -44,16 +44,4 @@ export function openMills(starts: readonly MillStart[]): Mills {
     }),
     [Symbol.asyncDispose]: () => thread.close(),
   }
-}
-
-/** The buffers that go over with a piece instead of being copied: all that grow with the network. */
-export function piecesBuffers({ validator, sums, lapses, registry, watched }: Piece): ArrayBuffer[] {
-  const columns = [
-    validator,
-    ...Object.values(sums),
-    ...Object.values(lapses),
-    ...Object.values(registry),
-    ...(watched ? [watched.validators] : []),
-  ]
-  return columns.map(({ buffer }) => buffer as ArrayBuffer)
 }

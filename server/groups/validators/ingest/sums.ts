@@ -58,8 +58,9 @@ export class Sums {
   }
 
   clear(): void {
+    // Most of what is new is never written to, and takes no memory until it is; columns that were filled with zeros would take all of it.
+    if (this.#isThere.includes(1)) this.#columns = columnsOf(this.#count)
     this.#isThere.fill(0)
-    for (const name of measures) this.#columns[name].fill(0)
   }
 }
 
@@ -70,11 +71,31 @@ const mapMeasures = (of: (name: Measure) => Column): SumColumns =>
 
 const narrow = new Set<Measure>(counts)
 
-const columnsOf = (count: number): SumColumns =>
-  mapMeasures((name) => (narrow.has(name) ? new Int32Array(count) : new Float64Array(count)))
+/**
+ * All in one buffer, wide ones first. Systems hand out large pieces of memory whole, take them back whole, and count only what of them was
+ * written to; pieces of a few megabytes they gather and keep.
+ */
+function columnsOf(count: number): SumColumns {
+  const wide = measures.length - narrow.size
+  const buffer = new ArrayBuffer(count * (8 * wide + 4 * narrow.size))
+  let at = 0
+  const next = <C extends Column>(make: new (buffer: ArrayBuffer, at: number, count: number) => C): C => {
+    const column = new make(buffer, at, count)
+    at += column.byteLength
+    return column
+  }
+  const wides = new Map(measures.filter((name) => !narrow.has(name)).map((name) => [name, next(Float64Array)]))
+  return mapMeasures((name) => wides.get(name) ?? next(Int32Array))
+}
 
-/** In place: with a million validators there is no room for a second copy. A short watch list gets arrays of its size. */
+/**
+ * In place: with a million validators there is no room for a second copy. Zeros are not written over zeros, because few columns have
+ * more than a few figures, and memory that nobody wrote to is none. A short watch list gets arrays of its size.
+ */
 function movedUp(column: Column, validator: Int32Array): Column {
-  for (let at = 0; at < validator.length; at++) column[at] = column[validator[at] as number] as number
+  for (let at = 0; at < validator.length; at++) {
+    const value = column[validator[at] as number] as number
+    if (column[at] !== value) column[at] = value
+  }
   return validator.length * 4 < column.length ? column.slice(0, validator.length) : column.subarray(0, validator.length)
 }
