@@ -4,6 +4,7 @@ import { spawn } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { putMark, want } from '#groups/explorer/probe-marks.ts'
 import { SimChain } from '#sim/evm/chain.ts'
 import { SimNode } from '#sim/evm/node.ts'
 import { openState } from '#store/open.ts'
@@ -100,6 +101,23 @@ test('chains tells what the nodes can do and what the rest costs', async () => {
   assert.equal(code, 0, stderr)
   assert.match(stdout, /77 +Sim +index +1 +5 +no +no +yes +no +no +no +yes/)
   assert.match(stderr, /one call for every transaction/)
+})
+
+test('chains shows the searches that a server goes on with, and how far they are', async () => {
+  await using at = await stage(5)
+  const [some, other] = [`0x${'ab'.repeat(20)}`, `0x${'cd'.repeat(20)}`]
+  const state = await openState(join(at.home.dir, 'data'))
+  await state.write(async (tx) => {
+    await want(tx, '77', some, 1)
+    await putMark(tx, '77', some, { block: 3, stateTells: false, proof: 'probed' })
+    // Nobody waits for this one.
+    await putMark(tx, '77', other, { block: 4, stateTells: true, proof: 'looked' })
+  })
+  await state.close()
+  const { stderr } = await at.run('chains')
+  assert.match(stderr, new RegExp(`chain 77: .* the search for ${some}; nothing up to block 3\n`))
+  const { stdout } = await at.run('chains', '--json')
+  assert.deepEqual(JSON.parse(stdout)[0].searches, [{ address: some, block: 3 }])
 })
 
 test('1: a node on another chain is refused by name', async () => {
