@@ -48,6 +48,8 @@ const isFunding = (step: Stand | Funding): step is Funding => 'funder' in step
 
 const nobody: Account = { nonce: 0n, balanceWei: 0n }
 const blocksPerRead = 16
+/** Where each transaction is a call of its own, sixteen blocks can be more than a search may ask for: it would never come further. */
+const blocksPerSlowRead = 1
 /** Looks for code that came and went, where no list can be asked. */
 const sweepPoints = 32
 /** Pages of the lists that are worth asking for to be sure that there was nothing. */
@@ -236,7 +238,8 @@ class Walker {
       this.#listsFailed = true
       if (told.is === 'refuted' && this.#onLists) return 'again'
     }
-    const count = Math.min(blocksPerRead, until - stand.at, this.#blocksLeft)
+    const atOnce = traces === 'debug_traceTransaction' ? blocksPerSlowRead : blocksPerRead
+    const count = Math.min(atOnce, until - stand.at, this.#blocksLeft)
     if (count <= 0) return this.#pause(stand)
     this.#blocksLeft -= count
     for (const seen of await this.#asks.read(Array.from({ length: count }, (_, index) => stand.at + 1 + index))) {

@@ -1,74 +1,13 @@
 // 4.3 with nothing but a node, over HTTP: what a probe answers, stores, refuses, and how much it asks.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { Fault } from '#core/fault.ts'
-import { systemClock } from '#io/clock.ts'
-import type { Outcome } from '#serve/answer.ts'
+import type { Fault } from '#core/fault.ts'
 import { chance } from '#sim/chance.ts'
-import { SimChain, type SimChainOptions } from '#sim/evm/chain.ts'
-import { inertCode, spendingCode } from '#sim/evm/execute.ts'
-import { type SimAbilities, SimNode } from '#sim/evm/node.ts'
-import { openDesk, testVisit } from '#test/desk.ts'
-import { fundedBy } from './funded-by.ts'
-import { findFunding, putFundings, putProven } from './fundings.ts'
+import { inertCode } from '#sim/evm/execute.ts'
+import type { SimAbilities } from '#sim/evm/node.ts'
+import { blockOf, nobody, stage, untilTold } from '#test/probe-stage.ts'
+import { findFunding, putFundings } from './fundings.ts'
 import { findMark } from './probe-marks.ts'
-
-async function stage(
-  abilities: SimAbilities = { traces: ['trace_block'] },
-  settings: object = {},
-  chainSettings: object = {},
-  kind: Partial<SimChainOptions> = {},
-) {
-  const chain = new SimChain({ seed: 'probe', finalLag: 10, ...kind })
-  chain.mine(200)
-  const sim = new SimNode(chain, abilities, 2000)
-  const url = await sim.listen()
-  const desk = await openDesk({
-    explorer: { chains: [{ id: '1', name: 'Sim', rpc: [{ url }], ...chainSettings }], ...settings },
-  })
-  const real = { ...desk, clock: systemClock }
-  const steady = chain.addresses().filter((address) => !chain.destroyed.has(address))
-  return {
-    ...{ chain, sim, desk, steady },
-    /** An address whose first funding is such a one; fails loudly when the seed holds none. */
-    someone(fits: (funding: NonNullable<ReturnType<SimChain['firstFunding']>>) => boolean): string {
-      const found = steady.find((address) => {
-        const funding = chain.firstFunding(address)
-        return funding !== undefined && chain.accountAt(address, chain.head.number).code === '0x' && fits(funding)
-      })
-      assert.ok(found, 'the history holds no such address')
-      return found
-    },
-    contract(fits: (address: string) => boolean): string {
-      const found = steady.find((one) => chain.accountAt(one, chain.head.number).code === spendingCode && fits(one))
-      assert.ok(found, 'the history holds no such contract')
-      return found
-    },
-    ask: (address: string) => fundedBy.reply({ chainid: '1', address }, real, testVisit()),
-    async [Symbol.asyncDispose]() {
-      await sim[Symbol.asyncDispose]()
-      await desk[Symbol.asyncDispose]()
-    },
-  }
-}
-
-const blockOf = (outcome: Outcome<{ result: { block: number } }>) =>
-  outcome.is === 'body' ? outcome.body.result.block : undefined
-
-/** Asks again while the search says that it could not finish. */
-async function untilTold<T>(ask: () => Promise<T>, said: string[] = []): Promise<T> {
-  for (let asked = 0; asked < 100; asked++) {
-    try {
-      return await ask()
-    } catch (error) {
-      assert.ok(error instanceof Fault && error.code === 'explorer.probe_bounds', String(error))
-      said.push(error.says)
-    }
-  }
-  throw new Error('asked a hundred times')
-}
-
-const nobody = `0x${'99'.repeat(20)}`
 
 describe('200', () => {
   test('200: a cold address is found, stored, and answered from the store from then on', async () => {
@@ -96,52 +35,6 @@ describe('200', () => {
     const outcome = await at.ask(address)
     assert.equal(outcome.is === 'body' && outcome.confidence?.finality, 'head')
     assert.equal(await findFunding(at.desk.state, '1', address), undefined)
-  })
-
-  test('200: an address that never had anything is nothing, for a handful of calls where blocks are not read to be sure', async () => {
-    await using at = await stage(undefined, { probe: { sureBlocks: 0 } })
-    assert.equal((await at.ask(nobody)).is, 'nothing')
-    const before = at.sim.calls
-    assert.deepEqual(await at.ask(nobody), {
-      is: 'nothing',
-      confidence: { asOf: 200, finality: 'head', coverage: 'looked' },
-    })
-    // 32 of them look for code that came and went, decision 0161.
-    assert.ok(at.sim.calls - before <= 20 + 32 + 3, `${at.sim.calls - before} calls`)
-  })
-
-  test('200: an address that never had anything is nothing for sure once its blocks have been read, and they are read once', async () => {
-    await using at = await stage()
-    const nothing = { is: 'nothing', confidence: { asOf: 200, finality: 'head', coverage: 'probed' } }
-    assert.deepEqual(await at.ask(nobody), nothing)
-    const before = at.sim.calls
-    assert.deepEqual(await at.ask(nobody), nothing)
-    const unfinal = at.chain.head.number - at.chain.final
-    assert.ok(at.sim.calls - before <= 60 + 2 * unfinal, `${at.sim.calls - before} calls`)
-  })
-
-  test('200: every address of a chain, also contracts that are gone, by a node that lists nothing, decision 0165', async () => {
-    await using at = await stage(undefined, {}, {}, { ghosts: false })
-    const gone = [...at.chain.destroyed]
-    assert.ok(gone.length >= 5, `${gone.length} are gone`)
-    const others = at.steady.filter((_, index) => index % 16 === 0)
-    for (const address of [...gone, ...others]) {
-      const outcome = await untilTold(() => at.ask(address))
-      assert.equal(blockOf(outcome), at.chain.firstFunding(address)?.block, address)
-      assert.equal('confidence' in outcome && outcome.confidence?.coverage, 'probed', address)
-    }
-  })
-
-  test('200: what was stored as looked is searched for again once blocks may be read, decision 0165', async () => {
-    await using at = await stage()
-    const address = at.someone(({ block }) => block > 20 && block <= at.chain.final)
-    const truth = at.chain.firstFunding(address)
-    assert.ok(truth)
-    const { from: funder, to: _, ...rest } = truth
-    const funding = { chain: '1', address, funder, ...rest, block: truth.block + 1 }
-    await at.desk.state.write((tx) => putProven(tx, funding, 'looked'))
-    assert.equal(blockOf(await at.ask(address)), truth.block)
-    assert.equal((await findFunding(at.desk.state, '1', address))?.proven, 'probed')
   })
 
   test('200: ten callers with the same cold address cause one search', async () => {

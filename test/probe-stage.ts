@@ -1,0 +1,67 @@
+// A simulated chain of 200 blocks behind a node, and 4.3 asked through it with nothing else.
+import assert from 'node:assert/strict'
+import { Fault } from '#core/fault.ts'
+import { fundedBy } from '#groups/explorer/funded-by.ts'
+import { systemClock } from '#io/clock.ts'
+import type { Outcome } from '#serve/answer.ts'
+import { SimChain, type SimChainOptions } from '#sim/evm/chain.ts'
+import { spendingCode } from '#sim/evm/execute.ts'
+import { type SimAbilities, SimNode } from '#sim/evm/node.ts'
+import { openDesk, testVisit } from './desk.ts'
+
+export async function stage(
+  abilities: SimAbilities = { traces: ['trace_block'] },
+  settings: object = {},
+  chainSettings: object = {},
+  kind: Partial<SimChainOptions> = {},
+) {
+  const chain = new SimChain({ seed: 'probe', finalLag: 10, ...kind })
+  chain.mine(200)
+  const sim = new SimNode(chain, abilities, 2000)
+  const url = await sim.listen()
+  const desk = await openDesk({
+    explorer: { chains: [{ id: '1', name: 'Sim', rpc: [{ url }], ...chainSettings }], ...settings },
+  })
+  const real = { ...desk, clock: systemClock }
+  const steady = chain.addresses().filter((address) => !chain.destroyed.has(address))
+  return {
+    ...{ chain, sim, desk, steady },
+    /** An address whose first funding is such a one; fails loudly when the seed holds none. */
+    someone(fits: (funding: NonNullable<ReturnType<SimChain['firstFunding']>>) => boolean): string {
+      const found = steady.find((address) => {
+        const funding = chain.firstFunding(address)
+        return funding !== undefined && chain.accountAt(address, chain.head.number).code === '0x' && fits(funding)
+      })
+      assert.ok(found, 'the history holds no such address')
+      return found
+    },
+    contract(fits: (address: string) => boolean): string {
+      const found = steady.find((one) => chain.accountAt(one, chain.head.number).code === spendingCode && fits(one))
+      assert.ok(found, 'the history holds no such contract')
+      return found
+    },
+    ask: (address: string) => fundedBy.reply({ chainid: '1', address }, real, testVisit()),
+    async [Symbol.asyncDispose]() {
+      await sim[Symbol.asyncDispose]()
+      await desk[Symbol.asyncDispose]()
+    },
+  }
+}
+
+export const blockOf = (outcome: Outcome<{ result: { block: number } }>) =>
+  outcome.is === 'body' ? outcome.body.result.block : undefined
+
+/** Asks again while the search says that it could not finish. */
+export async function untilTold<T>(ask: () => Promise<T>, said: string[] = []): Promise<T> {
+  for (let asked = 0; asked < 100; asked++) {
+    try {
+      return await ask()
+    } catch (error) {
+      assert.ok(error instanceof Fault && error.code === 'explorer.probe_bounds', String(error))
+      said.push(error.says)
+    }
+  }
+  throw new Error('asked a hundred times')
+}
+
+export const nobody = `0x${'99'.repeat(20)}`
