@@ -76,7 +76,7 @@ export const explorerSettings = section(
         callsMax: whole(1500, 50, 100_000, 'Calls one search may make.'),
         timeoutMs: whole(20_000, 100, 600_000, 'Time one search may take; less than server.answerTimeoutMs.'),
         blocksMax: whole(
-          256,
+          1000,
           0,
           10_000,
           'Blocks one call may read, where the state of an account proves nothing; the search goes on from there.',

@@ -9,7 +9,7 @@ import { answer, type Confidence, type Desk, type Outcome } from '#serve/answer.
 import { servedChain } from './chains.ts'
 import { type Funding, findFunding } from './fundings.ts'
 import { findNear } from './index-near.ts'
-import { probe, probeable, surer } from './probe.ts'
+import { probe, probeable, wantSurer } from './probe.ts'
 import { shape } from './shape.ts'
 import { confidenceOf, firstHole, type Standing, standingOf } from './standing.ts'
 
@@ -30,7 +30,10 @@ export const fundedBy = answer(
     if (funding?.proven === 'probed') return found(funding, shownFor(funding))
     const unread = unreadBefore(standing, funding)
     if (!unread) return funding ? found(funding, confidenceOf(standing)) : fromNear(desk, chainid, address, standing)
-    if (funding?.proven && !surer(desk, funding)) return found(funding, shownFor(funding))
+    if (funding?.proven) {
+      await wantSurer(desk, funding)
+      return found(funding, shownFor(funding))
+    }
     if (!probeable(desk, chainid)) throw notCovered(chainid, unread, standing)
     // The one exception to "answers come from the store": the search has its own bounds, within the request's time.
     const probed = await probe(desk, chainid, address)

@@ -93,7 +93,7 @@ test('what is no funding is refused: no value, or from itself (decision 0012)', 
   assert.equal(await findFunding(desk.state, '1', good.address), undefined)
 })
 
-test('what was stored as probed before looks had a word of their own is searched for again, decision 0165', async () => {
+test('what was stored as proven before looks had a word of their own is searched for again, decision 0165', async () => {
   await using desk = await openDesk()
   const [file, options] = [join(desk.dir, 'old.sqlite'), { busyWaitMs: 1000 }]
   const before = stateMigrations.filter(({ id }) => id < 23)
@@ -118,13 +118,13 @@ test('what was stored as probed before looks had a word of their own is searched
       [
         [1, undefined],
         [2, undefined],
-        [3, 'listed'],
+        [3, undefined],
       ],
     )
     const marks = await Promise.all(rows.map(({ address }) => findMark(state, '1', address)))
     assert.deepEqual(
       marks.map((one) => one?.proof),
-      [undefined, 'looked', 'listed'],
+      [undefined, 'looked', 'looked'],
     )
   } finally {
     await state.close()

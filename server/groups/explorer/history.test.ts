@@ -166,6 +166,13 @@ async function holdProbe(at: Stage, address: string, calm: boolean, words: strin
   try {
     const { funding, asOf, proof } = await search(at, address)
     if (proof === 'listed') meet('told by lists')
+    if (proof === 'looked') {
+      // Decision 0165: its first sign of life lies beyond what is final, and the blocks up to there are more than one search may read.
+      const { nonce, balance } = chain.accountAt(address, chain.final)
+      assert.deepEqual([at.blocksMax < 13, nonce, balance], [true, 0n, 0n], `${words}: only looked for ${address}`)
+      meet('only looked')
+      return
+    }
     assert.deepEqual(story(funding), story(chain.firstFunding(address, asOf)), `${words}: probe of ${address}`)
     tally(at, address, funding)
   } catch (error) {

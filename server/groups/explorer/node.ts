@@ -13,6 +13,10 @@ export interface ChainNode {
   readonly rpc: Rpc
   /** Asked once and kept; asked again while no node has answered. */
   capabilities(options?: AskOptions): Promise<Capabilities>
+  /** What was answered last, if anything was. */
+  known(): Capabilities | undefined
+  /** What trace_filter listed was not all: it is not asked again until abilities are. */
+  refuteLists(): void
   tip(options?: AskOptions): Promise<Tip>
 }
 
@@ -32,6 +36,7 @@ export function openNode(
 ): ChainNode {
   const rpc = openRpc({ chain: chain.id, rpc: chain.rpc, clock: desk.clock, ...options })
   let asked: { readonly atMs: number; readonly answer: Promise<Capabilities> } | undefined
+  let known: Capabilities | undefined
   return {
     chain,
     rpc,
@@ -40,10 +45,26 @@ export function openNode(
       if (asked && nowMs - asked.atMs < capabilitiesKeptMs) return asked.answer
       const asking = { atMs: nowMs, answer: askCapabilities(rpc, chain.firstBlock, untilMs) }
       asked = asking
-      asking.answer.catch(() => {
-        if (asked === asking) asked = undefined
-      })
+      asking.answer.then(
+        (can) => {
+          known = can
+        },
+        () => {
+          if (asked === asking) asked = undefined
+        },
+      )
       return asking.answer
+    },
+    known: () => known,
+    refuteLists() {
+      const before = asked
+      if (!before) return
+      const without = before.answer.then((can) => ({
+        ...can,
+        has: { ...can.has, trace_filter: false },
+        filterBlocks: 0,
+      }))
+      asked = { ...before, answer: without }
     },
     async tip(options) {
       const [latest] = await rpc.results([headerCall('latest')], options)

@@ -11,8 +11,8 @@ import {
   readBlocks,
   toAccount,
 } from '#io/evm/blocks.ts'
-import type { RpcCall } from '#io/evm/rpc.ts'
-import type { Account, PlacedTrace, SeenBlock } from '#io/evm/shapes.ts'
+import type { Rpc, RpcCall } from '#io/evm/rpc.ts'
+import type { Account, PlacedTrace, SeenBlock, TraceForm } from '#io/evm/shapes.ts'
 import type { Funding } from './fundings.ts'
 import type { ChainNode } from './node.ts'
 import { noTraces, tooManyCalls } from './probe-faults.ts'
@@ -44,6 +44,8 @@ export interface Listed {
 
 /** Whole blocks that are asked for together; so many of these groups are under way at the same time. */
 const groupBlocks = 4
+/** A look for code, and the account once more; finding its next change comes on top. */
+const lastCalls = 48
 
 export class Asks {
   readonly node: ChainNode
@@ -53,13 +55,18 @@ export class Asks {
   readonly head: number
   /** Nothing has come in up to here. */
   at = -1
+  /** How far the blocks that are read now go. */
+  until: number
   #callsLeft: number
+  /** What a block cost when blocks were read last. */
+  #callsPerBlock: number | undefined
 
   constructor(node: ChainNode, address: string, limits: WalkLimits, head: number) {
     this.node = node
     this.address = address
     this.limits = limits
     this.head = head
+    this.until = head
     this.#callsLeft = limits.callsMax
   }
 
@@ -79,14 +86,26 @@ export class Asks {
 
   async read(numbers: readonly number[]): Promise<SeenBlock[]> {
     const { reads } = await this.node.capabilities(this.limits)
-    const before = this.node.rpc.counts().calls
+    let calls = 0
+    const results: Rpc['results'] = (some, options) => {
+      this.#spend(some.length)
+      calls += some.length
+      return this.node.rpc.results(some, options)
+    }
     const groups = Array.from({ length: Math.ceil(numbers.length / groupBlocks) }, (_, at) =>
       numbers.slice(at * groupBlocks, (at + 1) * groupBlocks),
     )
-    const seen = await Promise.all(groups.map((some) => readBlocks(this.node.rpc, reads, some, this.limits)))
-    // Other searches may be under way on the same lines: counting theirs too only ends this one sooner.
-    this.#spend(this.node.rpc.counts().calls - before)
+    const seen = await Promise.all(groups.map((some) => readBlocks({ results }, reads, some, this.limits)))
+    this.#callsPerBlock = Math.max(2, calls / numbers.length)
     return seen.flat()
+  }
+
+  /** Blocks that may still be read, so that calls are left to come to an end with. Traced one by one, what a block costs is not known before one was. */
+  blocksLeft(traces: TraceForm): number {
+    const { callsMax, fanOut } = this.limits
+    const left = this.#callsLeft - Math.min(lastCalls + 16 * fanOut, callsMax / 4)
+    if (this.#callsPerBlock === undefined && traces === 'debug_traceTransaction') return left > 0 ? 1 : 0
+    return Math.floor(left / (this.#callsPerBlock ?? 2))
   }
 
   /** Steps in (after, until] that begin or end at the address. undefined: the node refuses. */
@@ -132,6 +151,6 @@ export class Asks {
 
   #spend(calls: number): void {
     this.#callsLeft -= calls
-    if (this.#callsLeft < 0) throw tooManyCalls(this.limits.callsMax, this.at, this.head)
+    if (this.#callsLeft < 0) throw tooManyCalls(this.limits.callsMax, this.at, this.until)
   }
 }

@@ -4,25 +4,25 @@ import { Fault } from '#core/fault.ts'
 /** It may begin again where it ended (decision 0066). */
 const againMs = 1000
 
-/** `head` and `at` say how much is left. */
+/** `at` and `head` say how much is left. */
 export const unfinished = (at: number, head: number): Fault =>
   new Fault('explorer.probe_bounds', {
-    says: `The account has code that can pass value on, so each block has to be read; up to block ${at} of ${head} none holds a transfer to it. Ask again to read on from there, or index the chain.`,
+    says: `The account has or had code that can pass value on, so each block has to be read; up to block ${at} of ${head} none holds a transfer to it. Ask again to read on from there, or index the chain (mode: both).`,
     retryAfterMs: againMs,
     terms: { at, head },
   })
 
 /** Nothing shows that there was such a contract, and only the blocks show that there was none (decision 0165). */
-export const unsure = (at: number, head: number): Fault =>
+export const unsure = (at: number, until: number): Fault =>
   new Fault('explorer.probe_bounds', {
-    says: `The address may have been that of a contract which is gone, and the node cannot list transfers, so each block has to be read; ${at < 0 ? 'none has been yet' : `up to block ${at} of ${head} none holds a transfer to it`}. Ask again to read on from there, or index the chain.`,
+    says: `The address may have been that of a contract before, of which its state shows nothing, so that each block has to be looked through; ${at < 0 ? 'none has been yet' : `up to block ${at} of ${until} none holds a transfer to it`}. Ask again to go on from there, or index the chain (mode: both).`,
     retryAfterMs: againMs,
-    terms: { at, head },
+    terms: { at, head: until },
   })
 
 export const tooManyCalls = (callsMax: number, at: number, head: number): Fault =>
   new Fault('explorer.probe_bounds', {
-    says: `More than ${callsMax} calls to the node are needed; up to block ${at} nothing has come in. Ask again to go on from there, or index the chain.`,
+    says: `More than ${callsMax} calls to the node are needed; up to block ${at} of ${head} nothing has come in. Ask again to go on from there, or index the chain (mode: both).`,
     retryAfterMs: againMs,
     terms: { at, head },
   })

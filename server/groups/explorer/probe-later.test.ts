@@ -14,9 +14,10 @@ import { type SimAbilities, SimNode } from '#sim/evm/node.ts'
 import { createKey } from '#store/keys.ts'
 import { openDesk, settingsWith, testVisit } from '#test/desk.ts'
 import { fundedBy } from './funded-by.ts'
+import { findFunding, putProven } from './fundings.ts'
 import { needNode } from './node.ts'
 import { type LaterProgress, startLater } from './probe-later.ts'
-import { findMark, want, wantedOf } from './probe-marks.ts'
+import { findMark, putMark, want, wantedOf } from './probe-marks.ts'
 
 async function stage(probe: object = {}, abilities: SimAbilities = { traces: ['trace_block'] }) {
   const chain = new SimChain({ seed: 'probe', finalLag: 10 })
@@ -67,7 +68,7 @@ test('the first call says how far it came and when to come back; a while later t
   await using at = await stage()
   const fault = await faultOf(at.ask(at.first))
   assert.equal(fault.code, 'explorer.probe_bounds')
-  assert.match(fault.says, /up to block \d+ of 200 none.*A running server goes on by itself/)
+  assert.match(fault.says, /up to block \d+ of \d+ none.*A running server goes on by itself/)
   assert.ok(Number(fault.retryAfterMs) >= 2000)
   assert.deepEqual(await at.wanted(), [at.first])
   await at.run(({ open }) => open === 0)
@@ -102,11 +103,60 @@ test('those that wait take turns', async () => {
   assert.deepEqual(await at.wanted(), [at.second, at.first])
 })
 
+test('a search that only looked before is gone on with from the beginning, on better grounds, and not given up', async () => {
+  await using at = await stage({ blocksMax: 0 })
+  const funded = (one: string) => at.chain.firstFunding(one)?.block ?? 0
+  const address = at.chain.addresses().find((one) => {
+    const { nonce, code } = at.chain.accountAt(one, at.chain.head.number)
+    return nonce === 0n && code === '0x' && funded(one) > 150 && funded(one) <= at.chain.final
+  })
+  assert.ok(address)
+  await at.desk.state.write(async (tx) => {
+    await putMark(tx, '1', address, { block: 140, stateTells: true, proof: 'looked' })
+    await want(tx, '1', address, 1)
+  })
+  await at.run(({ open }) => open === 0)
+  const found = await findFunding(at.desk.state, '1', address)
+  assert.deepEqual([found?.block, found?.proven], [funded(address), 'probed'])
+})
+
+test('what was stored as looked is the answer until the server has searched again, where blocks may be read', async () => {
+  await using at = await stage()
+  const address = at.chain.addresses().find((one) => {
+    const { block = 0 } = at.chain.firstFunding(one) ?? {}
+    return block > 100 && block <= at.chain.final && !at.chain.destroyed.has(one)
+  })
+  const truth = at.chain.firstFunding(address ?? '')
+  assert.ok(address && truth)
+  const { from: funder, to: _, ...rest } = truth
+  const funding = { chain: '1', address, funder, ...rest, block: truth.block + 1 }
+  await at.desk.state.write((tx) => putProven(tx, funding, 'looked'))
+  const first = await at.ask(address)
+  assert.deepEqual([first.is === 'body' && first.confidence?.coverage, await at.wanted()], ['looked', [address]])
+  await at.run(({ open }) => open === 0)
+  const later = await at.ask(address)
+  assert.deepEqual(later.is === 'body' && [later.body.result.block, later.confidence?.coverage], [
+    truth.block,
+    'probed',
+  ])
+  assert.deepEqual(await at.wanted(), [])
+})
+
+test('what no node can make surer is not searched for again and again', async () => {
+  await using at = await stage({}, { traces: [] })
+  const address = at.chain.addresses().find((one) => (at.chain.firstFunding(one)?.block ?? 0) > 100) ?? ''
+  const { from: funder, to: _, ...rest } = at.chain.firstFunding(address) ?? assert.fail('no such address')
+  await at.desk.state.write((tx) => putProven(tx, { chain: '1', address, funder, ...rest }, 'looked'))
+  await needNode(at.real, '1').capabilities()
+  await at.ask(address)
+  assert.deepEqual(await at.wanted(), [])
+})
+
 test('no more than laterMax are gone on with; the others are told to ask again', async () => {
   await using at = await stage({ laterMax: 1 })
   await faultOf(at.ask(at.first))
   const fault = await faultOf(at.ask(at.second))
-  assert.match(fault.says, /Ask again to read on from there, or index the chain\.$/)
+  assert.match(fault.says, /Ask again to go on from there, or index the chain \(mode: both\)\.$/)
   assert.deepEqual(await at.wanted(), [at.first])
 })
 

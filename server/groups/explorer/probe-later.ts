@@ -10,7 +10,7 @@ import type { Random } from '#io/random.ts'
 import type { ChainNode } from './node.ts'
 import { probe } from './probe.ts'
 import { isUnfinished } from './probe-faults.ts'
-import { unwant, type Wanted, want, wantedOf } from './probe-marks.ts'
+import { findMark, type Mark, unwant, type Wanted, want, wantedOf } from './probe-marks.ts'
 import type { ProbeDesk } from './probe-wanted.ts'
 
 /** What others are told after each slice. */
@@ -79,6 +79,7 @@ const nothing: Slice = { blocks: 0, head: 0 }
 async function goOn(desk: LaterDesk, chain: string, next: Wanted, signal: AbortSignal): Promise<Slice> {
   const { state, clock, log } = desk
   const { address } = next
+  const before = await findMark(state, chain, address)
   try {
     const { confidence } = await probe(desk, chain, address, { blocksMax, signal })
     await state.write((tx) => unwant(tx, chain, address))
@@ -91,11 +92,16 @@ async function goOn(desk: LaterDesk, chain: string, next: Wanted, signal: AbortS
       await state.write((tx) => want(tx, chain, address, clock.now()))
       throw error
     }
+    // What counts is what the next slice begins with: it may be fewer blocks on better grounds.
+    const now = await findMark(state, chain, address)
     const { at = next.block, head = at } = (error as Fault).terms
-    const blocks = Number(at) - next.block
-    if (isUnfinished(error as Fault) && blocks > 0) return { blocks, head: Number(head) }
+    const blocks = Math.max(0, (now?.block ?? -1) - next.block)
+    if (isUnfinished(error as Fault) && isOther(before, now)) return { blocks, head: Number(head) }
     log.warn({ chain, address, reason: (error as Fault).message }, 'a search was given up')
   }
   await state.write((tx) => unwant(tx, chain, address))
   return nothing
 }
+
+const isOther = (a: Mark | undefined, b: Mark | undefined): boolean =>
+  a?.block !== b?.block || a?.proof !== b?.proof || a?.stateTells !== b?.stateTells

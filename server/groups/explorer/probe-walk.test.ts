@@ -1,81 +1,9 @@
 // Lives written by hand, block by block, where a random history is unlikely to come. The rest is in history.test.ts.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { systemClock } from '#io/clock.ts'
-import { settingsWith } from '#test/desk.ts'
-import { openNode } from './node.ts'
+import { inert, lifeOf, type Moment, me, spends } from '#test/evm-life.ts'
 import type { Mark } from './probe-marks.ts'
 import { walk } from './probe-walk.ts'
-
-const [me, payer, inert] = ['11', '22', '33'].map((pair) => `0x${pair.repeat(20)}`) as [string, string, string]
-const spends = '0x5f5f5f5f34335af1'
-const keeps = '0x00'
-const word = (number: number) => `0x${number.toString(16).padStart(64, '0')}`
-const hex = (number: number) => `0x${number.toString(16)}`
-
-/** What is true of the account from this block on. `paid`: one wei came in it, whatever the state says at its end. */
-interface Moment {
-  readonly block: number
-  readonly nonce?: number
-  readonly balance?: number
-  readonly code?: string
-  readonly paid?: true
-}
-
-const headNumber = 100
-const finalNumber = 90
-
-/** A node whose chain is the life of one account, and what it was asked for. */
-function nodeOf(life: readonly Moment[]) {
-  const read: number[] = []
-  const at = (block: number) => {
-    const past = life.filter((one) => one.block <= block)
-    return Object.assign({ nonce: 0, balance: 0, code: '0x' }, ...past) as Required<Moment>
-  }
-  const blockOf = (number: number, full: boolean) => {
-    const tx = { hash: word(1000 + number), transactionIndex: '0x0', from: payer, to: me, value: '0x1' }
-    const paid = life.some((one) => one.block === number && one.paid)
-    if (full) read.push(number)
-    const named = { number: hex(number), hash: word(number + 1), parentHash: word(number), timestamp: hex(number) }
-    return { ...named, transactions: paid ? [tx] : [] }
-  }
-  const result = (method: string, [first, second]: string[]): unknown => {
-    const number = first === 'latest' ? headNumber : first === 'finalized' ? finalNumber : Number(first)
-    switch (method) {
-      case 'eth_chainId':
-        return '0x1'
-      case 'eth_getBlockByNumber':
-        return blockOf(number, (second as unknown) === true)
-      case 'eth_getTransactionCount':
-        return hex(at(Number(second)).nonce)
-      case 'eth_getBalance':
-        return hex(at(Number(second)).balance)
-      case 'eth_getCode':
-        return first === me ? at(Number(second)).code : first === inert ? keeps : '0x'
-      case 'trace_block': {
-        const action = { callType: 'call', from: payer, to: me, value: '0x1' }
-        return [{ type: 'call', action, traceAddress: [], subtraces: 0, transactionHash: word(1000 + number) }]
-      }
-      default:
-        return undefined
-    }
-  }
-  const [chain] = settingsWith({
-    explorer: { chains: [{ id: '1', name: 'Life', rpc: [{ url: 'http://life/' }] }] },
-  }).explorer.chains
-  assert.ok(chain)
-  const post = async (_: string, { body = '' }: { body?: string }) => {
-    const reply = ({ id, method, params }: { id: number; method: string; params: string[] }) => {
-      const answer = result(method, params)
-      return answer === undefined
-        ? { jsonrpc: '2.0', id, error: { code: -32601, message: 'no such method' } }
-        : { jsonrpc: '2.0', id, result: answer }
-    }
-    const asked = JSON.parse(body)
-    return JSON.stringify(Array.isArray(asked) ? asked.map(reply) : reply(asked))
-  }
-  return { node: openNode(chain, { clock: systemClock }, { post, restMs: 0 }), read }
-}
 
 const bounds = { fanOut: 3, callsMax: 5000, blocksMax: 1000, sureBlocks: 0, untilMs: Number.POSITIVE_INFINITY }
 
@@ -87,7 +15,7 @@ test('a contract that was met and is gone may come back between two looks: every
     { block: 83, paid: true },
   ]
   // From genesis the state contradicts itself or shows nothing: the search that meets the contract is one that goes on.
-  const { node } = nodeOf(life)
+  const { node } = lifeOf(life)
   const since: Mark = { block: 40, stateTells: true, proof: 'probed' }
   const { funding } = await walk(node, me, { ...bounds, since })
   assert.equal(funding?.block, 83)
@@ -99,7 +27,7 @@ test('a mark says whether the state is still believed, and the next search keeps
     { block: 70, nonce: 0, code: '0x' },
     { block: 83, paid: true },
   ]
-  const { node } = nodeOf(life)
+  const { node } = lifeOf(life)
   let mark: Mark | undefined = { block: 40, stateTells: true, proof: 'probed' }
   for (let searches = 0; searches < 4; searches++) {
     const keep = (reached: Mark) => {
@@ -118,7 +46,7 @@ test('a delegation that was taken back: only the blocks it was there for are rea
     { block: 30, nonce: 2, code: '0x' },
     { block: 77, balance: 1, paid: true },
   ]
-  const { node, read } = nodeOf(life)
+  const { node, read } = lifeOf(life)
   assert.equal((await walk(node, me, bounds)).funding?.block, 77)
   assert.ok(read.includes(29) && !read.includes(50) && read.length < 20, `read ${read}`)
 })
@@ -129,7 +57,7 @@ test('what comes to a delegated account and goes in the same block is found', as
     { block: 33, paid: true },
     { block: 77, balance: 1, paid: true },
   ]
-  assert.equal((await walk(nodeOf(life).node, me, bounds)).funding?.block, 33)
+  assert.equal((await walk(lifeOf(life).node, me, bounds)).funding?.block, 33)
 })
 
 test('an account that delegates to code which keeps what comes is told by its state', async () => {
@@ -137,7 +65,7 @@ test('an account that delegates to code which keeps what comes is told by its st
     { block: 20, nonce: 1, code: `0xef0100${inert.slice(2)}` },
     { block: 77, balance: 1, paid: true },
   ]
-  const { node, read } = nodeOf(life)
+  const { node, read } = lifeOf(life)
   assert.equal((await walk(node, me, { ...bounds, blocksMax: 0 })).funding?.block, 77)
   assert.deepEqual(read, [20, 77])
 })
@@ -149,10 +77,10 @@ test('a contract that was there for long and is gone: its code is come across, a
     { block: 55, paid: true },
     { block: 70, ...gone },
   ]
-  assert.equal((await walk(nodeOf(life).node, me, bounds)).funding?.block, 55)
+  assert.equal((await walk(lifeOf(life).node, me, bounds)).funding?.block, 55)
   // Somebody pays the empty address: the state alone would name that.
   const paid = [...life, { block: 90, balance: 1, paid: true as const }]
-  assert.equal((await walk(nodeOf(paid).node, me, bounds)).funding?.block, 55)
+  assert.equal((await walk(lifeOf(paid).node, me, bounds)).funding?.block, 55)
 })
 
 describe('a contract that came and went within one block, decision 0165', () => {
@@ -164,20 +92,20 @@ describe('a contract that came and went within one block, decision 0165', () => 
 
   test('is found where the blocks may be read, and the answer rests on nothing less', async () => {
     for (const one of [life, never]) {
-      const { funding, proof } = await walk(nodeOf(one).node, me, { ...bounds, sureBlocks: 1000 })
+      const { funding, proof } = await walk(lifeOf(one).node, me, { ...bounds, sureBlocks: 1000 })
       assert.deepEqual([funding?.block, proof], [55, 'probed'])
     }
   })
 
   test('is not where they are too many, and the answer says that it was only looked for', async () => {
     for (const [one, block] of [[life, 90] as const, [never, undefined] as const]) {
-      const { funding, proof } = await walk(nodeOf(one).node, me, { ...bounds, sureBlocks: 50 })
+      const { funding, proof } = await walk(lifeOf(one).node, me, { ...bounds, sureBlocks: 50 })
       assert.deepEqual([funding?.block, proof], [block, 'looked'])
     }
   })
 
   test('only the blocks before the first sign of life are read, some at a time, and each once', async () => {
-    const { node, read } = nodeOf([
+    const { node, read } = lifeOf([
       { block: 40, balance: 3 },
       { block: 95, balance: 4, paid: true },
     ])
@@ -188,16 +116,16 @@ describe('a contract that came and went within one block, decision 0165', () => 
       }
       return walk(node, me, { ...bounds, blocksMax: 15, sureBlocks: 50, since: mark, keep })
     }
-    await assert.rejects(search, /contract which is gone.*up to block 14 of 100 none/)
+    await assert.rejects(search, /contract before.*up to block 14 of 39 none/)
     assert.deepEqual(mark, { block: 14, stateTells: true, proof: 'probed' })
-    await assert.rejects(search, /up to block 29 of 100/)
+    await assert.rejects(search, /up to block 29 of 39/)
     const { funding, proof } = await search()
     assert.deepEqual([funding?.block, proof], [95, 'probed'])
     assert.deepEqual(read, [...Array.from({ length: 41 }, (_, at) => at), 95])
   })
 
   test('what was only looked for is searched for again when more blocks may be read', async () => {
-    const { node } = nodeOf(life)
+    const { node } = lifeOf(life)
     const since: Mark = { block: 80, stateTells: true, proof: 'looked' }
     const asked = async (sureBlocks: number) => {
       const { funding, proof } = await walk(node, me, { ...bounds, sureBlocks, since })
@@ -209,7 +137,7 @@ describe('a contract that came and went within one block, decision 0165', () => 
 })
 
 test('who has sent a transaction was never a contract, and is not looked for as one', async () => {
-  const { node, read } = nodeOf([
+  const { node, read } = lifeOf([
     { block: 60, balance: 5, paid: true },
     { block: 80, nonce: 1, balance: 2 },
   ])
@@ -226,7 +154,7 @@ test('a contract of old, without a nonce: the block it was put there is searched
     { block: 55, code: spends },
     { block: 61, paid: true },
   ]
-  const { node, read } = nodeOf(life)
+  const { node, read } = lifeOf(life)
   assert.equal((await walk(node, me, { ...bounds, blocksMax: 8 })).funding?.block, 61)
   assert.deepEqual(read.slice(0, 2), [55, 56])
 })
@@ -238,18 +166,18 @@ test('a contract of old that was paid before it was put there, and was empty whe
     { block: 32, balance: 0 },
     { block: 90, balance: 3, paid: true },
   ]
-  assert.equal((await walk(nodeOf(life).node, me, bounds)).funding?.block, 30)
+  assert.equal((await walk(lifeOf(life).node, me, bounds)).funding?.block, 30)
 })
 
 test('a node that lacks a block which was final before is behind, and is not asked further', async () => {
-  const { node } = nodeOf([])
-  const since: Mark = { block: headNumber + 1, stateTells: true, proof: 'probed' }
+  const { node } = lifeOf([])
+  const since: Mark = { block: 101, stateTells: true, proof: 'probed' }
   await assert.rejects(walk(node, me, { ...bounds, since }), /the node is behind/)
 })
 
 test('many withdrawals before the first transfer: a few calls each, and what was shown is kept', async () => {
   const days = Array.from({ length: 12 }, (_, at): Moment => ({ block: 10 + at * 5, balance: at + 1 }))
-  const { node } = nodeOf([...days, { block: 88, balance: 99, paid: true }])
+  const { node } = lifeOf([...days, { block: 88, balance: 99, paid: true }])
   let mark: Mark | undefined
   const search = (callsMax: number) =>
     walk(node, me, {

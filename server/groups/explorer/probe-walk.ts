@@ -10,9 +10,8 @@
 //    such index, blocks are read to be sure, if they are not too many; otherwise the answer says that it was only looked for (0165).
 // 5. Bounded: calls, time, and blocks read one by one. What has been shown so far is handed on to the next walk (`keep`).
 import { Fault } from '#core/fault.ts'
-import { accountCalls, codeCall, headerCall, toAccount, toHeader } from '#io/evm/blocks.ts'
+import { headerCall, toHeader } from '#io/evm/blocks.ts'
 import type { Account } from '#io/evm/shapes.ts'
-import { delegateOf, isInert } from './code.ts'
 import { type Funding, type Proof, weaker } from './fundings.ts'
 import type { ChainNode, Tip } from './node.ts'
 import { Asks, type WalkLimits } from './probe-asks.ts'
@@ -20,6 +19,7 @@ import { behind, cannot, noTraces, unfinished, unsure } from './probe-faults.ts'
 import { toldByLists } from './probe-lists.ts'
 import type { Mark } from './probe-marks.ts'
 import { between, firstChange } from './probe-search.ts'
+import { isNobody, kindOf, nobody, type Stand, standAt, stateTells } from './probe-stand.ts'
 
 export interface Walked {
   /** undefined: nothing came in up to `asOf`. */
@@ -30,30 +30,16 @@ export interface Walked {
   readonly proof: Proof
 }
 
-/** Up to the end of block `at` nothing has come in. */
-interface Stand {
-  readonly at: number
-  readonly account: Account
-  /** none, or inert: the state tells. spends: it does not. lost: it has contradicted itself, and is not believed again. */
-  readonly code: 'none' | 'inert' | 'spends' | 'lost'
-  /** The code is another account's (EIP-7702). */
-  readonly delegated: boolean
-  /** Blocks up to here are read, whatever the state tells. */
-  readonly readUntil?: number
-}
-
 /** undefined: nothing came in. again: what was believed so far is not to be. */
 type Step = Stand | Funding | 'again' | undefined
 const isFunding = (step: Stand | Funding): step is Funding => 'funder' in step
 
-const nobody: Account = { nonce: 0n, balanceWei: 0n }
 const blocksPerRead = 16
-/** Where each transaction is a call of its own, sixteen blocks can be more than a search may ask for: it would never come further. */
-const blocksPerSlowRead = 1
 /** Looks for code that came and went, where no list can be asked. */
 const sweepPoints = 32
+const fromTheFirst: Mark = { block: -1, stateTells: true, proof: 'probed' }
 /** Pages of the lists that are worth asking for to be sure that there was nothing. */
-const hiddenPagesMax = 8
+const hiddenPagesMax = 128
 
 export async function walk(node: ChainNode, address: string, limits: WalkLimits): Promise<Walked> {
   const tip = await node.tip(limits)
@@ -73,8 +59,11 @@ class Walker {
   #blocksLeft: number
   /** The node's lists have refused to answer, or were refuted. */
   #listsFailed = false
+  #areRefuted = false
   /** Something rests on the node's lists. */
   #onLists = false
+  /** Begun once more, because what was kept before is worth nothing. */
+  #isAnew = false
   /** What the stand rests on. */
   proof: Proof = 'probed'
   /** The newest block that was looked at. */
@@ -96,6 +85,7 @@ class Walker {
     for (;;) {
       const next = stateTells(stand) ? await this.#search(stand) : await this.#readOn(stand)
       if (next === undefined || (next !== 'again' && isFunding(next))) return next
+      this.#isAnew ||= next === 'again'
       stand = next === 'again' ? await this.#start() : next
       this.#reached(stand)
     }
@@ -115,7 +105,8 @@ class Walker {
   /** Where an earlier search ended, or the account as it was before the first block that counts. */
   async #start(): Promise<Stand> {
     const { firstBlock } = this.#asks.node.chain
-    const since = this.#believed(this.#limits.since, firstBlock)
+    const since = await this.#believed(this.#limits.since, firstBlock)
+    if (this.#isAnew) this.#limits.keep?.({ ...(since ?? fromTheFirst), isAnew: true })
     this.proof = since?.proof ?? 'probed'
     this.#onLists = this.proof !== 'probed'
     if (firstBlock > this.#head)
@@ -123,15 +114,16 @@ class Walker {
     const at = Math.max(since?.block ?? -1, firstBlock - 1)
     if (at < 0) return { at, account: nobody, code: 'none', delegated: false }
     if (at > this.#head) throw behind(at)
-    const stand = await this.#standAt(at)
+    const stand = await standAt(this.#asks, at)
     return since?.stateTells === false ? { ...stand, code: 'lost' } : stand
   }
 
-  /** What lists have shown is worth nothing once they are refuted; nor are looks where blocks are read instead. */
-  #believed(since: Mark | undefined, firstBlock: number): Mark | undefined {
+  /** What lists have shown is worth nothing once they are refuted; nor are looks where blocks can be read instead. */
+  async #believed(since: Mark | undefined, firstBlock: number): Promise<Mark | undefined> {
     if (since?.proof !== 'probed' && this.#listsFailed) return undefined
-    if (since?.proof === 'looked' && since.block - firstBlock < this.#limits.sureBlocks) return undefined
-    return since
+    if (since?.proof !== 'looked' || since.block - firstBlock >= this.#limits.sureBlocks) return since
+    const { traces } = await this.#asks.node.capabilities(this.#limits)
+    return traces ? undefined : since
   }
 
   /** Invariant 2. The next stand is the next change up to the end of `until`, whose block held nothing. */
@@ -143,7 +135,7 @@ class Walker {
     if (change === 'undone') return { ...stand, code: 'lost' }
     const unchanged = change ? change.at - 1 : until
     if (stand.code === 'none') {
-      const { hadCode, hasKey } = await this.#kindOf(unchanged)
+      const { hadCode, hasKey } = await kindOf(this.#asks, unchanged)
       // Contracts from before nonces began at one came to be without a change.
       if (hadCode) return this.#arrival(stand, unchanged)
       const hidden = isNobody(account) && !hasKey ? await this.#hidden(stand, unchanged) : undefined
@@ -151,7 +143,9 @@ class Walker {
     }
     if (!change) return undefined
     const [seen] = await this.#asks.read([change.at])
-    return (seen && this.#asks.fundingIn(seen, account, change.account)) ?? this.#standAt(change.at, change.account)
+    return (
+      (seen && this.#asks.fundingIn(seen, account, change.account)) ?? standAt(this.#asks, change.at, change.account)
+    )
   }
 
   /**
@@ -170,19 +164,7 @@ class Walker {
     const before = change.at - 1 > stand.at ? await this.#search(stand, change.at - 1) : undefined
     if (before) return before
     const [seen] = await this.#asks.read([change.at])
-    return (seen && this.#asks.firstIn(seen)) ?? this.#standAt(change.at)
-  }
-
-  /** Whether there was code at that block, and whether the account is somebody's who sends transactions of his own. */
-  async #kindOf(block: number): Promise<{ readonly hadCode: boolean; readonly hasKey: boolean }> {
-    const { address } = this.#asks
-    const then = Math.max(block, 0)
-    const calls = [codeCall(address, then), codeCall(address, this.#head), ...accountCalls(address, this.#head)]
-    const [code, codeNow, nonce, balance] = await this.#asks.ask(calls)
-    // Only a key can delegate.
-    const delegates = delegateOf(codeNow as string) !== undefined
-    const hasKey = delegates || (codeNow === '0x' && toAccount(nonce, balance).nonce > 0n)
-    return { hadCode: block >= 0 && code !== '0x', hasKey }
+    return (seen && this.#asks.firstIn(seen)) ?? standAt(this.#asks, change.at)
   }
 
   /**
@@ -191,31 +173,44 @@ class Walker {
    */
   async #hidden(stand: Stand, until: number): Promise<Step> {
     if (until <= stand.at) return undefined
-    const { filterBlocks, traces } = await this.#asks.node.capabilities(this.#limits)
-    if (until - stand.at <= filterBlocks * hiddenPagesMax && (await this.#listsAnswer())) {
-      let place: Pick<Stand, 'at' | 'account'> = stand
-      for (let pages = 0; pages < hiddenPagesMax && place.at < until; pages++) {
-        const told = await toldByLists(this.#asks, place, until)
-        if (told.is === 'funding') {
-          this.#rest('listed')
-          return told.funding
-        }
-        if (told.is !== 'nothing') this.#listsFailed = true
-        // Something was there: what, only its blocks can tell.
-        if (told.is === 'refuted') return { ...stand, code: 'lost' }
-        if (told.is === 'refused') break
-        place = told
-      }
-      if (place.at >= until) {
-        this.#rest('listed')
-        return undefined
-      }
-    }
-    if (traces && until - stand.at <= this.#limits.sureBlocks) return { ...stand, readUntil: until }
-    const codes = await this.#asks.codes(between(stand.at, until + 1, sweepPoints))
-    if (codes.some((one) => one !== '0x')) return { ...stand, code: 'lost' }
-    this.#rest('looked')
-    return undefined
+    // Something was there: what, only its blocks can tell.
+    if (this.#areRefuted) return { ...stand, code: 'lost' }
+    if ((await this.#listsReach(stand.at, until)) || (await this.#isRead(stand, until)))
+      return { ...stand, readUntil: until }
+    if (this.#isEnough(stand, until)) return undefined
+    return (await this.#metCode(stand.at, until)) ? { ...stand, code: 'lost' } : undefined
+  }
+
+  /** All that is final has been read, and the rest shows no sign of life: nothing, as of there. */
+  #isEnough({ at }: Stand, until: number): boolean {
+    const isEnough = until === this.#head && this.#tip.final !== undefined && at >= this.#tip.final.number
+    if (isEnough) this.asOf = at
+    return isEnough
+  }
+
+  async #listsReach(after: number, until: number): Promise<boolean> {
+    const { filterBlocks } = await this.#asks.node.capabilities(this.#limits)
+    return until - after <= filterBlocks * hiddenPagesMax && (await this.#listsAnswer())
+  }
+
+  /** Whether the blocks in (stand, until] are few enough to be read to be sure. */
+  async #isRead(stand: Stand, until: number): Promise<boolean> {
+    const { traces } = await this.#asks.node.capabilities(this.#limits)
+    const blocks = until - stand.at
+    if (!traces || blocks > this.#limits.sureBlocks) return false
+    return this.#canGoOn(stand) || blocks <= this.#blocksLeft
+  }
+
+  /** The next search can begin where this one ends: only what is final is kept. */
+  #canGoOn({ at }: Stand): boolean {
+    return this.#tip.final !== undefined && at < this.#tip.final.number
+  }
+
+  async #metCode(after: number, until: number): Promise<boolean> {
+    const codes = await this.#asks.codes(between(after, until + 1, sweepPoints))
+    const isMet = codes.some((one) => one !== '0x')
+    if (!isMet) this.#rest('looked')
+    return isMet
   }
 
   #rest(proof: Proof): void {
@@ -230,16 +225,19 @@ class Walker {
     if (stand.at >= this.#head) return undefined
     if (this.#limits.over?.()) return this.#pause(stand)
     const until = stand.readUntil ?? this.#head
-    if (stand.readUntil === undefined && (await this.#listsAnswer())) {
+    if (await this.#listsAnswer()) {
       const told = await toldByLists(this.#asks, stand, until)
       if (told.is === 'funding' || told.is === 'nothing') this.#rest('listed')
       if (told.is === 'funding') return told.funding
       if (told.is === 'nothing') return this.#on(stand, told.at, told.account)
       this.#listsFailed = true
-      if (told.is === 'refuted' && this.#onLists) return 'again'
+      this.#areRefuted = told.is === 'refuted'
+      if (this.#areRefuted) this.#asks.node.refuteLists()
+      if (this.#areRefuted && (this.#onLists || stand.readUntil !== undefined)) return 'again'
+      // Too many to be read, and the lists no longer tell.
+      if (stand.readUntil !== undefined && !(await this.#isRead(stand, until))) return this.#byState(stand, until)
     }
-    const atOnce = traces === 'debug_traceTransaction' ? blocksPerSlowRead : blocksPerRead
-    const count = Math.min(atOnce, until - stand.at, this.#blocksLeft)
+    const count = Math.min(blocksPerRead, until - stand.at, this.#blocksLeft, this.#asks.blocksLeft(traces))
     if (count <= 0) return this.#pause(stand)
     this.#blocksLeft -= count
     for (const seen of await this.#asks.read(Array.from({ length: count }, (_, index) => stand.at + 1 + index))) {
@@ -256,37 +254,32 @@ class Walker {
 
   /** A delegation can be taken back, and then the state tells again. A contract that is gone may come back unseen. */
   async #on(stand: Stand, at: number, known?: Account): Promise<Stand> {
-    if (stand.delegated || at === stand.readUntil) return this.#standAt(at, known)
+    if (stand.delegated || at === stand.readUntil) return standAt(this.#asks, at, known)
     const [account] = known ? [known] : (await this.#listsAnswer()) ? await this.#asks.look([at]) : [stand.account]
     return { ...stand, at, account: account as Account }
   }
 
-  /** No more is read in this walk. Where all that is final has been: nothing, as of there. */
-  #pause(stand: Stand): undefined {
-    const why = stand.readUntil === undefined ? unfinished : unsure
-    if (!this.#tip.final || stand.at < this.#tip.final.number) throw why(stand.at, this.#head)
-    this.asOf = stand.at
+  /** No more is read in this walk. Where blocks were read only to be sure, and no other search would come further, the state tells. */
+  async #pause(stand: Stand): Promise<Step> {
+    const { at, readUntil } = stand
+    if (this.#isEnough(stand, readUntil ?? this.#head)) return undefined
+    if (readUntil === undefined) throw unfinished(at, this.#head)
+    if (this.#canGoOn(stand)) throw unsure(at, readUntil)
+    return this.#byState(stand, readUntil)
   }
 
-  async #standAt(at: number, known?: Account): Promise<Stand> {
-    const [account] = known ? [known] : await this.#asks.look([at])
-    const own = await this.#asks.code(at)
-    const delegate = delegateOf(own)
-    const code = delegate ? await this.#asks.code(at, delegate) : own
-    // Nothing at the delegate's address today may be anything tomorrow.
-    const kind = own === '0x' ? 'none' : code !== '0x' && isInert(code) ? 'inert' : 'spends'
-    return { at, account: account as Account, code: kind, delegated: delegate !== undefined }
+  /** Blocks that were to be read up to `until` are not: looks have to do. */
+  async #byState({ readUntil: _, ...stand }: Stand, until: number): Promise<Step> {
+    return (await this.#metCode(stand.at, until)) ? { ...stand, code: 'lost' } : standAt(this.#asks, until)
   }
 
   /** Nothing has come in up to this stand. What is not final is not worth remembering. */
-  #reached({ at, code, delegated }: Stand): void {
+  #reached({ at, code, delegated, readUntil }: Stand): void {
     this.#asks.at = at
-    if (at < 0 || !this.#tip.final || at > this.#tip.final.number) return
+    this.#asks.until = readUntil ?? this.#head
+    if (at < 0 || !this.#tip.final) return
+    const block = Math.min(at, this.#tip.final.number)
     const stateTells = code !== 'lost' && (code !== 'spends' || delegated)
-    this.#limits.keep?.({ block: at, stateTells, proof: this.proof })
+    this.#limits.keep?.({ block, stateTells, proof: this.proof, ...(this.#isAnew && { isAnew: true }) })
   }
 }
-
-const stateTells = ({ code, readUntil }: Stand): boolean =>
-  readUntil === undefined && (code === 'none' || code === 'inert')
-const isNobody = ({ nonce, balanceWei }: Account): boolean => nonce === 0n && balanceWei === 0n

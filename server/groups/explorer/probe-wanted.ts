@@ -47,12 +47,17 @@ export function waitMsOf(state: State, chain: string, searches: number, blocks: 
 const waitMinMs = 2000
 const waitMaxMs = 3_600_000
 
-/** How many are wanted now, this one among them; undefined when there is no room for it. */
-export async function enlist(desk: ProbeDesk, chain: string, address: string): Promise<number | undefined> {
+/** How many are wanted now, this one among them; undefined when there is no room for it. Whoever had a turn comes after the others. */
+export async function enlist(
+  desk: ProbeDesk,
+  chain: string,
+  address: string,
+  hadTurn: boolean,
+): Promise<number | undefined> {
   const { laterMax } = desk.settings.explorer.probe
   const wanted = await wantedOf(desk.state, chain, laterMax)
   const isIn = wanted.some((one) => one.address === address)
   if (!isIn && wanted.length >= laterMax) return undefined
-  await desk.state.write((tx) => want(tx, chain, address, desk.clock.now()))
+  if (!isIn || hadTurn) await desk.state.write((tx) => want(tx, chain, address, desk.clock.now()))
   return wanted.length + (isIn ? 0 : 1)
 }

@@ -29,10 +29,13 @@ export function probeable(desk: ProbeDesk, chain: string): boolean {
   return node !== undefined && node.chain.mode !== 'index'
 }
 
-/** Whether a search now would rest on more than the stored one did (decision 0165). */
-export function surer(desk: ProbeDesk, { chain, block, proven }: Funding): boolean {
-  const { firstBlock = 0 } = nodeOf(desk, chain)?.chain ?? {}
-  return proven === 'looked' && block - firstBlock < desk.settings.explorer.probe.sureBlocks && probeable(desk, chain)
+/** A funding that was only looked for is searched for again by the server itself, where more blocks may be read now (decision 0165). */
+export async function wantSurer(desk: ProbeDesk, { chain, address, block, proven }: Funding): Promise<void> {
+  if (proven !== 'looked' || !probeable(desk, chain)) return
+  const node = nodeOf(desk, chain)
+  const can = node?.known()
+  if (!node || (can && !can.traces) || block - node.chain.firstBlock > desk.settings.explorer.probe.sureBlocks) return
+  await enlist(desk, chain, address, false)
 }
 
 /** `bounds` replaces those of a call. */
@@ -90,7 +93,7 @@ async function look(desk: ProbeDesk, node: ChainNode, address: string, bounds: P
 
 /** The same failure, and when to ask again: the server goes on meanwhile, where there is room for one more search. */
 async function goingOn(desk: ProbeDesk, chain: string, address: string, fault: Fault): Promise<Fault> {
-  const wanted = await enlist(desk, chain, address)
+  const wanted = await enlist(desk, chain, address, true)
   if (wanted === undefined) return fault
   const blocks = Number(fault.terms.head ?? 0) - Number(fault.terms.at ?? 0)
   return goesOn(fault, waitMsOf(desk.state, chain, wanted, blocks))

@@ -60,7 +60,7 @@ test('a search that takes many calls ends the trail of a caller, and is gone on 
   const bounds = { depth: 1, timeoutMs: 60_000 }
   const once = await followTrail(real, testVisit(), '1', late, bounds)
   assert.deepEqual([once.result.hops.length, once.result.end.reason], [0, 'unknown'])
-  assert.match(once.result.end.says, /Ask again to read on/)
+  assert.match(once.result.end.says, /Ask again to go on/)
   const { result } = await followTrail(real, testVisit(), '1', late, { ...bounds, patient: true })
   assert.equal(result.hops[0]?.block, chain.firstFunding(late)?.block)
 })

@@ -81,8 +81,8 @@ function endBefore(step: Step, at: string, hops: readonly TrailHop[]): End | und
   if (step.is === 'unknown') return ending('unknown', at, step.says)
   if (step.is === 'late') return ending('time', at, 'The time of this call is over; ask again to go further.')
   const paid = hops.at(-1)
+  const gone = step.confidence.coverage === 'looked' ? ', unless it was a contract that destroyed itself' : ''
   if (step.is === 'none') {
-    const gone = step.confidence.coverage === 'looked' ? ', unless it was a contract that destroyed itself' : ''
     const origin = paid ? ': its coin is from genesis, block rewards or withdrawals' : ''
     return ending('genesis', at, `No transfer ever came in${origin}${gone}.`)
   }
@@ -90,7 +90,7 @@ function endBefore(step: Step, at: string, hops: readonly TrailHop[]): End | und
   return ending(
     'genesis',
     at,
-    `It paid in block ${paid.block}, before the first transfer to it in block ${step.record.block}: its coin was from genesis, block rewards or withdrawals.`,
+    `It paid in block ${paid.block}, before the first transfer to it in block ${step.record.block}: its coin was from genesis, block rewards or withdrawals${gone}.`,
   )
 }
 
@@ -163,10 +163,10 @@ const toLabel = ({ name, entity, source, confidence, evidenceUrl }: Tag): Addres
   ...(evidenceUrl !== '' && { evidence: evidenceUrl }),
 })
 
-/** A trail is as sure as its least sure hop. */
 /** The least sure first; the others prove what they say. */
 const unsure = ['looked', 'listed'] as const
 
+/** A trail is as sure as its least sure hop. */
 function leastSure(all: readonly Confidence[]): Confidence {
   if (all.length === 0) return {}
   const words = all.map(({ coverage = 'none' }) => coverage)

@@ -46,7 +46,7 @@ export const toAccount = (nonce: unknown, balance: unknown): Account => ({
 
 /** The blocks in the order of the numbers, with what is needed to find their transfers. */
 export async function readBlocks(
-  rpc: Rpc,
+  rpc: Pick<Rpc, 'results'>,
   form: ReadForm,
   numbers: readonly number[],
   options: AskOptions = {},

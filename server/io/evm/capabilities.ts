@@ -89,7 +89,7 @@ const spanMin = 100
 async function askFilter(ask: Ask, firstBlock: number, head: number): Promise<number> {
   let found = 0
   const whole = head + 1 - firstBlock
-  for (const blocks of [spanMin, 10_000, 1_000_000].filter((one) => one < whole).concat(whole)) {
+  for (const blocks of [spanMin, 1000, 10_000, 1_000_000].filter((one) => one < whole).concat(whole)) {
     const span = { from: head + 1 - blocks, until: head + 1 }
     if (!answered(await ask(filterCall(unusedAddress, 'toAddress', span)))) break
     found = blocks === whole ? anySpan : blocks
@@ -146,7 +146,7 @@ export function costs(
     )
   } else if (filterBlocks < anySpan && chain.mode !== 'index') {
     words.push(
-      `trace_filter takes ${filterBlocks} blocks at a time: accounts whose code can pass value on take many calls`,
+      `trace_filter takes ${filterBlocks} blocks at a time: accounts whose code can pass value on take many calls, and contracts that are gone are looked for by it over ${128 * filterBlocks} blocks at most`,
     )
   }
   if (!has['finalized block'] && chain.finalityBlocks === 0) {
