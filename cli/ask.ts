@@ -1,13 +1,14 @@
 // `tetrad ask <endpoint> …`: one subcommand per endpoint, its options and its help made from the contract. Inputs are
 // spelled as the wire spells them; a member of an object is written with a point, `--from.currency USDC`.
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { createClient } from '#api/client.ts'
+import { createClient, type ResponseMeta } from '#api/client.ts'
 import { contract } from '#api/contract.ts'
 import { extensions } from '#api/extensions.ts'
 import { parseJson, stringifyJson } from '#api/json.ts'
 import type { Endpoint } from '#api/kit.ts'
-import { print, printJson } from './print.ts'
+import { note, print, printJson } from './print.ts'
 import { addressOf, type CommonOptions } from './settings.ts'
+import { sureWords } from './sure.ts'
 
 /** Longer lists of choices would bury the rest of the help. */
 const choicesMax = 20
@@ -53,9 +54,19 @@ function addEndpoint(ask: Command, endpoint: Endpoint): void {
       const options = called.optsWithGlobals<CommonOptions & { url?: string; key?: string } & Record<string, unknown>>()
       const key = options.key ?? (process.env.TETRAD_KEY || undefined)
       const client = createClient({ baseUrl: await addressOf(options), ...(key !== undefined && { key }) })
-      const reply = await client.call(endpoint.id, inputFrom(inputs, options) as never)
-      if (options.json) printJson(reply)
-      else print(stringifyJson(reply, 2))
+      let meta: ResponseMeta | undefined
+      const onResponse = (told: ResponseMeta) => {
+        meta = told
+      }
+      try {
+        const reply = await client.call(endpoint.id, inputFrom(inputs, options) as never, { onResponse })
+        if (options.json) printJson(reply)
+        else print(stringifyJson(reply, 2))
+      } finally {
+        // Also "nothing" is only as sure as this.
+        const sure = meta && !options.json ? sureWords(meta) : undefined
+        if (sure) note(sure)
+      }
     })
 }
 

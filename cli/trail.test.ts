@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { contract } from '#api/contract.ts'
 import { systemClock } from '#io/clock.ts'
 import { demoSeed } from '#sim/demo.ts'
+import { SimChain } from '#sim/evm/chain.ts'
+import { SimNode } from '#sim/evm/node.ts'
 import { loadExplorer } from '#sim/explorer.ts'
 import { openState } from '#store/open.ts'
 import { openFolder, run } from './run.ts'
@@ -28,6 +31,21 @@ test('from the store alone, as JSON and as a tree', async () => {
     new RegExp(`^${address}\n└─ ${result.fundingAddress}\n {3}paid 0\\.\\d+ in block ${result.block}, `),
   )
   assert.match(tree.stdout, /\n {6}└─ 0x\w+ {2}.*Exchange: hot wallet \d+ \(.*95 %\)\n {9}paid /)
+})
+
+test('from a node that lists nothing: the command says what the answer would not have seen', async () => {
+  const chain = new SimChain({ seed: 'trail', finalLag: 10 })
+  chain.mine(60)
+  await using node = new SimNode(chain, { traces: ['trace_block'] })
+  const explorer = { chains: [{ id: '1', name: 'Sim', rpc: [{ url: await node.listen() }] }], probe: { sureBlocks: 0 } }
+  await using home = await openFolder()
+  await writeFile(join(home.dir, 'tetrad.yaml'), JSON.stringify({ explorer }))
+  await (await openState(join(home.dir, 'data'))).close()
+  const nobody = `0x${'99'.repeat(20)}`
+  const tree = await run(['trail', nobody], { cwd: home.dir })
+  assert.match(tree.stderr, /looked: a contract that came and went/)
+  const { coverage, end } = JSON.parse((await run(['trail', nobody, '--json'], { cwd: home.dir })).stdout)
+  assert.deepEqual([coverage, end.reason], ['looked', 'genesis'])
 })
 
 test('1: what is no address, and a folder that is not there', async () => {

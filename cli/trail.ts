@@ -6,8 +6,9 @@ import type { Desk, Visit } from '#serve/answer.ts'
 import { withState } from './data.ts'
 import { CommandFailure } from './failure.ts'
 import { oneChain } from './labels-words.ts'
-import { bold, minuteText, print, printJson } from './print.ts'
+import { bold, minuteText, note, print, printJson } from './print.ts'
 import { type CommonOptions, configOf } from './settings.ts'
+import { sureWords } from './sure.ts'
 
 interface TrailOptions extends CommonOptions {
   readonly chain: string
@@ -42,14 +43,16 @@ async function follow(given: string, options: TrailOptions): Promise<void> {
     import('#io/log.ts'),
   ])
   const log = openLog('warn', (line) => process.stderr.write(line))
-  const { result } = await withState(options, 'found', (state) => {
+  const { result, confidence } = await withState(options, 'found', (state) => {
     // Group A keeps nothing in the facts, which a running server owns.
     const desk: Desk = { state, facts: undefined as never, settings, clock: systemClock, random: systemRandom, log }
     const bounds = { depth: options.depth, timeoutMs: options.timeout * 1000, patient: true as const }
     return followTrail(desk, nobody, options.chain, address, bounds)
   })
-  if (options.json) printJson(result)
-  else print(treeOf(result))
+  if (options.json) return printJson({ ...result, ...confidence })
+  print(treeOf(result))
+  const sure = sureWords(confidence)
+  if (sure) note(sure)
 }
 
 const nobody: Visit = { caller: { keyId: '', plan: 'enterprise' }, requestId: '', origin: '', headers: {} }

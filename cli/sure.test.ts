@@ -1,0 +1,14 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { sureWords } from './sure.ts'
+
+test('what is complete and final needs no words', () => {
+  assert.equal(sureWords({ asOf: 7, finality: 'finalized', coverage: 'complete' }), undefined)
+  assert.equal(sureWords({}), undefined)
+})
+
+test('what is less says how much less, and as of when', () => {
+  const looked = sureWords({ asOf: 7, finality: 'head', coverage: 'looked' })
+  assert.match(looked ?? '', /^looked: a contract that came and went .*; not final yet: .*; as of 7\.$/)
+  assert.equal(sureWords({ coverage: '0-9,20-29' }), 'covered so far: 0-9,20-29.')
+})
