@@ -1,6 +1,7 @@
 // Where a search stands: what the account is at a block up to which nothing has come in, and what kind of account it is.
+import { createdAddress } from '#core/created.ts'
 import { accountCalls, codeCall, toAccount } from '#io/evm/blocks.ts'
-import type { Account } from '#io/evm/shapes.ts'
+import type { Account, SeenBlock } from '#io/evm/shapes.ts'
 import { delegateOf, isInert } from './code.ts'
 import type { Asks } from './probe-asks.ts'
 
@@ -45,3 +46,9 @@ export async function kindOf(
   const hasKey = delegates || (codeNow === '0x' && toAccount(nonce, balance).nonce > 0n)
   return { hadCode: block >= 0 && code !== '0x', hasKey }
 }
+
+/** A transaction of its own puts, or was to put, a contract there: no other one can ever have been at that address. */
+export const isOwnCreation = ({ block }: SeenBlock, address: string): boolean =>
+  block.transactions.some(
+    ({ from, nonce, to }) => to === null && nonce !== undefined && createdAddress(from, nonce) === address,
+  )

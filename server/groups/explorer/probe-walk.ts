@@ -11,7 +11,7 @@
 // 5. Bounded: calls, time, and blocks read one by one. What has been shown so far is handed on to the next walk (`keep`).
 import { Fault } from '#core/fault.ts'
 import { headerCall, toHeader } from '#io/evm/blocks.ts'
-import type { Account } from '#io/evm/shapes.ts'
+import type { Account, SeenBlock } from '#io/evm/shapes.ts'
 import { type Funding, type Proof, weaker } from './fundings.ts'
 import type { ChainNode, Tip } from './node.ts'
 import { Asks, type WalkLimits } from './probe-asks.ts'
@@ -19,7 +19,7 @@ import { behind, cannot, noTraces, unfinished, unsure } from './probe-faults.ts'
 import { toldByLists } from './probe-lists.ts'
 import type { Mark } from './probe-marks.ts'
 import { between, firstChange } from './probe-search.ts'
-import { isNobody, kindOf, nobody, type Stand, standAt, stateTells } from './probe-stand.ts'
+import { isNobody, isOwnCreation, kindOf, nobody, type Stand, standAt, stateTells } from './probe-stand.ts'
 
 export interface Walked {
   /** undefined: nothing came in up to `asOf`. */
@@ -60,6 +60,9 @@ class Walker {
   /** The node's lists have refused to answer, or were refuted. */
   #listsFailed = false
   #areRefuted = false
+  /** Only one contract can ever have been at this address, and its creation has been seen. */
+  #isUnique = false
+  #lastRead: SeenBlock | undefined
   /** Something rests on the node's lists. */
   #onLists = false
   /** Begun once more, because what was kept before is worth nothing. */
@@ -138,14 +141,26 @@ class Walker {
       const { hadCode, hasKey } = await kindOf(this.#asks, unchanged)
       // Contracts from before nonces began at one came to be without a change.
       if (hadCode) return this.#arrival(stand, unchanged)
-      const hidden = isNobody(account) && !hasKey ? await this.#hidden(stand, unchanged) : undefined
-      if (hidden) return hidden
+      if (isNobody(account) && !hasKey) {
+        // The first sign of life of a contract is its creation, which tells whether another can have been there before.
+        if (change && change.account.nonce > 0n) await this.#readOne(change.at)
+        const hidden = this.#isUnique ? undefined : await this.#hidden(stand, unchanged)
+        if (hidden) return hidden
+      }
     }
     if (!change) return undefined
-    const [seen] = await this.#asks.read([change.at])
+    const seen = await this.#readOne(change.at)
     return (
       (seen && this.#asks.fundingIn(seen, account, change.account)) ?? standAt(this.#asks, change.at, change.account)
     )
+  }
+
+  async #readOne(at: number): Promise<SeenBlock | undefined> {
+    if (this.#lastRead?.block.number === at) return this.#lastRead
+    const [seen] = await this.#asks.read([at])
+    this.#lastRead = seen
+    this.#isUnique ||= seen !== undefined && isOwnCreation(seen, this.#asks.address)
+    return seen
   }
 
   /**
@@ -161,9 +176,9 @@ class Walker {
     if (!change || change === 'undone') return { ...stand, code: 'lost' }
     const { traces } = await this.#asks.node.capabilities(this.#limits)
     if (!traces) throw noTraces(change.at)
+    const seen = await this.#readOne(change.at)
     const before = change.at - 1 > stand.at ? await this.#search(stand, change.at - 1) : undefined
     if (before) return before
-    const [seen] = await this.#asks.read([change.at])
     return (seen && this.#asks.firstIn(seen)) ?? standAt(this.#asks, change.at)
   }
 

@@ -238,6 +238,26 @@ test('real EVM: probe and index tell the truth of the script for every address',
     })
   }
 
+  await context.test(
+    'a contract that a transaction of its own made needs no blocks read before it, decision 0165',
+    async () => {
+      const { explorer } = settings('probe')
+      await using looking = await openDesk({ explorer: { ...explorer, probe: { sureBlocks: 0 } } })
+      const coverageOf = async (named: string) => {
+        const [address = ''] = [...names].find(([, name]) => name === named) ?? []
+        const input = { chainid: evmChainId, address }
+        const outcome = await fundedBy.reply(input, { ...looking, clock: systemClock }, testVisit())
+        return outcome.is === 'body' && outcome.confidence?.coverage
+      }
+      assert.equal(await coverageOf('contract created with value'), 'probed')
+      assert.equal(await coverageOf('contract paid after its creation'), 'probed')
+      // Made by another contract, which may have made others there.
+      assert.equal(await coverageOf('created by a contract, with value'), 'looked')
+      assert.equal(await coverageOf('plain transfer'), 'looked')
+      assert.equal(await coverageOf('emptied later'), 'probed')
+    },
+  )
+
   await using indexed = await openDesk(settings('index'))
   const indexing = { ...indexed, clock: systemClock }
   await catchUp(indexing, needNode(indexing, evmChainId), () => {})

@@ -94,6 +94,7 @@ function toBlock(raw: unknown): Block {
       hash: lower(tx.hash),
       index: Number(tx.transactionIndex),
       from: lower(tx.from),
+      ...(tx.nonce && { nonce: BigInt(tx.nonce) }),
       to: tx.to ? lower(tx.to) : null,
       valueWei: BigInt(tx.value ?? 0),
     })),

@@ -20,6 +20,8 @@ export interface Transaction {
   readonly hash: string
   readonly index: number
   readonly from: string
+  /** Of the sender; undefined where the node leaves it out. */
+  readonly nonce?: bigint
   /** null: it creates a contract. */
   readonly to: string | null
   readonly valueWei: bigint
