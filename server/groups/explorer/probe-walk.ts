@@ -149,10 +149,8 @@ class Walker {
       }
     }
     if (!change) return undefined
-    const seen = await this.#readOne(change.at)
-    return (
-      (seen && this.#asks.fundingIn(seen, account, change.account)) ?? standAt(this.#asks, change.at, change.account)
-    )
+    const [seen, then] = [await this.#readOne(change.at), change.account]
+    return (seen && this.#asks.fundingIn(seen, account, then)) ?? standAt(this.#asks, change.at, then)
   }
 
   async #readOne(at: number): Promise<SeenBlock | undefined> {
@@ -293,7 +291,9 @@ class Walker {
     this.#asks.at = at
     this.#asks.until = readUntil ?? this.#head
     if (at < 0 || !this.#tip.final) return
-    const block = Math.min(at, this.#tip.final.number)
+    // What has been read is worth keeping up to what is final; anything else there may be undone.
+    const block = readUntil === undefined ? at : Math.min(at, this.#tip.final.number)
+    if (block > this.#tip.final.number) return
     const stateTells = code !== 'lost' && (code !== 'spends' || delegated)
     this.#limits.keep?.({ block, stateTells, proof: this.proof, ...(this.#isAnew && { isAnew: true }) })
   }
