@@ -34,10 +34,14 @@ test('from the store alone, as JSON and as a tree', async () => {
 })
 
 test('from a node that lists nothing: the command says what the answer would not have seen', async () => {
-  const chain = new SimChain({ seed: 'trail', finalLag: 10 })
+  const chain = new SimChain({ seed: 'trail', id: '77', finalLag: 10 })
   chain.mine(60)
   await using node = new SimNode(chain, { traces: ['trace_block'] })
-  const explorer = { chains: [{ id: '1', name: 'Sim', rpc: [{ url: await node.listen() }] }], probe: { sureBlocks: 0 } }
+  // The only chain there is need not be named.
+  const explorer = {
+    chains: [{ id: '77', name: 'Sim', rpc: [{ url: await node.listen() }] }],
+    probe: { sureBlocks: 0 },
+  }
   await using home = await openFolder()
   await writeFile(join(home.dir, 'tetrad.yaml'), JSON.stringify({ explorer }))
   await (await openState(join(home.dir, 'data'))).close()
@@ -53,6 +57,13 @@ test('1: what is no address, and a folder that is not there', async () => {
   const bad = await run(['trail', '0x12'], { cwd: home.dir })
   assert.deepEqual([bad.code, bad.stderr], [1, 'tetrad: 0x12 is no address; it is 0x and 40 hexadecimal digits.\n'])
   assert.match((await run(['trail', address], { cwd: home.dir })).stderr, /There is no data folder data/)
+})
+
+test('1: a chain that is not configured', async () => {
+  await using home = await openFolder()
+  const { code, stderr } = await run(['trail', address, '--chain', '5'], { cwd: home.dir })
+  const words = 'tetrad: chain 5 is not among explorer.chains (1, 137); name one with --chain\n'
+  assert.deepEqual([code, stderr], [1, words])
 })
 
 test('2: a depth beyond the limit', async () => {

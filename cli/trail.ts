@@ -11,7 +11,7 @@ import { type CommonOptions, configOf } from './settings.ts'
 import { sureWords } from './sure.ts'
 
 interface TrailOptions extends CommonOptions {
-  readonly chain: string
+  readonly chain?: string
   readonly depth: number
   readonly timeout: number
 }
@@ -24,7 +24,7 @@ export function addTrail(program: Command): void {
     .command('trail')
     .description('Follow first fundings from an address back to a named one.')
     .argument('<address>', 'where to start; 0x and 40 hexadecimal digits')
-    .option('--chain <id>', 'chain id', oneChain, '1')
+    .option('--chain <id>', 'chain id (default: 1, or the only one that is configured)', oneChain)
     .option('--depth <hops>', 'how far to go, at most 100', within(1, 100), 20)
     .option('--timeout <seconds>', 'how long to search', within(1, 3600), 60)
     .action((address: string, _: unknown, command: Command) => follow(address, command.optsWithGlobals()))
@@ -42,12 +42,18 @@ async function follow(given: string, options: TrailOptions): Promise<void> {
     import('#io/random.ts'),
     import('#io/log.ts'),
   ])
+  const ids = settings.explorer.chains.map(({ id }) => id)
+  const { chain = ids.length === 1 ? (ids[0] as string) : '1' } = options
+  if (!ids.includes(chain)) {
+    const words = `chain ${chain} is not among explorer.chains (${ids.join(', ')}); name one with --chain`
+    throw new CommandFailure('trail.chain', words)
+  }
   const log = openLog('warn', (line) => process.stderr.write(line))
   const { result, confidence } = await withState(options, 'found', (state) => {
     // Group A keeps nothing in the facts, which a running server owns.
     const desk: Desk = { state, facts: undefined as never, settings, clock: systemClock, random: systemRandom, log }
     const bounds = { depth: options.depth, timeoutMs: options.timeout * 1000, patient: true as const }
-    return followTrail(desk, nobody, options.chain, address, bounds)
+    return followTrail(desk, nobody, chain, address, bounds)
   })
   if (options.json) return printJson({ ...result, ...confidence })
   print(treeOf(result))
