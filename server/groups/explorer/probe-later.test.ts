@@ -104,7 +104,8 @@ test('those that wait take turns', async () => {
 })
 
 test('a search that only looked before is gone on with from the beginning, on better grounds, and not given up', async () => {
-  await using at = await stage({ blocksMax: 0 })
+  // Some fifty blocks a slice.
+  await using at = await stage({ callsMax: 300 })
   const funded = (one: string) => at.chain.firstFunding(one)?.block ?? 0
   const address = at.chain.addresses().find((one) => {
     const { nonce, code } = at.chain.accountAt(one, at.chain.head.number)

@@ -107,4 +107,11 @@ test('a mark that rests on lists is thrown away when they are refuted', async ()
   const walked = await walk(node, address, { ...bounds, since, keep: (mark) => marks.push(mark) })
   assert.equal(walked.funding?.block, funding.block)
   assert.deepEqual([...new Set(marks.map(({ proof }) => proof)), walked.proof], ['probed', 'probed'])
+  // Also where nothing can be put in its place yet.
+  const after: Mark[] = []
+  const bound = { ...bounds, blocksMax: 0, since, keep: (mark: Mark) => after.push(mark) }
+  const { node: another, ready: asked } = nodeOf((block) => block === funding.block)
+  await asked
+  await assert.rejects(walk(another, address, bound), /each block has to be read/)
+  assert.deepEqual(after.at(-1), { block: -1, stateTells: true, proof: 'probed' })
 })

@@ -2,7 +2,7 @@
 // (decision 0066).
 //
 // 1. A mark says: no block up to this one, which is final, holds a transfer to the address. It only moves up, unless it rested on
-//    less than the new one does, or on a node's lists and these were refuted.
+//    less than the new one does, as a node's lists do that were refuted.
 import type { StateReader, StateWriter } from '#store/state.ts'
 import { bytesOf, hexOf, numberOfProof, type Proof, proofOfNumber } from './fundings.ts'
 
@@ -11,8 +11,6 @@ export interface Mark {
   /** Whether the account's state still tells from there on, or every block has to be read. */
   readonly stateTells: boolean
   readonly proof: Proof
-  /** What was kept before is worth nothing. */
-  readonly isAnew?: true
 }
 
 interface MarkRow {
@@ -31,13 +29,11 @@ export async function findMark(state: StateReader, chain: string, address: strin
 }
 
 export async function putMark(tx: StateWriter, chain: string, address: string, mark: Mark): Promise<void> {
-  if (mark.isAnew)
-    await tx.run('update probe_marks set block = -1 where chain = ? and address = ?', chain, bytesOf(address, 20))
   await tx.run(
     `insert into probe_marks (chain, address, block, state_tells, proof) values (?, ?, ?, ?, ?)
      on conflict (chain, address) do update
      set block = excluded.block, state_tells = excluded.state_tells, proof = excluded.proof
-     where excluded.block > probe_marks.block or excluded.proof < probe_marks.proof or probe_marks.block = -1`,
+     where excluded.block > probe_marks.block or excluded.proof < probe_marks.proof`,
     chain,
     bytesOf(address, 20),
     mark.block,

@@ -7,7 +7,7 @@ import { openDesk } from '#test/desk.ts'
 import { type LifeOptions, lifeOf, type Moment, me, spends } from '#test/evm-life.ts'
 import { blockOf, nobody, stage, untilTold } from '#test/probe-stage.ts'
 import { type Funding, putProven } from './fundings.ts'
-import { findMark, putMark } from './probe-marks.ts'
+import { findMark, type Mark, putMark } from './probe-marks.ts'
 import { walk } from './probe-walk.ts'
 
 function fundingOf({ chain }: Pick<Awaited<ReturnType<typeof stage>>, 'chain'>, address: string): Funding {
@@ -76,21 +76,27 @@ describe('200', () => {
 const usual = { fanOut: 7, callsMax: 1500, blocksMax: 1000, sureBlocks: 10_000, untilMs: Number.POSITIVE_INFINITY }
 
 /** As the server does it: each search goes on from the stored mark, until there is an answer. */
-async function searches(life: readonly Moment[], options: LifeOptions, bounds: Partial<typeof usual> = {}) {
+async function searches(
+  life: readonly Moment[],
+  options: LifeOptions,
+  bounds: Partial<typeof usual> = {},
+  kept?: Mark,
+) {
   await using desk = await openDesk()
+  if (kept) await desk.state.write((tx) => putMark(tx, '1', me, kept))
   const { node, read } = lifeOf(life, options)
   const marks: string[] = []
   for (let count = 1; count <= 40; count++) {
     const since = await findMark(desk.state, '1', me)
     marks.push(JSON.stringify(since))
     assert.equal(new Set(marks).size, marks.length, `a search ended where another had: ${marks.at(-1)}`)
-    const kept: Parameters<typeof putMark>[3][] = []
+    const reached: Mark[] = []
     try {
-      const walked = await walk(node, me, { ...usual, ...bounds, since, keep: (mark) => kept.push(mark) })
-      return { ...walked, block: walked.funding?.block, count, read }
+      const walked = await walk(node, me, { ...usual, ...bounds, since, keep: (mark) => reached.push(mark) })
+      return { ...walked, block: walked.funding?.block, count, read, kept: reached.at(-1) }
     } catch (error) {
       assert.ok(error instanceof Fault && error.code === 'explorer.probe_bounds', String(error))
-      for (const mark of kept.slice(-1)) await desk.state.write((tx) => putMark(tx, '1', me, mark))
+      for (const mark of reached.slice(-1)) await desk.state.write((tx) => putMark(tx, '1', me, mark))
     }
   }
   throw new Error(`searched forty times, up to ${marks.at(-1)}`)
@@ -114,6 +120,8 @@ describe('every search comes to an end', () => {
       assert.deepEqual([found.block, found.proof, found.final], [3900, 'looked', false])
       const never = await searches([], { head: 4000, final: 1000 }, { blocksMax })
       assert.deepEqual([never.block, never.proof, never.asOf >= 1000], [undefined, 'probed', true])
+      const again = await searches([], { head: 4000, final: 1000 }, { blocksMax: 1000 }, never.kept)
+      assert.deepEqual([again.block, again.proof, again.asOf >= 1000, again.count], [undefined, 'probed', true, 1])
       const early = await searches([{ block: 800, paid: true }, ...late], { head: 4000, final: 1000 }, { blocksMax })
       assert.deepEqual([early.block, early.proof], [800, 'probed'])
     }
@@ -126,12 +134,11 @@ describe('every search comes to an end', () => {
       { block: 2000, balance: 1, paid: true },
     ]
     const lists = (from: number, to: number) => (to - from >= 100 ? undefined : [])
+    // As an earlier search has left it, that believed them.
+    const kept: Mark = { block: 1900, stateTells: false, proof: 'looked' }
     for (const sureBlocks of [100, 10_000]) {
-      const { block } = await searches(
-        life,
-        { head: 3000, final: 2900, lists },
-        { sureBlocks, callsMax: 300, blocksMax: 100 },
-      )
+      const bounds = { sureBlocks, callsMax: 300, blocksMax: 100 }
+      const { block } = await searches(life, { head: 3000, final: 2900, lists }, bounds, kept)
       assert.equal(block, 2000)
     }
   })

@@ -124,6 +124,14 @@ describe('a contract that came and went within one block, decision 0165', () => 
     assert.deepEqual(read, [...Array.from({ length: 41 }, (_, at) => at), 95])
   })
 
+  test('what has been read is kept up to what is final', async () => {
+    const marks: Mark[] = []
+    const limits = { ...bounds, blocksMax: 96, sureBlocks: 1000, keep: (mark: Mark) => marks.push(mark) }
+    const { funding, asOf } = await walk(lifeOf([]).node, me, limits)
+    assert.deepEqual([funding, asOf], [undefined, 95])
+    assert.deepEqual(marks.at(-1), { block: 90, stateTells: true, proof: 'probed' })
+  })
+
   test('what was only looked for is searched for again when more blocks may be read', async () => {
     const { node } = lifeOf(life)
     const since: Mark = { block: 80, stateTells: true, proof: 'looked' }

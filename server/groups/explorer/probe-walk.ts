@@ -65,8 +65,6 @@ class Walker {
   #lastRead: SeenBlock | undefined
   /** Something rests on the node's lists. */
   #onLists = false
-  /** Begun once more, because what was kept before is worth nothing. */
-  #isAnew = false
   /** What the stand rests on. */
   proof: Proof = 'probed'
   /** The newest block that was looked at. */
@@ -88,8 +86,10 @@ class Walker {
     for (;;) {
       const next = stateTells(stand) ? await this.#search(stand) : await this.#readOn(stand)
       if (next === undefined || (next !== 'again' && isFunding(next))) return next
-      this.#isAnew ||= next === 'again'
       stand = next === 'again' ? await this.#start() : next
+      // What was kept on the strength of lists is written over, if only by this.
+      if (next === 'again')
+        this.#limits.keep?.(this.#limits.since?.proof === 'probed' ? this.#limits.since : fromTheFirst)
       this.#reached(stand)
     }
   }
@@ -109,7 +109,6 @@ class Walker {
   async #start(): Promise<Stand> {
     const { firstBlock } = this.#asks.node.chain
     const since = await this.#believed(this.#limits.since, firstBlock)
-    if (this.#isAnew) this.#limits.keep?.({ ...(since ?? fromTheFirst), isAnew: true })
     this.proof = since?.proof ?? 'probed'
     this.#onLists = this.proof !== 'probed'
     if (firstBlock > this.#head)
@@ -295,6 +294,6 @@ class Walker {
     const block = readUntil === undefined ? at : Math.min(at, this.#tip.final.number)
     if (block > this.#tip.final.number) return
     const stateTells = code !== 'lost' && (code !== 'spends' || delegated)
-    this.#limits.keep?.({ block, stateTells, proof: this.proof, ...(this.#isAnew && { isAnew: true }) })
+    this.#limits.keep?.({ block, stateTells, proof: this.proof })
   }
 }

@@ -11,7 +11,7 @@ import { openHouse } from '#serve/pipeline.ts'
 import { cover } from '#store/coverage.ts'
 import { createKey } from '#store/keys.ts'
 import { openDesk, settingsWith, type TestDesk, testVisit } from '#test/desk.ts'
-import { type Funding, putFundings } from './fundings.ts'
+import { type Funding, putFundings, putProven } from './fundings.ts'
 import { Book } from './labels-history.ts'
 import { blocksOf, putHead } from './standing.ts'
 import { putTags } from './tags.ts'
@@ -236,4 +236,24 @@ describe('failures', () => {
     const asked = trail.reply({ chainid: '1', address: addressOf('a'), depth: 20 }, { ...desk, state }, testVisit())
     await assert.rejects(asked, { code: 'store.unavailable' })
   })
+})
+
+test('a trail is as sure as its least sure hop, wherever that is', async () => {
+  const proofs = { d: 'probed', c: 'listed', b: 'looked', a: 'probed' } as const
+  const coverageOf = async (...names: (keyof typeof proofs)[]) => {
+    await using desk = await openDesk()
+    const chain = [...names, 'z']
+    await desk.state.write(async (tx) => {
+      for (const [at, name] of names.entries())
+        await putProven(tx, funding(chain[at + 1] as string, name, 100 - at), proofs[name])
+    })
+    const [first = ''] = names
+    const { result, confidence } = await followTrail(desk, testVisit(), '1', addressOf(first), bounds)
+    assert.equal(result.hops.length, names.length)
+    return confidence.coverage
+  }
+  const bounds = { depth: 20, timeoutMs: 1000 }
+  assert.equal(await coverageOf('d'), 'probed')
+  assert.equal(await coverageOf('d', 'c'), 'listed')
+  assert.equal(await coverageOf('d', 'c', 'b', 'a'), 'looked')
 })
