@@ -124,6 +124,23 @@ describe('first fundings', () => {
     )
   })
 
+  test('no blocks are read to be sure of one that was only ever paid', async () => {
+    const chain = new SimChain({ seed: 'doctor', id: '77', finalLag: 6 })
+    chain.mine(40)
+    await using node = new SimNode(chain, { traces: ['trace_block'] })
+    const chains = [{ id: '77', name: 'Sim', rpc: [{ url: await node.listen() }] }]
+    await using desk = await openDesk({ explorer: { chains, probe: { blocksMax: 0 } } })
+    const { systemClock } = await import('#io/clock.ts')
+    const address = chain.addresses().find((one) => {
+      const { nonce, code } = chain.accountAt(one, chain.head.number)
+      return nonce === 0n && code === '0x' && (chain.firstFunding(one)?.block ?? 0) > 10
+    })
+    const { from: funder, to: _, ...rest } = chain.firstFunding(address ?? '') ?? assert.fail('no such address')
+    await desk.state.write((tx) => putFundings(tx, [{ chain: '77', address: address ?? '', funder, ...rest }]))
+    const { checked, differing, note } = await recheckOf('first fundings').run({ ...desk, clock: systemClock }, 3)
+    assert.deepEqual([checked, differing, note], [1, [], undefined])
+  })
+
   test('a stored transfer that is real but not the first is found', async () => {
     const chain = new SimChain({ seed: 'later', id: '77', finalLag: 6 })
     chain.mine(60)
