@@ -10,10 +10,16 @@ import { hrefOf } from '../../place.ts'
 
 const spans = [7, 30, 90] as const
 const daySeconds = 86_400
+/** Calls are stored a moment after they were made, and whoever looks at them is often making them. */
+const refreshMs = 5000
 
 export function Usage({ id }: { readonly id: string }) {
   const [days, setDays] = useState<number>(30)
-  const usage = useQuery({ queryKey: ['usage', id, days], queryFn: () => operator.usage(id, days) })
+  const usage = useQuery({
+    queryKey: ['usage', id, days],
+    queryFn: () => operator.usage(id, days),
+    refetchInterval: refreshMs,
+  })
   return (
     <section className="card" aria-labelledby="usage">
       <p className="small">
