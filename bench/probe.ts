@@ -59,7 +59,14 @@ async function measure(chosen: readonly string[], fanOut: number, roundMs: numbe
       await node.capabilities()
       const before = node.rpc.counts()
       const fromMs = performance.now()
-      const limits = { fanOut, callsMax: 10_000, blocksMax: 0, sureBlocks: 0, untilMs: Number.POSITIVE_INFINITY }
+      const limits = {
+        fanOut,
+        callsMax: 10_000,
+        blocksMax: 0,
+        sureBlocks: 0,
+        looks: 256,
+        untilMs: Number.POSITIVE_INFINITY,
+      }
       const { funding } = await walk(node, address, limits)
       if (funding?.tx !== first.get(address)?.tx) throw new Error(`wrong answer for ${address}`)
       const after = node.rpc.counts()

@@ -66,7 +66,12 @@ async function fundingWords(desk: Desk, node: ChainNode, stored: Funding): Promi
     return `${words}, the node shows ${there ? `${there.tx} with ${there.valueWei} wei` : 'no such transfer'}`
   if (!node.chain.archive) return undefined
   // Not the hour to read blocks to be sure: what the state shows has to agree.
-  const { funding } = await walk(node, stored.address, { ...desk.settings.explorer.probe, sureBlocks: 0, untilMs })
+  const { funding } = await walk(node, stored.address, {
+    ...desk.settings.explorer.probe,
+    sureBlocks: 0,
+    looks: 32,
+    untilMs,
+  })
   return funding && isBefore(funding, stored)
     ? `${words}, the node shows ${funding.tx} in block ${funding.block}`
     : undefined

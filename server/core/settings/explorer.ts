@@ -87,6 +87,12 @@ export const explorerSettings = section(
           1_000_000_000,
           'Blocks that are read, where a node cannot list transfers, to be sure that an account which never sent a transaction was no contract in between; where there are more, the answer says looked.',
         ),
+        looks: whole(
+          256,
+          32,
+          10_000,
+          'Into how many parts the time is cut where there are more blocks than sureBlocks: at the end of each it is looked whether there was anybody, two calls each, the first 32 always and the others as far as callsMax and timeoutMs go.',
+        ),
         laterMax: whole(
           64,
           0,

@@ -106,6 +106,7 @@ async function search({ node, blocksMax, marks }: Stage, address: string): Promi
         callsMax: 100_000,
         blocksMax,
         sureBlocks: 1000,
+        looks: 32,
         untilMs,
         since,
         keep,

@@ -2,17 +2,21 @@
 //
 // 1. Bounded: no call is made beyond `callsMax`, and none is sent or waited for after `untilMs`.
 // 2. A block whose traces could not be had whole is never handed on (blocks.ts).
+import { Fault } from '#core/fault.ts'
 import {
   accountCalls,
+  balanceCall,
   codeCall,
   filterCall,
   filteredMax,
+  headerCall,
   type ListSide,
   readBlocks,
   toAccount,
+  toHeader,
 } from '#io/evm/blocks.ts'
 import type { Rpc, RpcCall } from '#io/evm/rpc.ts'
-import type { Account, PlacedTrace, SeenBlock, TraceForm } from '#io/evm/shapes.ts'
+import type { Account, Header, PlacedTrace, SeenBlock, TraceForm } from '#io/evm/shapes.ts'
 import type { Funding } from './fundings.ts'
 import type { ChainNode } from './node.ts'
 import { noTraces, tooManyCalls } from './probe-faults.ts'
@@ -25,6 +29,8 @@ export interface WalkLimits {
   readonly blocksMax: number
   /** Blocks that are read to be sure that an account was no contract in between. */
   readonly sureBlocks: number
+  /** Parts of a time at whose ends somebody is looked for where there are more blocks. */
+  readonly looks: number
   /** On the monotonic clock. */
   readonly untilMs: number
   readonly signal?: AbortSignal
@@ -44,8 +50,8 @@ export interface Listed {
 
 /** Whole blocks that are asked for together; so many of these groups are under way at the same time. */
 const groupBlocks = 4
-/** A look for code, and the account once more; finding its next change comes on top. */
-const lastCalls = 48
+/** A first look for somebody, and the account once more; finding its next change comes on top. */
+const lastCalls = 80
 
 export class Asks {
   readonly node: ChainNode
@@ -84,6 +90,13 @@ export class Asks {
     return (await this.ask(blocks.map((block) => codeCall(address, block)))) as string[]
   }
 
+  /** Whether there was code or a balance at any of these blocks. */
+  async metAt(blocks: readonly number[]): Promise<boolean> {
+    const { address } = this
+    const answers = await this.ask(blocks.flatMap((block) => [codeCall(address, block), balanceCall(address, block)]))
+    return answers.some((code, at) => at % 2 === 0 && (code !== '0x' || BigInt(answers[at + 1] as string) > 0n))
+  }
+
   async read(numbers: readonly number[]): Promise<SeenBlock[]> {
     const { reads } = await this.node.capabilities(this.limits)
     let calls = 0
@@ -100,10 +113,15 @@ export class Asks {
     return seen.flat()
   }
 
+  /** Calls that may still be made, so that there are others to come to an end with. */
+  get callsLeft(): number {
+    const { callsMax, fanOut } = this.limits
+    return this.#callsLeft - Math.min(lastCalls + 16 * fanOut, callsMax / 4)
+  }
+
   /** Blocks that may still be read, so that calls are left to come to an end with. Traced one by one, what a block costs is not known before one was. */
   blocksLeft(traces: TraceForm): number {
-    const { callsMax, fanOut } = this.limits
-    const left = this.#callsLeft - Math.min(lastCalls + 16 * fanOut, callsMax / 4)
+    const left = this.callsLeft
     if (this.#callsPerBlock === undefined && traces === 'debug_traceTransaction') return left > 0 ? 1 : 0
     return Math.floor(left / (this.#callsPerBlock ?? 2))
   }
@@ -123,6 +141,16 @@ export class Asks {
   async ask(calls: readonly RpcCall[]): Promise<unknown[]> {
     this.#spend(calls.length)
     return this.node.rpc.results(calls, this.limits)
+  }
+
+  /** The chain that was searched is the one that is there now; otherwise the answer may mix two. */
+  async sameChain(head: Header): Promise<void> {
+    const [now] = await this.ask([headerCall(head.number)])
+    if (toHeader(now).hash === head.hash) return
+    throw new Fault('explorer.node_unavailable', {
+      detail: 'the chain was reorganised during the search',
+      retryAfterMs: 1000,
+    })
   }
 
   /** The first transfer to the address in this block. */

@@ -38,7 +38,7 @@ function nodeOf(lacks: (block: number) => boolean = () => false, filterBlocks = 
 }
 
 const untilMs = Number.POSITIVE_INFINITY
-const bounds: WalkLimits = { fanOut: 3, callsMax: 5000, blocksMax: 1000, sureBlocks: 1000, untilMs }
+const bounds: WalkLimits = { fanOut: 3, callsMax: 5000, blocksMax: 1000, sureBlocks: 1000, looks: 32, untilMs }
 
 /** What the account had at the end of the block that funded it. */
 const keptBy = ({ block, to }: TrueTransfer) =>

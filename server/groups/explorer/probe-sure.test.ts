@@ -73,7 +73,14 @@ describe('200', () => {
   })
 })
 
-const usual = { fanOut: 7, callsMax: 1500, blocksMax: 1000, sureBlocks: 10_000, untilMs: Number.POSITIVE_INFINITY }
+const usual = {
+  fanOut: 7,
+  callsMax: 1500,
+  blocksMax: 1000,
+  sureBlocks: 10_000,
+  looks: 256,
+  untilMs: Number.POSITIVE_INFINITY,
+}
 
 /** As the server does it: each search goes on from the stored mark, until there is an answer. */
 async function searches(

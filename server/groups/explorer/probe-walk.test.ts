@@ -5,7 +5,14 @@ import { inert, lifeOf, type Moment, me, spends } from '#test/evm-life.ts'
 import type { Mark } from './probe-marks.ts'
 import { walk } from './probe-walk.ts'
 
-const bounds = { fanOut: 3, callsMax: 5000, blocksMax: 1000, sureBlocks: 0, untilMs: Number.POSITIVE_INFINITY }
+const bounds = {
+  fanOut: 3,
+  callsMax: 5000,
+  blocksMax: 1000,
+  sureBlocks: 0,
+  looks: 256,
+  untilMs: Number.POSITIVE_INFINITY,
+}
 
 test('a contract that was met and is gone may come back between two looks: every block is read from then on', async () => {
   const life: Moment[] = [

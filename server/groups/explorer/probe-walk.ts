@@ -9,16 +9,15 @@
 // 4. An account that was nobody at every look may have been a contract in between, and gone (decision 0161). Where the node has no
 //    such index, blocks are read to be sure, if they are not too many; otherwise the answer says that it was only looked for (0165).
 // 5. Bounded: calls, time, and blocks read one by one. What has been shown so far is handed on to the next walk (`keep`).
-import { Fault } from '#core/fault.ts'
-import { headerCall, toHeader } from '#io/evm/blocks.ts'
 import type { Account, SeenBlock } from '#io/evm/shapes.ts'
 import { type Funding, type Proof, weaker } from './fundings.ts'
 import type { ChainNode, Tip } from './node.ts'
 import { Asks, type WalkLimits } from './probe-asks.ts'
 import { behind, cannot, noTraces, unfinished, unsure } from './probe-faults.ts'
 import { toldByLists } from './probe-lists.ts'
+import { metSomebody } from './probe-looks.ts'
 import type { Mark } from './probe-marks.ts'
-import { between, firstChange } from './probe-search.ts'
+import { firstChange } from './probe-search.ts'
 import { isNobody, isOwnCreation, kindOf, nobody, type Stand, standAt, stateTells } from './probe-stand.ts'
 
 export interface Walked {
@@ -35,19 +34,18 @@ type Step = Stand | Funding | 'again' | undefined
 const isFunding = (step: Stand | Funding): step is Funding => 'funder' in step
 
 const blocksPerRead = 16
-/** Looks for code that came and went, where no list can be asked. */
-const sweepPoints = 32
 const fromTheFirst: Mark = { block: -1, stateTells: true, proof: 'probed' }
 /** Pages of the lists that are worth asking for to be sure that there was nothing. */
 const hiddenPagesMax = 128
 
 export async function walk(node: ChainNode, address: string, limits: WalkLimits): Promise<Walked> {
   const tip = await node.tip(limits)
-  const walker = new Walker(new Asks(node, address, limits, tip.head.number), tip)
+  const asks = new Asks(node, address, limits, tip.head.number)
+  const walker = new Walker(asks, tip)
   const funding = await walker.run()
   const { asOf, proof } = walker
   const final = tip.final !== undefined && (funding?.block ?? asOf) <= tip.final.number
-  if (!final) await walker.sameChain()
+  if (!final) await asks.sameChain(tip.head)
   return { funding, final, asOf, proof }
 }
 
@@ -94,17 +92,6 @@ class Walker {
     }
   }
 
-  /** The chain that was searched is the one that is there now; otherwise the answer may mix two. */
-  async sameChain(): Promise<void> {
-    const { head } = this.#tip
-    const [now] = await this.#asks.ask([headerCall(head.number)])
-    if (toHeader(now).hash === head.hash) return
-    throw new Fault('explorer.node_unavailable', {
-      detail: 'the chain was reorganised during the search',
-      retryAfterMs: 1000,
-    })
-  }
-
   /** Where an earlier search ended, or the account as it was before the first block that counts. */
   async #start(): Promise<Stand> {
     const { firstBlock } = this.#asks.node.chain
@@ -147,7 +134,11 @@ class Walker {
         if (hidden) return hidden
       }
     }
-    if (!change) return undefined
+    if (!change) {
+      const { final } = this.#tip
+      if (final && until === this.#head) this.#reached({ ...stand, at: Math.min(until, final.number) })
+      return undefined
+    }
     const [seen, then] = [await this.#readOne(change.at), change.account]
     return (seen && this.#asks.fundingIn(seen, account, then)) ?? standAt(this.#asks, change.at, then)
   }
@@ -181,7 +172,7 @@ class Walker {
 
   /**
    * Invariant 4, over (stand, until]. Who has a key was never a contract. Of others the node's lists tell; without them, the blocks
-   * are read, or, where they are too many, the code is looked for at some of them, which finds those that were there for long.
+   * are read, or, where they are too many, somebody is looked for at some of them, which finds those that were there for long.
    */
   async #hidden(stand: Stand, until: number): Promise<Step> {
     if (until <= stand.at) return undefined
@@ -189,8 +180,8 @@ class Walker {
     if (this.#areRefuted) return { ...stand, code: 'lost' }
     if ((await this.#listsReach(stand.at, until)) || (await this.#isRead(stand, until)))
       return { ...stand, readUntil: until }
-    if (this.#isEnough(stand, until)) return undefined
-    return (await this.#metCode(stand.at, until)) ? { ...stand, code: 'lost' } : undefined
+    if (this.proof !== 'looked' && this.#isEnough(stand, until)) return undefined
+    return this.#met(stand, until)
   }
 
   /** All that is final has been read, and the rest shows no sign of life: nothing, as of there. */
@@ -209,7 +200,8 @@ class Walker {
   async #isRead(stand: Stand, until: number): Promise<boolean> {
     const { traces } = await this.#asks.node.capabilities(this.#limits)
     const blocks = until - stand.at
-    if (!traces || blocks > this.#limits.sureBlocks) return false
+    // Nothing is surer than what it follows.
+    if (!traces || blocks > this.#limits.sureBlocks || this.proof === 'looked') return false
     return this.#canGoOn(stand) || blocks <= this.#blocksLeft
   }
 
@@ -218,11 +210,10 @@ class Walker {
     return this.#tip.final !== undefined && at < this.#tip.final.number
   }
 
-  async #metCode(after: number, until: number): Promise<boolean> {
-    const codes = await this.#asks.codes(between(after, until + 1, sweepPoints))
-    const isMet = codes.some((one) => one !== '0x')
-    if (!isMet) this.#rest('looked')
-    return isMet
+  async #met(stand: Stand, until: number): Promise<Stand | undefined> {
+    if (await metSomebody(this.#asks, stand.at, until)) return { ...stand, code: 'lost' }
+    this.#rest('looked')
+    return undefined
   }
 
   #rest(proof: Proof): void {
@@ -282,7 +273,7 @@ class Walker {
 
   /** Blocks that were to be read up to `until` are not: looks have to do. */
   async #byState({ readUntil: _, ...stand }: Stand, until: number): Promise<Step> {
-    return (await this.#metCode(stand.at, until)) ? { ...stand, code: 'lost' } : standAt(this.#asks, until)
+    return (await this.#met(stand, until)) ?? standAt(this.#asks, until)
   }
 
   /** Nothing has come in up to this stand. What is not final is not worth remembering. */

@@ -17,8 +17,14 @@ export function headerCall(at: number | 'latest' | 'finalized'): RpcCall {
 
 export const accountCalls = (address: string, block: number): readonly RpcCall[] => [
   { method: 'eth_getTransactionCount', params: [address, hexOf(block)], wrong: wrongQuantity },
-  { method: 'eth_getBalance', params: [address, hexOf(block)], wrong: wrongQuantity },
+  balanceCall(address, block),
 ]
+
+export const balanceCall = (address: string, block: number): RpcCall => ({
+  method: 'eth_getBalance',
+  params: [address, hexOf(block)],
+  wrong: wrongQuantity,
+})
 
 export const codeCall = (address: string, block: number): RpcCall => ({
   method: 'eth_getCode',
