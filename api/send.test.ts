@@ -100,6 +100,7 @@ describe('confidence', () => {
       'x-tetrad-as-of': '489374',
       'x-tetrad-finality': 'finalized',
       'x-tetrad-coverage': 'complete',
+      'retry-after': '3',
     }
     await using server = await serveScript({ status: 500 }, { headers, body: { data: [], next: null } })
     const seen: ResponseMeta[] = []
@@ -115,6 +116,7 @@ describe('confidence', () => {
           asOf: undefined,
           finality: undefined,
           coverage: undefined,
+          retryAfterMs: undefined,
           attempt: 1,
         },
         {
@@ -124,6 +126,7 @@ describe('confidence', () => {
           asOf: '489374',
           finality: 'finalized',
           coverage: 'complete',
+          retryAfterMs: 3000,
           attempt: 2,
         },
       ],

@@ -18,6 +18,8 @@ export interface ResponseMeta {
   readonly finality: string | undefined
   /** `complete`, or the ranges that are there. */
   readonly coverage: string | undefined
+  /** When the same call may bring more: of an answer that is not whole yet, or of a refusal. */
+  readonly retryAfterMs: number | undefined
   /** 1 for the first try. */
   readonly attempt: number
   readonly headers: Headers
@@ -116,7 +118,7 @@ async function attemptOnce(
     clearTimeout(timer)
     signal?.removeEventListener('abort', follow)
   }
-  onResponse?.(metaOf(id, response, attempt))
+  onResponse?.(metaOf(id, response, attempt, world.now()))
   return replyOf(id, circumstancesOf(id, response, world.now()), text, scrub)
 }
 
@@ -151,7 +153,7 @@ function circumstancesOf(id: AnyId, { status, headers }: Response, nowMs: number
   }
 }
 
-function metaOf(id: AnyId, { status, headers }: Response, attempt: number): ResponseMeta {
+function metaOf(id: AnyId, { status, headers }: Response, attempt: number, nowMs: number): ResponseMeta {
   return {
     endpoint: id,
     status,
@@ -159,6 +161,7 @@ function metaOf(id: AnyId, { status, headers }: Response, attempt: number): Resp
     asOf: headers.get('x-tetrad-as-of') ?? undefined,
     finality: headers.get('x-tetrad-finality') ?? undefined,
     coverage: headers.get('x-tetrad-coverage') ?? undefined,
+    retryAfterMs: retryAfterMs(headers.get('retry-after'), nowMs),
     attempt,
     headers,
   }

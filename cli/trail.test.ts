@@ -52,6 +52,19 @@ test('from a node that lists nothing: the command says what the answer would not
   assert.deepEqual([coverage, end.reason], ['looked', 'genesis'])
 })
 
+test('where asking again may get further, the command says when', async () => {
+  await using home = await openFolder()
+  const chains = [{ id: '1', name: 'Gone', rpc: [{ url: 'http://127.0.0.1:9' }] }]
+  const explorer = { chains, probe: { timeoutMs: 400 } }
+  await writeFile(join(home.dir, 'tetrad.yaml'), JSON.stringify({ explorer }))
+  await (await openState(join(home.dir, 'data'))).close()
+  const tree = await run(['trail', address], { cwd: home.dir })
+  assert.match(tree.stdout, /\nunknown {2}/)
+  assert.match(tree.stderr, /ask again in 5 s\.$/m)
+  const { retryAfterMs } = JSON.parse((await run(['trail', address, '--json'], { cwd: home.dir })).stdout)
+  assert.equal(retryAfterMs, 5000)
+})
+
 test('1: what is no address, and a folder that is not there', async () => {
   await using home = await openFolder()
   const bad = await run(['trail', '0x12'], { cwd: home.dir })

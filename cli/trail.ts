@@ -49,15 +49,15 @@ async function follow(given: string, options: TrailOptions): Promise<void> {
     throw new CommandFailure('trail.chain', words)
   }
   const log = openLog('warn', (line) => process.stderr.write(line))
-  const { result, confidence } = await withState(options, 'found', (state) => {
+  const { result, confidence, ...told } = await withState(options, 'found', (state) => {
     // Group A keeps nothing in the facts, which a running server owns.
     const desk: Desk = { state, facts: undefined as never, settings, clock: systemClock, random: systemRandom, log }
     const bounds = { depth: options.depth, timeoutMs: options.timeout * 1000, patient: true as const }
     return followTrail(desk, nobody, chain, address, bounds)
   })
-  if (options.json) return printJson({ ...result, ...confidence })
+  if (options.json) return printJson({ ...result, ...confidence, ...told })
   print(treeOf(result))
-  const sure = sureWords(confidence)
+  const sure = sureWords({ ...confidence, ...told })
   if (sure) note(sure)
 }
 

@@ -3,7 +3,7 @@
 import { openapi } from '#api/openapi.ts'
 import type { Settings } from '#core/settings.ts'
 import { labelExportPath } from '#groups/explorer/exports.ts'
-import { chainFindings, startChains } from '#groups/explorer/index-start.ts'
+import { chainFindings, openSearches, startChains } from '#groups/explorer/index-start.ts'
 import { rateFindings, startRates } from '#groups/fx/rates.ts'
 import { marketFindings, startMarkets } from '#groups/markets/feeds.ts'
 import { withChainTimes } from '#groups/validators/ingest/chain.ts'
@@ -93,6 +93,7 @@ export async function start(options: StartOptions): Promise<Running> {
     ...healthPaths(readiness, async () => {
       metrics.ready(!readiness.stopping && (await readiness.findings()).every(({ ok }) => ok))
       metrics.standing((await recentCoverage(desk)).streams)
+      metrics.searching(await openSearches(desk))
       return { type: metrics.contentType, text: await metrics.text() }
     }),
     documentPath('/openapi.json', () => openapi({ serverUrl: settings.server.publicUrl || '/' })),
@@ -144,10 +145,7 @@ function ingesters(desk: Desk, metrics: Metrics, board: Board): Readonly<Record<
             for (const tell of tells) tell(progress)
           }
         },
-        (chain, progress) => {
-          metrics.searching(chain, progress.open)
-          board.searches(chain, progress)
-        },
+        (chain, progress) => board.searches(chain, progress),
       ),
     beacon: (signal) =>
       startBeacon(desk, signal, (network, step) => {

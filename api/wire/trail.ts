@@ -54,7 +54,7 @@ export const trail = endpoint({
   id: 'explorer.trail',
   summary: 'Who funded an address, who funded that one, and so on back to a named address.',
   notes:
-    'Each hop is a first funding as explorer.fundedBy tells it. When the next one cannot be told, the trail ends there and says why; asking again later goes on from what was found meanwhile.',
+    'Each hop is a first funding as explorer.fundedBy tells it. When the next one cannot be told, the trail ends there and says why; asking again later goes on from what was found meanwhile, and `retry-after` says when that is worth it.',
   input: Type.Object({
     chainid: withDefault(Type.String({ description: 'Chain identifier; Ethereum is 1, Polygon is 137.' }), '1'),
     address: Type.String({ description: 'Where the trail starts; 0x and 40 hexadecimal digits.' }),

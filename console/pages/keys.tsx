@@ -3,6 +3,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import type { KeyView } from '#api/console.ts'
 import { operator } from '../operator.ts'
 import { Answer } from '../parts/answer.tsx'
+import { Columns } from '../parts/columns.tsx'
 import { Scroll } from '../parts/scroll.tsx'
 import { time } from '../parts/words.ts'
 import { usePass } from '../pass.tsx'
@@ -67,19 +68,11 @@ function KeyTable({ keys, changed }: { readonly keys: readonly KeyView[]; readon
   return (
     <Scroll name="Keys and what they may do">
       <table>
-        <thead>
-          <tr>
-            <th scope="col">Name</th>
-            <th scope="col">Plan</th>
-            <th scope="col">Interfaces</th>
-            <th scope="col">State</th>
-            <th scope="col">Last used</th>
-            <th scope="col">Expires</th>
-            <th scope="col">
-              <span className="unseen">Actions</span>
-            </th>
-          </tr>
-        </thead>
+        <Columns of={['Name', 'Plan', 'Interfaces', 'State', 'Last used', 'Expires']}>
+          <th scope="col">
+            <span className="unseen">Actions</span>
+          </th>
+        </Columns>
         <tbody>
           {keys.map((key) => (
             <tr key={key.id}>
@@ -124,17 +117,7 @@ function Plans() {
       <Answer of={plans}>
         {({ plans: found }) => (
           <table>
-            <thead>
-              <tr>
-                <th scope="col">Plan</th>
-                <th scope="col" className="num">
-                  Calls a second
-                </th>
-                <th scope="col" className="num">
-                  Calls a day
-                </th>
-              </tr>
-            </thead>
+            <Columns of={['Plan', 'Calls a second', 'Calls a day']} figures={['Calls a second', 'Calls a day']} />
             <tbody>
               {found.map(({ name, perSecond, perDay }) => (
                 <tr key={name}>

@@ -2,6 +2,7 @@
 import { useEffect, useRef, useState } from 'react'
 import UPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
+import { Columns } from './columns.tsx'
 import { Scroll } from './scroll.tsx'
 
 export interface Line {
@@ -49,6 +50,7 @@ export function Plot(props: PlotProps) {
   const picked = useRef(onPick)
   picked.current = onPick
   const empty = lines.every(({ values }) => values.every((value) => value === null))
+  const names = lines.map(({ label }) => label)
   const labels = lines.map(({ label, steps }) => `${label}${steps ? '/' : ''}`).join('\n')
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: new data goes into the plot that stands, below
@@ -86,16 +88,7 @@ export function Plot(props: PlotProps) {
         <summary>The figures as a table</summary>
         <Scroll name={`${title}: the figures`}>
           <table>
-            <thead>
-              <tr>
-                <th scope="col">{time ? 'Time (UTC)' : 'x'}</th>
-                {lines.map(({ label }) => (
-                  <th key={label} scope="col" className="num">
-                    {label}
-                  </th>
-                ))}
-              </tr>
-            </thead>
+            <Columns of={[time ? 'Time (UTC)' : 'x', ...names]} figures={names} />
             <tbody>
               {xs.slice(-rowsMax).map((x, row) => {
                 const index = Math.max(0, xs.length - rowsMax) + row

@@ -23,8 +23,8 @@ export interface Metrics {
   ingested(source: string, outcome: string): void
   /** Whether this process is the one that runs an ingester. */
   leased(ingester: string, is: boolean): void
-  /** Searches of a chain that the server is going on with by itself. */
-  searching(chain: string, open: number): void
+  /** Chain → searches that go on by themselves; told whenever somebody is about to read. */
+  searching(open: ReadonlyMap<string, number>): void
   /** Rewards of a network that were held against its node's own, and how many of them differ. */
   audited(network: string, compared: number, differing: number): void
   ready(is: boolean): void
@@ -121,7 +121,10 @@ export function openMetrics({ version = 'unknown', process: ofProcess = true }: 
     limitsHeld: (is) => limitsGauge.set(is ? 1 : 0),
     stored,
     ingested: (source, outcome) => rounds(source, outcome)(1),
-    searching: (chain, open) => searches.labels(chain).set(open),
+    searching(open) {
+      searches.reset()
+      for (const [chain, count] of open) searches.labels(chain).set(count)
+    },
     leased: (ingester, is) => leases.labels(ingester).set(is ? 1 : 0),
     audited(network, compared, differing) {
       audits(network, 'agree')(compared - differing)

@@ -51,6 +51,8 @@ export type Outcome<T> =
       readonly is: 'body'
       readonly body: T
       readonly confidence?: Confidence
+      /** When the same call is likely to bring more. */
+      readonly retryAfterMs?: number
       readonly headers?: Record<string, string>
     }
   /** A document that is kept ready as JSON bytes. */

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { contract } from '#api/contract.ts'
 import { Fault } from '#core/fault.ts'
 import { houseShape } from './pipeline.ts'
-import { renderFault, serializer } from './render.ts'
+import { render, renderFault, serializer } from './render.ts'
 
 test('every example of the contract is written as it stands', () => {
   for (const endpoint of Object.values(contract)) {
@@ -38,6 +38,13 @@ test('a refusal that may pass later says when, in whole seconds and never zero',
     renderFault(houseShape, new Fault('limit.day', { retryAfterMs: 60_001 }), 'x').headers['retry-after'],
     '61',
   )
+})
+
+test('an answer that may be a better one later says when, too', () => {
+  const answer = { endpoint: contract['explorer.fundedBy'], shape: houseShape, reply: () => Promise.reject() }
+  const headersOf = (more: object) => render(answer, () => '{}', { is: 'body', body: {}, ...more }).headers
+  assert.equal(headersOf({ retryAfterMs: 39_001 })['retry-after'], '40')
+  assert.equal('retry-after' in headersOf({}), false)
 })
 
 test('a 401 of a bearer endpoint names its scheme', () => {

@@ -40,7 +40,12 @@ export function render(answer: Answer, write: (body: unknown) => string, outcome
     case 'body':
       return {
         status: 200,
-        headers: { 'content-type': json, ...outcome.headers, ...confidenceHeaders(outcome.confidence) },
+        headers: {
+          'content-type': json,
+          ...outcome.headers,
+          ...confidenceHeaders(outcome.confidence),
+          ...retryHeaders(outcome.retryAfterMs),
+        },
         body: write(outcome.body),
       }
     case 'bytes':
@@ -59,9 +64,7 @@ export function render(answer: Answer, write: (body: unknown) => string, outcome
 }
 
 export function renderFault(shape: Shape, fault: Fault, auth: string): Departure {
-  const headers: Record<string, string> = { ...fault.headers }
-  if (fault.retryAfterMs !== undefined)
-    headers['retry-after'] = String(Math.max(1, Math.ceil(fault.retryAfterMs / 1000)))
+  const headers: Record<string, string> = { ...fault.headers, ...retryHeaders(fault.retryAfterMs) }
   if (fault.status === 401 && auth === 'bearer') headers['www-authenticate'] = 'Bearer'
   return plain(shape.fault(fault), headers)
 }
@@ -80,3 +83,7 @@ function confidenceHeaders(confidence: Confidence | undefined): Record<string, s
   if (confidence.coverage !== undefined) headers['x-tetrad-coverage'] = confidence.coverage
   return headers
 }
+
+/** In seconds, and never "at once". */
+const retryHeaders = (waitMs: number | undefined): Record<string, string> =>
+  waitMs === undefined ? {} : { 'retry-after': String(Math.max(1, Math.ceil(waitMs / 1000))) }

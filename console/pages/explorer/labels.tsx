@@ -5,6 +5,7 @@ import type { LabelRecord } from '#api/wire/explorer.ts'
 import { useAsk } from '../../calls.ts'
 import { Failure } from '../../parts/answer.tsx'
 import { chainName, useChains } from '../../parts/chains.ts'
+import { Columns } from '../../parts/columns.tsx'
 import { Scroll } from '../../parts/scroll.tsx'
 import { count, time } from '../../parts/words.ts'
 import { usePass } from '../../pass.tsx'
@@ -76,13 +77,7 @@ function Browse({ labels, chain, words, page: asked }: LabelsProps & { readonly 
       </label>
       <Scroll name="Named entities">
         <table>
-          <thead>
-            <tr>
-              <th scope="col">Name</th>
-              <th scope="col">What it is</th>
-              <th scope="col">Changed</th>
-            </tr>
-          </thead>
+          <Columns of={['Name', 'What it is', 'Changed']} />
           <tbody>
             {rows.map((label) => (
               <tr key={label.labelslug}>

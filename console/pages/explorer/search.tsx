@@ -3,6 +3,7 @@ import { TetradError } from '#api/client.ts'
 import type { FoundLabel } from '#api/wire/label-search.ts'
 import { useAsk } from '../../calls.ts'
 import { chainName, useChains } from '../../parts/chains.ts'
+import { Columns } from '../../parts/columns.tsx'
 import { Scroll } from '../../parts/scroll.tsx'
 import { hrefOf } from '../../place.ts'
 import { Trouble } from './trouble.tsx'
@@ -56,14 +57,7 @@ function Found({ labels }: { readonly labels: readonly FoundLabel[] }) {
     <>
       <Scroll name="Names that were found">
         <table>
-          <thead>
-            <tr>
-              <th scope="col">Name</th>
-              <th scope="col">Address</th>
-              <th scope="col">Chain</th>
-              <th scope="col">Who says so</th>
-            </tr>
-          </thead>
+          <Columns of={['Name', 'Address', 'Chain', 'Who says so']} />
           <tbody>
             {labels.map((label) => (
               <tr key={`${label.chainid}/${label.address ?? label.slug}`}>

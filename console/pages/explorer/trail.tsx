@@ -5,6 +5,7 @@ import type { Trail as TrailRecord } from '#api/wire/trail.ts'
 import type { Asked } from '../../calls.ts'
 import { Answer } from '../../parts/answer.tsx'
 import { coins, useChains } from '../../parts/chains.ts'
+import { Columns } from '../../parts/columns.tsx'
 import { Scroll } from '../../parts/scroll.tsx'
 import { count, short, time } from '../../parts/words.ts'
 import { hrefOf } from '../../place.ts'
@@ -124,20 +125,7 @@ function Hops({ trail }: { readonly trail: TrailRecord }) {
       <summary>The trail as a list</summary>
       <Scroll name="The trail as a list">
         <table>
-          <thead>
-            <tr>
-              <th scope="col">Hop</th>
-              <th scope="col">Funded by</th>
-              <th scope="col" className="num">
-                Value
-              </th>
-              <th scope="col">Time</th>
-              <th scope="col" className="num">
-                Block
-              </th>
-              <th scope="col">Transaction</th>
-            </tr>
-          </thead>
+          <Columns of={['Hop', 'Funded by', 'Value', 'Time', 'Block', 'Transaction']} figures={['Value', 'Block']} />
           <tbody>
             {stepsOf(trail).map(
               ({ hop, address, label, paid }) =>

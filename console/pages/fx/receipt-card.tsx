@@ -2,6 +2,7 @@
 import type { SignedReceipt } from '#api/wire/fx-desk.ts'
 import { useAsk } from '../../calls.ts'
 import { Answer } from '../../parts/answer.tsx'
+import { Columns } from '../../parts/columns.tsx'
 import { Copyable } from '../../parts/copyable.tsx'
 import { Scroll } from '../../parts/scroll.tsx'
 import { time } from '../../parts/words.ts'
@@ -32,17 +33,7 @@ function Figures({ signed }: { readonly signed: SignedReceipt }) {
     <>
       <Scroll name="Rates the price was made of">
         <table>
-          <thead>
-            <tr>
-              <th scope="col">Source</th>
-              <th scope="col">Pair</th>
-              <th scope="col" className="num">
-                Rate
-              </th>
-              <th scope="col">Held at</th>
-              <th scope="col">Used</th>
-            </tr>
-          </thead>
+          <Columns of={['Source', 'Pair', 'Rate', 'Held at', 'Used']} figures={['Rate']} />
           <tbody>
             {rates.map(({ source, base, quote, rate, at, used }) => (
               <tr key={`${source} ${base} ${quote}`}>

@@ -3,6 +3,7 @@ import { useState } from 'react'
 import type { Quote, TypedData } from '#api/wire/fx.ts'
 import { useAsk } from '../../calls.ts'
 import { Failure } from '../../parts/answer.tsx'
+import { Columns } from '../../parts/columns.tsx'
 import { Copyable } from '../../parts/copyable.tsx'
 import { Scroll } from '../../parts/scroll.tsx'
 import { time, units } from '../../parts/words.ts'
@@ -87,13 +88,7 @@ function Fields({ quote, typedData: { domain, message } }: { readonly quote: Quo
   return (
     <Scroll name="Fields of the typed data">
       <table>
-        <thead>
-          <tr>
-            <th scope="col">Field</th>
-            <th scope="col">Value</th>
-            <th scope="col">Means</th>
-          </tr>
-        </thead>
+        <Columns of={['Field', 'Value', 'Means']} />
         <tbody>
           {rows.map(([field, value, means]) => (
             <tr key={field}>

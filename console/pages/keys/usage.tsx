@@ -4,6 +4,7 @@ import { useState } from 'react'
 import type { KeyUsage } from '#api/console.ts'
 import { operator } from '../../operator.ts'
 import { Answer } from '../../parts/answer.tsx'
+import { Columns } from '../../parts/columns.tsx'
 import { type Line, Plot } from '../../parts/plot.tsx'
 import { count } from '../../parts/words.ts'
 import { hrefOf } from '../../place.ts'
@@ -57,17 +58,7 @@ function Figures({ usage }: { readonly usage: KeyUsage }) {
       {endpoints.length === 0 && <p className="soft">No calls in this time.</p>}
       {endpoints.length > 0 && (
         <table>
-          <thead>
-            <tr>
-              <th scope="col">Endpoint</th>
-              <th scope="col" className="num">
-                Admitted
-              </th>
-              <th scope="col" className="num">
-                Refused
-              </th>
-            </tr>
-          </thead>
+          <Columns of={['Endpoint', 'Admitted', 'Refused']} figures={['Admitted', 'Refused']} />
           <tbody>
             {endpoints.map(([endpoint, { admitted, refused }]) => (
               <tr key={endpoint}>

@@ -6,6 +6,7 @@ import type { Market } from '#api/wire/markets.ts'
 import type { Trail } from '#api/wire/trail.ts'
 import { Failure } from '../../parts/answer.tsx'
 import { chainName, useChains } from '../../parts/chains.ts'
+import { Columns } from '../../parts/columns.tsx'
 import { Scroll } from '../../parts/scroll.tsx'
 import { usePass } from '../../pass.tsx'
 import { hrefOf } from '../../place.ts'
@@ -46,13 +47,7 @@ export function Addresses({ market }: { readonly market: Market }) {
           </div>
           <Scroll name="Addresses in the market">
             <table>
-              <thead>
-                <tr>
-                  <th scope="col">Role</th>
-                  <th scope="col">Address</th>
-                  {wanted && <th scope="col">First funded</th>}
-                </tr>
-              </thead>
+              <Columns of={['Role', 'Address', ...(wanted ? ['First funded'] : [])]} />
               <tbody>
                 {mentions.map(({ address, fields }) => (
                   <tr key={address}>

@@ -1,6 +1,7 @@
 // The operator's part of the overview: requests and refusals as they come, and the sources one by one.
 import { useEffect, useState } from 'react'
 import type { Overview, SourceView } from '#api/console.ts'
+import { Columns } from '../../parts/columns.tsx'
 import { Plot } from '../../parts/plot.tsx'
 import { Scroll } from '../../parts/scroll.tsx'
 import { count, span } from '../../parts/words.ts'
@@ -43,17 +44,7 @@ function Sources({ sources }: { readonly sources: readonly SourceView[] }) {
       {sources.length === 0 && <p className="soft">None is configured.</p>}
       <Scroll name="All sources">
         <table>
-          <thead>
-            <tr>
-              <th scope="col">Source</th>
-              <th scope="col">State</th>
-              <th scope="col">Last good</th>
-              <th scope="col" className="num">
-                Latency
-              </th>
-              <th scope="col">Says</th>
-            </tr>
-          </thead>
+          <Columns of={['Source', 'State', 'Last good', 'Latency', 'Says']} figures={['Latency']} />
           <tbody>
             {sources.map(({ group, kind, name, ok, says, lastGoodAt, latencyMs, failures }) => (
               <tr key={`${group} ${kind} ${name}`}>
@@ -84,18 +75,7 @@ function Requests({ report }: { readonly report: Overview }) {
       <h2 id="all-requests">Requests since the start</h2>
       <Scroll name="All requests">
         <table>
-          <thead>
-            <tr>
-              <th scope="col">Endpoint</th>
-              <th scope="col" className="num">
-                Answered
-              </th>
-              <th scope="col" className="num">
-                Mean
-              </th>
-              <th scope="col">Outcomes</th>
-            </tr>
-          </thead>
+          <Columns of={['Endpoint', 'Answered', 'Mean', 'Outcomes']} figures={['Answered', 'Mean']} />
           <tbody>
             {rows.map(({ endpoint, answered, seconds, outcomes }) => (
               <tr key={endpoint}>

@@ -1,4 +1,5 @@
 // One endpoint of the reference: what it takes, what it gives, what can go wrong, and a place to try it.
+import { Columns } from '../../parts/columns.tsx'
 import { Scroll } from '../../parts/scroll.tsx'
 import { hrefOf } from '../../place.ts'
 import { type Document, type Entry, fieldsOf, typeOf } from './document.ts'
@@ -73,14 +74,7 @@ function Inputs({ entry, document }: { readonly entry: Entry; readonly document:
       <h2 id="inputs">Inputs</h2>
       <Scroll name="All inputs">
         <table>
-          <thead>
-            <tr>
-              <th scope="col">Name</th>
-              <th scope="col">In</th>
-              <th scope="col">Type</th>
-              <th scope="col">Meaning</th>
-            </tr>
-          </thead>
+          <Columns of={['Name', 'In', 'Type', 'Meaning']} />
           <tbody>
             {entry.parameters.map((one) => (
               <tr key={one.name}>
@@ -119,13 +113,7 @@ function Fields({ name, rows }: { readonly name: string; readonly rows: ReturnTy
   return (
     <Scroll name={name}>
       <table>
-        <thead>
-          <tr>
-            <th scope="col">Field</th>
-            <th scope="col">Type</th>
-            <th scope="col">Meaning</th>
-          </tr>
-        </thead>
+        <Columns of={['Field', 'Type', 'Meaning']} />
         <tbody>
           {rows.map(({ path, type, required, description }) => (
             <tr key={`${path} ${type}`}>
@@ -151,13 +139,7 @@ function Failures({ entry }: { readonly entry: Entry }) {
       <h2 id="failures">What can go wrong</h2>
       <Scroll name="All failures">
         <table>
-          <thead>
-            <tr>
-              <th scope="col">Status</th>
-              <th scope="col">When</th>
-              <th scope="col">Body</th>
-            </tr>
-          </thead>
+          <Columns of={['Status', 'When', 'Body']} />
           <tbody>
             {entry.failures.map(({ status, code, summary, value }) => (
               <tr key={`${status} ${code}`}>

@@ -1,6 +1,7 @@
 // What a comparison shows: a plot with a line for each, and a table with a row for each.
 import { useMemo } from 'react'
 import type { AggregateRecord } from '#api/wire/validators.ts'
+import { Columns } from '../../parts/columns.tsx'
 import { Plot } from '../../parts/plot.tsx'
 import { Scroll } from '../../parts/scroll.tsx'
 import { count, units } from '../../parts/words.ts'
@@ -85,21 +86,14 @@ const columns: readonly Column[] = [
   ['Balance, ETH', (record) => paid(record.earnings)],
 ]
 
+const titles = columns.map(([title]) => title)
+
 export function Sums({ parties, records, others }: Compared) {
   const told = toldOf(parties, records, others)
   return (
     <Scroll name="All figures of the range">
       <table>
-        <thead>
-          <tr>
-            <th scope="col">{parties.length === 2 ? 'Pool' : 'Validator'}</th>
-            {columns.map(([title]) => (
-              <th key={title} scope="col" className="num">
-                {title}
-              </th>
-            ))}
-          </tr>
-        </thead>
+        <Columns of={[parties.length === 2 ? 'Pool' : 'Validator', ...titles]} figures={titles} />
         <tbody>
           {parties.flatMap((party) =>
             namesOf([party]).map((name) => (

@@ -3,6 +3,7 @@ import { useEffect, useRef } from 'react'
 import type { ExplainedDay } from '#api/wire/validators-explain.ts'
 import { useAsk } from '../../calls.ts'
 import { Answer } from '../../parts/answer.tsx'
+import { Columns } from '../../parts/columns.tsx'
 import { Scroll } from '../../parts/scroll.tsx'
 import { count, gwei, time } from '../../parts/words.ts'
 import { hrefOf } from '../../place.ts'
@@ -116,15 +117,7 @@ function Incidents({ incidents, day }: IncidentsProps) {
   return (
     <Scroll name="What happened, epoch by epoch">
       <table>
-        <thead>
-          <tr>
-            <th scope="col">Epoch</th>
-            <th scope="col">From</th>
-            <th scope="col">Slot</th>
-            <th scope="col">What happened</th>
-            <th scope="col">Whose fault</th>
-          </tr>
-        </thead>
+        <Columns of={['Epoch', 'From', 'Slot', 'What happened', 'Whose fault']} />
         <tbody>
           {incidents.slice(0, rowsMax).map((incident) => (
             <tr key={`${incident.epoch} ${incident.slot} ${incident.kind}`}>

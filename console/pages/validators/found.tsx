@@ -5,6 +5,7 @@ import type { Network } from '#api/wire/validators.ts'
 import type { FoundValidator } from '#api/wire/validators-find.ts'
 import { useAsk } from '../../calls.ts'
 import { Answer } from '../../parts/answer.tsx'
+import { Columns } from '../../parts/columns.tsx'
 import { Scroll } from '../../parts/scroll.tsx'
 import { count, short } from '../../parts/words.ts'
 import { go, hrefOf } from '../../place.ts'
@@ -84,16 +85,7 @@ function Listed({ title, validators, network, chosen, onChoose }: ListedProps) {
   return (
     <Scroll name={`${title}: the validators`}>
       <table>
-        <thead>
-          <tr>
-            <th scope="col">Compare</th>
-            <th scope="col">Index</th>
-            <th scope="col">Standing</th>
-            <th scope="col">Pool</th>
-            <th scope="col">Operators</th>
-            <th scope="col">Public key</th>
-          </tr>
-        </thead>
+        <Columns of={['Compare', 'Index', 'Standing', 'Pool', 'Operators', 'Public key']} />
         <tbody>
           {validators.map((one) => (
             <tr key={one.validatorIndex}>

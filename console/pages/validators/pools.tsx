@@ -4,6 +4,7 @@ import type { ReplyOf } from '#api/client.ts'
 import type { Network } from '#api/wire/validators.ts'
 import { useAsk } from '../../calls.ts'
 import { Answer } from '../../parts/answer.tsx'
+import { Columns } from '../../parts/columns.tsx'
 import { Scroll } from '../../parts/scroll.tsx'
 import { count } from '../../parts/words.ts'
 import { go, hrefOf } from '../../place.ts'
@@ -72,15 +73,7 @@ function Listed({ network, pools, title }: ListedProps) {
       </div>
       <Scroll name={`${title}, as a table`}>
         <table>
-          <thead>
-            <tr>
-              <th scope="col">Compare</th>
-              <th scope="col">Pool</th>
-              <th scope="col" className="num">
-                Validators
-              </th>
-            </tr>
-          </thead>
+          <Columns of={['Compare', 'Pool', 'Validators']} figures={['Validators']} />
           <tbody>
             {pools.map(({ pool, validators }) => (
               <tr key={pool}>

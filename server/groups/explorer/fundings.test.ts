@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict'
-import { join } from 'node:path'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { openSqlite } from '#store/engines/sqlite.ts'
-import { stateMigrations } from '#store/migrations.ts'
 import { openDesk } from '#test/desk.ts'
+import { openUpgraded } from '#test/upgraded.ts'
 import { bytesOf, type Funding, findFunding, putFundings } from './fundings.ts'
 import { findMark } from './probe-marks.ts'
 
@@ -94,12 +92,8 @@ test('what is no funding is refused: no value, or from itself (decision 0012)', 
 })
 
 test('what was stored as proven before looks had a word of their own is searched for again, decision 0165', async () => {
-  await using desk = await openDesk()
-  const [file, options] = [join(desk.dir, 'old.sqlite'), { busyWaitMs: 1000 }]
-  const before = stateMigrations.filter(({ id }) => id < 23)
-  const old = await openSqlite(file, before, options)
   const rows = [1, 2, 3].map((to) => transfer(to, to, 0, 0))
-  await old.write(async (tx) => {
+  await using old = await openUpgraded(22, async (tx) => {
     await putFundings(tx, rows)
     for (const [at, { address }] of rows.entries())
       await tx.run('update fundings set proven = ? where address = ?', at, bytesOf(address, 20))
@@ -109,24 +103,18 @@ test('what was stored as proven before looks had a word of their own is searched
         ...['1', bytesOf(address, 20), listed],
       )
   })
-  await old.close()
-  const state = await openSqlite(file, stateMigrations, options)
-  try {
-    const found = await Promise.all(rows.map(({ address }) => findFunding(state, '1', address)))
-    assert.deepEqual(
-      found.map((one) => [one?.block, one?.proven]),
-      [
-        [1, undefined],
-        [2, undefined],
-        [3, undefined],
-      ],
-    )
-    const marks = await Promise.all(rows.map(({ address }) => findMark(state, '1', address)))
-    assert.deepEqual(
-      marks.map((one) => one?.proof),
-      [undefined, 'looked', 'looked'],
-    )
-  } finally {
-    await state.close()
-  }
+  const found = await Promise.all(rows.map(({ address }) => findFunding(old.state, '1', address)))
+  assert.deepEqual(
+    found.map((one) => [one?.block, one?.proven]),
+    [
+      [1, undefined],
+      [2, undefined],
+      [3, undefined],
+    ],
+  )
+  const marks = await Promise.all(rows.map(({ address }) => findMark(old.state, '1', address)))
+  assert.deepEqual(
+    marks.map((one) => one?.proof),
+    [undefined, 'looked', 'looked'],
+  )
 })

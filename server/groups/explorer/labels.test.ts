@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict'
-import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { openSqlite } from '#store/engines/sqlite.ts'
-import { stateMigrations } from '#store/migrations.ts'
 import { openDesk, type TestDesk } from '#test/desk.ts'
+import { openUpgraded } from '#test/upgraded.ts'
 import {
   eachLabel,
   findLabels,
@@ -173,28 +171,16 @@ describe('the history', () => {
 
 test('rows from before there was a history stay as they were, and leave a trace when they change', async () => {
   await using desk = await openDesk()
-  const file = join(desk.dir, 'old.sqlite')
-  const options = { busyWaitMs: 1000 }
-  const old = await openSqlite(
-    file,
-    stateMigrations.filter(({ id }) => id < 11),
-    options,
-  )
-  await old.write(async (tx) => {
+  await using old = await openUpgraded(10, async (tx) => {
     await tx.run("insert into labels values ('1', 'a', 'A', 'A place.', '', 1790000000)")
     await tx.run("insert into label_lists values ('1', 7, 1)")
   })
-  await old.close()
-  const state = await openSqlite(file, stateMigrations, options)
-  try {
-    assert.deepEqual(await findLabels(state, 'a'), [label('a')])
-    assert.deepEqual(await listHead(state, '1'), { revision: 7, entries: 1 })
-    await state.write((tx) => putLabels(bookOf(tx, desk), [label('a', { name: 'B' })]))
-    const [edit] = await historyOf(state, { subject: 'a', limit: 9 })
-    assert.deepEqual([edit?.action, edit?.was, edit?.is], ['changed', { name: 'A' }, { name: 'B' }])
-  } finally {
-    await state.close()
-  }
+  const { state } = old
+  assert.deepEqual(await findLabels(state, 'a'), [label('a')])
+  assert.deepEqual(await listHead(state, '1'), { revision: 7, entries: 1 })
+  await state.write((tx) => putLabels(bookOf(tx, desk), [label('a', { name: 'B' })]))
+  const [edit] = await historyOf(state, { subject: 'a', limit: 9 })
+  assert.deepEqual([edit?.action, edit?.was, edit?.is], ['changed', { name: 'A' }, { name: 'B' }])
 })
 
 describe('finished lists', () => {

@@ -17,7 +17,7 @@ import { fundedBy } from './funded-by.ts'
 import { findFunding, putProven } from './fundings.ts'
 import { needNode } from './node.ts'
 import { type LaterProgress, startLater } from './probe-later.ts'
-import { findMark, putMark, want, wantedOf } from './probe-marks.ts'
+import { findMark, putMark, unwant, want, wantedOf } from './probe-marks.ts'
 
 async function stage(probe: object = {}, abilities: SimAbilities = { traces: ['trace_block'] }) {
   const chain = new SimChain({ seed: 'probe', finalLag: 10 })
@@ -173,24 +173,60 @@ test('a node that fails is left alone for a while, and nothing is lost', async (
   assert.deepEqual(await at.wanted(), [at.first])
 })
 
+/** A whole server on the stage; started again on the same folder, it finds what was there. */
+async function server(at: Awaited<ReturnType<typeof stage>>, dataDir: string, more: object = {}) {
+  const settings = settingsWith({ server: { port: 0 }, explorer: at.desk.settings.explorer, ...more })
+  const { desk, inject, close } = await start({ settings, dataDir, log: at.desk.log })
+  const { key } = await createKey(desk.state, { name: 'later', plan: 'enterprise' }, desk.clock, desk.random)
+  const apikey = encodeURIComponent(key)
+  return {
+    ...{ state: desk.state, inject },
+    fundedBy: (address: string) =>
+      inject({ url: `/v2/api?module=account&action=fundedby&address=${address}&apikey=${apikey}` }),
+    trail: (address: string) => inject({ url: `/v2/trail?address=${address}&apikey=${apikey}` }),
+    /** What /metrics says is wanted. */
+    open: async () => /^tetrad_searches_open\{chain="1"\} (\d+)$/m.exec((await inject({ url: '/metrics' })).body)?.[1],
+    [Symbol.asyncDispose]: close,
+  }
+}
+
+async function folder() {
+  const dir = await mkdtemp(join(tmpdir(), 'tetrad-later-'))
+  return { dir, [Symbol.asyncDispose]: () => rm(dir, { recursive: true, force: true }) }
+}
+
 test('the whole server: the same request again and again, until it is answered', async () => {
   await using at = await stage({ callsMax: 150 })
-  const settings = settingsWith({ server: { port: 0 }, explorer: at.desk.settings.explorer })
-  const dir = await mkdtemp(join(tmpdir(), 'tetrad-later-'))
-  await using undo = new AsyncDisposableStack()
-  undo.defer(() => rm(dir, { recursive: true, force: true }))
-  const server = await start({ settings, dataDir: dir, log: at.desk.log })
-  undo.defer(() => server.close())
-  const { desk, inject } = server
-  const { key } = await createKey(desk.state, { name: 'later', plan: 'enterprise' }, desk.clock, desk.random)
-  const url = `/v2/api?module=account&action=fundedby&address=${at.first}&apikey=${encodeURIComponent(key)}`
-  const first = await inject({ url })
+  await using home = await folder()
+  await using running = await server(at, home.dir)
+  const first = await running.fundedBy(at.first)
   assert.deepEqual([first.json().message, Number(first.headers['retry-after']) >= 1], ['NOTOK', true])
+  const trail = await running.trail(at.second)
+  assert.deepEqual([trail.json().result.end.reason, Number(trail.headers['retry-after']) >= 1], ['unknown', true])
   // Nobody asks while the server goes on.
-  while ((await wantedOf(desk.state, '1', 1)).length > 0) await new Promise((resolve) => setTimeout(resolve, 50))
-  const { status, result } = (await inject({ url })).json()
+  while ((await wantedOf(running.state, '1', 1)).length > 0) await new Promise((resolve) => setTimeout(resolve, 50))
+  const { status, result } = (await running.fundedBy(at.first)).json()
   assert.deepEqual([status, result.block], ['1', at.chain.firstFunding(at.first)?.block])
-  assert.match((await inject({ url: '/metrics' })).body, /^tetrad_searches_open\{chain="1"\} \d+$/m)
+  assert.equal(await running.open(), '0')
+})
+
+test('/metrics tells how many are wanted right now: from the start, with each that is added or ends, after a restart', async () => {
+  await using at = await stage()
+  await using home = await folder()
+  // Nobody goes on with them here, so that the figures stand still.
+  const alone = { ingest: { on: false } }
+  {
+    await using running = await server(at, home.dir, alone)
+    assert.equal(await running.open(), '0')
+    await running.fundedBy(at.first)
+    assert.equal(await running.open(), '1')
+    await running.trail(at.second)
+    assert.equal(await running.open(), '2')
+  }
+  await using again = await server(at, home.dir, alone)
+  assert.equal(await again.open(), '2')
+  await again.state.write((tx) => unwant(tx, '1', at.first))
+  assert.equal(await again.open(), '1')
 })
 
 test('one that no node can answer is given up, and so is one that comes no further', async () => {

@@ -77,3 +77,11 @@ export async function wantedOf(state: StateReader, chain: string, limit: number)
   )
   return rows.map(({ address, block }) => ({ address: hexOf(address), block }))
 }
+
+export async function countWanted(state: StateReader, chain: string): Promise<number> {
+  const row = await state.get<{ n: number }>(
+    'select count(*) as n from probe_marks where chain = ? and wanted_ms is not null',
+    chain,
+  )
+  return row?.n ?? 0
+}

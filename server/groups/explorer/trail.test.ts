@@ -10,7 +10,9 @@ import { openDoor } from '#serve/http.ts'
 import { openHouse } from '#serve/pipeline.ts'
 import { cover } from '#store/coverage.ts'
 import { createKey } from '#store/keys.ts'
+import { stateWith } from '#test/admission.ts'
 import { openDesk, settingsWith, type TestDesk, testVisit } from '#test/desk.ts'
+import { fundedBy } from './funded-by.ts'
 import { type Funding, putFundings, putProven } from './fundings.ts'
 import { Book } from './labels-history.ts'
 import { blocksOf, putHead } from './standing.ts'
@@ -50,8 +52,18 @@ const ask = async (desk: TestDesk, address: string, depth = 20) => {
   const outcome = await trail.reply({ chainid: '1', address: addressOf(address), depth }, desk, testVisit())
   assert.ok(outcome.is === 'body')
   assert.deepEqual(checker(extensions['explorer.trail'].reply)(structuredClone(outcome.body)), [])
-  return { ...outcome.body.result, confidence: outcome.confidence }
+  return { ...outcome.body.result, confidence: outcome.confidence, retryAfterMs: outcome.retryAfterMs }
 }
+
+/** The same state, where something happens before the funding of this address is told. */
+const before = (state: TestDesk['state'], address: string, happens: () => Promise<void>): TestDesk['state'] =>
+  stateWith(state, {
+    get: async (sql, ...values) => {
+      const asked = sql.includes('from fundings') ? `0x${Buffer.from(values[1] as Uint8Array).toString('hex')}` : ''
+      if (asked === addressOf(address)) await happens()
+      return state.get(sql, ...values)
+    },
+  })
 
 const names = (hops: readonly { fundingAddress: string }[]) =>
   hops.map((hop) => Buffer.from(hop.fundingAddress.slice(2), 'hex').toString().replaceAll('\0', ''))
@@ -121,11 +133,20 @@ describe('200', () => {
 
   test('where the next funding cannot be told, the trail says why and keeps what it has', async () => {
     await using desk = await deskWith([funding('b', 'a', 20), funding('c', 'b', 10)], {}, 500)
-    const { hops, end } = await ask(desk, 'a')
-    assert.deepEqual([names(hops), end.reason], [['b', 'c'], 'unknown'])
+    const { hops, end, retryAfterMs } = await ask(desk, 'a')
+    assert.deepEqual([names(hops), end.reason, retryAfterMs], [['b', 'c'], 'unknown', undefined])
     assert.match(end.says, /Blocks 500 to 999 of chain 1 have not been read yet/)
     const first = await ask(desk, 'nobody')
     assert.deepEqual([first.hops, first.end.reason], [[], 'unknown'])
+  })
+
+  test('where it ends at a search that goes on, it says when to come back, as 4.3 does', async () => {
+    await using desk = await deskWith([funding('b', 'a', 20)])
+    const fault = new Fault('explorer.probe_bounds', { says: 'Up to block 7 of 9.', retryAfterMs: 40_000 })
+    const busy = { ...desk, state: before(desk.state, 'b', () => Promise.reject(fault)) }
+    await assert.rejects(fundedBy.reply({ chainid: '1', address: addressOf('b') }, busy, testVisit()), fault)
+    const { hops, end, retryAfterMs } = await ask(busy, 'a')
+    assert.deepEqual([names(hops), end.says, retryAfterMs], [['b'], fault.says, fault.retryAfterMs])
   })
 
   test('whatever the fundings, a trail ends, visits nobody twice and never goes forward in time', async () => {
@@ -157,30 +178,16 @@ describe('200', () => {
     const held = new Promise<void>((resolve) => {
       release = resolve
     })
-    const get: TestDesk['state']['get'] = async (sql, ...values) => {
-      if (
-        sql.includes('from fundings') &&
-        Buffer.from(values[1] as Uint8Array).toString('hex') === addressOf('b').slice(2)
-      )
-        await held
-      return desk.state.get(sql, ...values)
-    }
-    const slow = {
-      ...desk,
-      state: Object.create(desk.state, {
-        get: { value: get },
-        all: { value: desk.state.all.bind(desk.state) },
-        version: { value: () => desk.state.version() },
-      }),
-    }
+    const slow = { ...desk, state: before(desk.state, 'b', () => held) }
     const following = followTrail(slow, testVisit(), '1', addressOf('a'), { depth: 20, timeoutMs: 5000 })
     while (desk.clock.monotonicMs() < 6000) {
       await new Promise((resolve) => setImmediate(resolve))
       desk.clock.move(100)
     }
-    const { result } = await following
+    const { result, retryAfterMs } = await following
     release()
     assert.deepEqual([names(result.hops), result.end.reason, result.end.address], [['b'], 'time', addressOf('b')])
+    assert.equal(retryAfterMs, 1000)
   })
 })
 

@@ -32,8 +32,8 @@ export const trail = answer(
     const address = given.toLowerCase()
     if (!addressText.test(address)) throw invalid(['query', 'address'], 'must be 0x and 40 hexadecimal digits')
     const timeoutMs = desk.settings.server.answerTimeoutMs * shareOfRequest
-    const { result, confidence } = await followTrail(desk, visit, chainid, address, { depth, timeoutMs })
-    return { is: 'body', body: { status: '1', message: 'OK', result }, confidence }
+    const { result, ...told } = await followTrail(desk, visit, chainid, address, { depth, timeoutMs })
+    return { is: 'body', body: { status: '1', message: 'OK', result }, ...told }
   },
   servedChain,
 )
@@ -42,10 +42,20 @@ export const trail = answer(
 type Step =
   | { readonly is: 'funding'; readonly record: FundingRecord; readonly confidence: Confidence }
   | { readonly is: 'none'; readonly confidence: Confidence }
-  | { readonly is: 'unknown'; readonly says: string }
-  | { readonly is: 'late' }
+  | { readonly is: 'unknown'; readonly says: string; readonly retryAfterMs: number | undefined }
+  | typeof late
+
+/** What was found is stored, so the next call has its time for what is left. */
+const late = { is: 'late', retryAfterMs: 1000 } as const
 
 type End = Trail['end']
+
+export interface Followed {
+  readonly result: Trail
+  readonly confidence: Confidence
+  /** Where the next call may get further: when. The figure of 4.3, where that is what ends the trail. */
+  readonly retryAfterMs?: number
+}
 
 export async function followTrail(
   desk: Desk,
@@ -53,16 +63,18 @@ export async function followTrail(
   chainid: string,
   address: string,
   bounds: TrailBounds,
-): Promise<{ readonly result: Trail; readonly confidence: Confidence }> {
+): Promise<Followed> {
   const untilMs = desk.clock.monotonicMs() + bounds.timeoutMs
   const hops: TrailHop[] = []
   const sureness: Confidence[] = []
   const own = await labelOf(desk, chainid, address)
   let at = address
   let end: End | undefined
+  let retryAfterMs: number | undefined
   while (!end) {
     const step = await stepFrom(desk, visit, { chainid, address: at }, untilMs, bounds.patient === true)
-    if (step.is === 'funding' || step.is === 'none') sureness.push(step.confidence)
+    if ('confidence' in step) sureness.push(step.confidence)
+    else retryAfterMs = step.retryAfterMs
     end = endBefore(step, at, hops)
     if (end || step.is !== 'funding') break
     const funder = step.record.fundingAddress
@@ -73,7 +85,7 @@ export async function followTrail(
   }
   if (!end) throw new Error(`the trail of ${address} has no end`)
   const result = { chainid, address, ...(own && { label: own }), hops, end }
-  return { result, confidence: leastSure(sureness) }
+  return { result, confidence: leastSure(sureness), ...(retryAfterMs !== undefined && { retryAfterMs }) }
 }
 
 /** Why there is no hop from here. */
@@ -114,13 +126,13 @@ const ending = (reason: TrailEnd, address: string, says: string): End => ({ reas
 async function stepFrom(desk: Desk, visit: Visit, query: Query, untilMs: number, patient: boolean): Promise<Step> {
   const { clock } = desk
   const leftMs = untilMs - clock.monotonicMs()
-  if (leftMs <= 0) return { is: 'late' }
+  if (leftMs <= 0) return late
   const isTime = () => patient && clock.monotonicMs() < untilMs
   const found = askedOf(desk, visit, query, isTime)
   const done = new AbortController()
-  const late = clock.sleep(leftMs, done.signal).then((): Step => ({ is: 'late' }))
+  const over = clock.sleep(leftMs, done.signal).then(() => late)
   try {
-    return await Promise.race([found, late])
+    return await Promise.race([found, over])
   } finally {
     done.abort()
     // Nobody may be left to hear how a search that took too long went wrong.
@@ -144,7 +156,7 @@ async function askedOf(desk: Desk, visit: Visit, query: Query, again: () => bool
       if (!(error instanceof Fault) || !error.code.startsWith('explorer.')) throw error
       // A search that came to its bounds says how far it came, and goes on from there (decision 0066).
       const goesOn = error.code === 'explorer.probe_bounds' && error.says !== said
-      if (!goesOn || !again()) return { is: 'unknown', says: error.says }
+      if (!goesOn || !again()) return { is: 'unknown', says: error.says, retryAfterMs: error.retryAfterMs }
       said = error.says
     }
   }

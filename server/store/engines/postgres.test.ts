@@ -4,6 +4,7 @@ import { Fault } from '#core/fault.ts'
 import { noPostgres, type PostgresServer, startPostgres } from '#test/postgres.ts'
 import { startProcess } from '#test/second-process.ts'
 import { type StatePlace, stateSuite, tables } from '../state.suite.ts'
+import { upgradeSuite } from '../upgrade.suite.ts'
 import { openPostgres } from './postgres.ts'
 import { cellOf } from './postgres-copy.ts'
 import { placeOf } from './postgres-place.ts'
@@ -27,6 +28,7 @@ describe('on PostgreSQL', { skip: noPostgres }, () => {
   }
 
   stateSuite('postgres', place)
+  upgradeSuite('postgres', place)
 
   test('increments of two processes lose none: their writes run one after another (state 2)', async () => {
     await using here = await place()

@@ -7,6 +7,7 @@ import { faults } from '#api/faults.ts'
 import { Fault } from '#core/fault.ts'
 import { startProcess } from '#test/second-process.ts'
 import { type StatePlace, stateSuite, tables } from '../state.suite.ts'
+import { upgradeSuite } from '../upgrade.suite.ts'
 import { openSqlite } from './sqlite.ts'
 import { Connection, statementsMax } from './sqlite-connection.ts'
 
@@ -25,6 +26,7 @@ async function place(): Promise<SqlitePlace> {
 }
 
 stateSuite('sqlite', place)
+upgradeSuite('sqlite', place)
 
 test('prepared statements are kept up to a limit, those in use longest, and all answer rightly', async () => {
   await using here = await place()
