@@ -5,7 +5,7 @@ import { extensionRoutes } from '../routes.ts'
 import { FundingRecord } from './explorer.ts'
 
 /** Why a trail goes no further. */
-export const trailEnds = ['label', 'genesis', 'loop', 'depth', 'time', 'unknown'] as const
+export const trailEnds = ['label', 'genesis', 'none', 'loop', 'depth', 'time', 'unknown'] as const
 export type TrailEnd = (typeof trailEnds)[number]
 
 export const AddressLabel = Type.Object({
@@ -35,7 +35,7 @@ export const Trail = Type.Object({
   end: Type.Object({
     reason: oneOf(trailEnds, {
       description:
-        '`label`: a named address. `genesis`: no transfer came in before. `loop`: an address of this trail again. `depth`, `time`: the bounds of this call. `unknown`: the next funding cannot be told.',
+        '`label`: a named address. `genesis`: no transfer came in before it paid. `none`: no transfer ever came in to the address itself. `loop`: an address of this trail again. `depth`, `time`: the bounds of this call. `unknown`: the next funding cannot be told.',
     }),
     address: { ...Address, description: 'Where it ends.' },
     says: Text,

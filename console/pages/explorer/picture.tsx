@@ -50,7 +50,7 @@ interface NodeProps {
 function Node({ step, spot, width, chain }: NodeProps) {
   const { address, label, hop, end } = step
   const caption = captionOf(step)
-  const open = end !== undefined && end !== 'label' && end !== 'genesis'
+  const open = end !== undefined && !['label', 'genesis', 'none'].includes(end)
   const kind = hop === 0 ? 'asked' : label ? 'named' : open ? 'open' : ''
   return (
     <a className={`node ${kind}`} href={hrefOf('explorer', [chain, address])}>

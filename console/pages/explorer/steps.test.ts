@@ -34,8 +34,8 @@ test('one step more than hops: the asked address, then every funder, the end at 
 })
 
 test('without hops the asked address is the end', () => {
-  const [only, ...rest] = stepsOf({ ...trail, hops: [], end: { ...trail.end, reason: 'genesis' } })
-  assert.equal(only && captionOf(only), 'asked for · origin')
+  const [only, ...rest] = stepsOf({ ...trail, hops: [], end: { ...trail.end, reason: 'none' } })
+  assert.equal(only && captionOf(only), 'asked for · never funded')
   assert.deepEqual(rest, [])
 })
 

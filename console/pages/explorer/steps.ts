@@ -29,6 +29,7 @@ export function stepsOf({ address, label, hops, end }: Trail): readonly Step[] {
 export const endWords: Readonly<Record<TrailEnd, string>> = {
   label: 'named',
   genesis: 'origin',
+  none: 'never funded',
   loop: 'seen before',
   depth: 'goes on',
   time: 'goes on',

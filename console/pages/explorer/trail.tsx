@@ -74,6 +74,7 @@ function End({ trail: { hops, end } }: { readonly trail: TrailRecord }) {
     case 'label':
       return <>It leads to a named address: {named ? <Named label={named} /> : end.says}.</>
     case 'genesis':
+    case 'none':
       return (
         <>
           It ends at {short(end.address)}. {end.says}

@@ -50,7 +50,7 @@ async function stage({
 
 type Stage = Awaited<ReturnType<typeof stage>>
 
-async function holds({ chain, desk }: Stage): Promise<void> {
+async function holds({ chain, desk }: Pick<Stage, 'chain' | 'desk'>): Promise<void> {
   const kept = await keptBlocks(desk.state, '1')
   assert.deepEqual(
     kept.map(({ number, hash }) => [number, hash]),
@@ -135,6 +135,51 @@ describe('the run of blocks that are not final', () => {
     await at.catchUp()
     assert.equal((await keptBlocks(at.desk.state, '1')).length, 6)
   })
+})
+
+test('a final block from a node on a fork is not taken, wherever in a range it lies, and the rest is right afterwards', async () => {
+  const chain = new SimChain({ seed: 'index', finalLag: 20 })
+  chain.mine(60)
+  const fork = new SimChain({ seed: 'fork', finalLag: 20 })
+  fork.mine(60)
+  const [sim, forked] = [new SimNode(chain), new SimNode(fork)]
+  assert.equal(chain.final, 40)
+  // Ranges of seven: the first of one, one inside it, its last, a whole one, and the last one, of which six blocks are final.
+  for (const [from, until] of [
+    [14, 15],
+    [17, 18],
+    [20, 21],
+    [14, 21],
+    [40, 41],
+    [35, 41],
+  ] as const) {
+    await using desk = await openDesk({
+      explorer: {
+        chains: [{ id: '1', name: 'Sim', rpc: [{ url: 'http://a/', batchMax: 1 }] }],
+        index: { rangeBlocks: 7 },
+      },
+    })
+    const [settings] = desk.settings.explorer.chains
+    assert.ok(settings)
+    let isAstray = true
+    const post = async (_: string, { body = '' }: { body?: string }) => {
+      const { method, params } = JSON.parse(body)
+      const isWhole = method === 'trace_block' || (method === 'eth_getBlockByNumber' && params[1])
+      const strays = isAstray && isWhole && from <= Number(params[0]) && Number(params[0]) < until
+      return (await (strays ? forked : sim).answer(body)).text
+    }
+    const node = openNode(settings, { clock: systemClock }, { post, restMs: 0 })
+    const index = { ...desk, clock: systemClock }
+    await assert.rejects(
+      catchUp(index, node, () => {}),
+      /both final, do not belong to the same chain/,
+    )
+    const covered = await coverageOf(desk.state, blocksOf('1'))
+    assert.ok(!covered.some((one) => one.from < until && from < one.until), `${from} is covered`)
+    isAstray = false
+    await catchUp(index, node, () => {})
+    await holds({ chain, desk })
+  }
 })
 
 test('invariant 2: an event for a run that another process has moved does nothing', async () => {

@@ -4,11 +4,12 @@
 // 1. A range's rows and its coverage are one transaction: after a crash the holes are exactly what is not there.
 // 2. Only final blocks go to the fundings; nearer ones are kept apart (index-tail.ts).
 // 3. Nothing is read without traces: a coverage that misses internal transfers would be a lie.
+// 4. Blocks of a range hang together, and with the one after it: nodes that are not on the same chain are not mixed.
 import { Fault } from '#core/fault.ts'
 import { holes, type Range } from '#core/ranges.ts'
-import { readBlocks } from '#io/evm/blocks.ts'
+import { headerCall, readBlocks, toHeader } from '#io/evm/blocks.ts'
 import type { AskOptions } from '#io/evm/rpc.ts'
-import type { TraceForm } from '#io/evm/shapes.ts'
+import type { Header, TraceForm } from '#io/evm/shapes.ts'
 import type { Desk } from '#serve/answer.ts'
 import { cover, coverageOf } from '#store/coverage.ts'
 import { type Funding, isBefore, putFundings } from './fundings.ts'
@@ -49,18 +50,24 @@ export async function catchUp(desk: IndexDesk, node: ChainNode, tell: Tell, sign
   const events = await changesOf(node, kept, tip, options)
   let run = events.length > 0 ? await apply(desk.state, node.chain.id, kept, events) : kept
   if (!run) return
-  await fill(desk, node, { from: node.chain.firstBlock, until: final.number + 1 }, tell, signal)
+  const { number, hash } = final
+  await fill(desk, node, { from: node.chain.firstBlock, until: number + 1, lastHash: hash }, tell, signal)
   const top = run.at(-1)
   if (!top || top.number < final.number) run = await hookOn(desk.state, node.chain.id, final)
   const head = await extend(desk, node, traces, run, tip, options)
   tell({ is: 'near', head, takenBack: takenBack(kept, events) })
 }
 
+/** Final blocks; `lastHash` is that of the last one, where it is known. */
+export interface FinalSpan extends Range {
+  readonly lastHash?: string
+}
+
 /** Reads the final blocks of the span that are not covered yet. */
 export async function fill(
   desk: IndexDesk,
   node: ChainNode,
-  span: Range,
+  span: FinalSpan,
   tell: Tell,
   signal?: AbortSignal,
 ): Promise<void> {
@@ -75,19 +82,19 @@ export async function fill(
   const work = async () => {
     for (const range of ranges) {
       if (stop.aborted) return
-      tell({ is: 'range', range, rows: await readRange(desk, node, traces, range, span.until, stop) })
+      tell({ is: 'range', range, rows: await readRange(desk, node, traces, range, span, stop) })
     }
   }
-  // All of them draw from the one generator, so each range is read by one.
+  // All of them draw from the one generator, so each range is read by one. What fails first ends the others.
+  let cause: { readonly error: unknown } | undefined
   const readers = Array.from({ length: parallel }, () =>
     work().catch((error: unknown) => {
+      cause ??= { error }
       failed.abort()
-      throw error
     }),
   )
-  const ended = await Promise.allSettled(readers)
-  const broken = ended.find((one) => one.status === 'rejected')
-  if (broken && !signal?.aborted) throw broken.reason
+  await Promise.all(readers)
+  if (cause && !signal?.aborted) throw cause.error
 }
 
 /** Cut at multiples of the size, so that a range that is read again is the same range. */
@@ -106,27 +113,42 @@ async function readRange(
   node: ChainNode,
   traces: TraceForm,
   range: Range,
-  finalUntil: number,
+  span: FinalSpan,
   signal: AbortSignal,
 ): Promise<number> {
   const chain = node.chain.id
   const first = new Map<string, Funding>()
+  let last: Header | undefined
   for (let from = range.from; from < range.until; from += blocksPerRead) {
     const numbers = numbersOf({ from, until: Math.min(range.until, from + blocksPerRead) })
     for (const seen of await readBlocks(node.rpc, traces, numbers, { signal })) {
+      if (last && seen.block.parentHash !== last.hash) throw apart(chain, seen.block.number)
+      last = seen.block
       for (const row of fundingsOf(chain, transfersOf(seen))) {
         const known = first.get(row.address)
         if (!known || isBefore(row, known)) first.set(row.address, row)
       }
     }
   }
+  const lastHash = range.until < span.until ? await parentHashOf(node, range.until, signal) : span.lastHash
+  if (lastHash !== undefined && last?.hash !== lastHash) throw apart(chain, range.until)
   return desk.state.write(async (tx) => {
     const rows = await putFundings(tx, first.values())
     await cover(tx, blocksOf(chain), range.from, range.until)
-    await putHead(tx, chain, finalUntil)
+    await putHead(tx, chain, span.until)
     return rows
   })
 }
+
+async function parentHashOf(node: ChainNode, number: number, signal: AbortSignal): Promise<string> {
+  const [header] = await node.rpc.results([headerCall(number)], { signal })
+  return toHeader(header).parentHash
+}
+
+const apart = (chain: string, block: number): Fault =>
+  new Fault('explorer.node_unavailable', {
+    detail: `chain ${chain}: block ${block} and the one before it, both final, do not belong to the same chain; check whether one of the nodes is on a fork`,
+  })
 
 /** Adds the blocks above the run, as far as each is the child of the one before. Tells where it ends. */
 async function extend(

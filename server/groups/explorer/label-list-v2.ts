@@ -31,6 +31,8 @@ export async function inline(desk: Desk, visit: Visit, chain: string): Promise<O
   const renamed = Object.keys(desk.settings.aliases.responseFields).length > 0
   const packing = renamed ? 'identity' : packingFor(visit.headers['accept-encoding'])
   const { bytes, etag, headers } = await list.envelope.as(packing)
-  if (isUnchanged(visit.headers, etag)) return { is: 'unchanged', headers: { vary: headers.vary, etag } }
-  return { is: 'bytes', bytes, headers: { ...headers, etag } }
+  // The caller may keep it, and asks each time whether it is still right.
+  const kept = { etag, 'cache-control': 'private, no-cache' }
+  if (isUnchanged(visit.headers, etag)) return { is: 'unchanged', headers: { vary: headers.vary, ...kept } }
+  return { is: 'bytes', bytes, headers: { ...headers, ...kept } }
 }

@@ -179,7 +179,7 @@ describe('304', () => {
     const etag = first.headers?.etag ?? ''
     assert.deepEqual(await ask(desk, { chainid: '1' }, { 'if-none-match': etag }), {
       is: 'unchanged',
-      headers: { etag, vary: 'accept-encoding' },
+      headers: { etag, vary: 'accept-encoding', 'cache-control': 'private, no-cache' },
     })
     const claim = claimOf(bodyOf(await ask(desk, { chainid: '1', format: 'json' })).result)
     const file = await labelExport(desk, claim)

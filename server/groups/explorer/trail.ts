@@ -95,8 +95,12 @@ function endBefore(step: Step, at: string, hops: readonly TrailHop[]): End | und
   const paid = hops.at(-1)
   const gone = step.confidence.coverage === 'looked' ? ', unless it was a contract that destroyed itself' : ''
   if (step.is === 'none') {
-    const origin = paid ? ': its coin is from genesis, block rewards or withdrawals' : ''
-    return ending('genesis', at, `No transfer ever came in${origin}${gone}.`)
+    if (!paid) return ending('none', at, `No transfer ever came in${gone}.`)
+    return ending(
+      'genesis',
+      at,
+      `No transfer ever came in: its coin is from genesis, block rewards or withdrawals${gone}.`,
+    )
   }
   if (!paid || step.record.block <= paid.block) return undefined
   return ending(

@@ -133,6 +133,38 @@ const cases: readonly Case[] = [
     ],
   },
   {
+    name: 'one failed call after another, each with what is below it, and a success below a success in between',
+    block: blockOf([{ from: a, to: b, value: 9 }]),
+    nested: [
+      call(a, b, 9, {
+        calls: [
+          call(b, c, 4, { error: 'execution reverted', calls: [call(c, d, 4, { calls: [call(d, e, 4)] })] }),
+          call(b, c, 3, { calls: [call(c, d, 2), call(c, e, 1, { error: 'execution reverted' })] }),
+          call(b, c, 2, { error: 'execution reverted', calls: [call(c, d, 2)] }),
+          call(b, d, 1),
+        ],
+      }),
+    ],
+    flat: [
+      flatCall(1, [], a, b, 9),
+      flatCall(1, [0], b, c, 4, { error: 'Reverted' }),
+      flatCall(1, [0, 0], c, d, 4),
+      flatCall(1, [0, 0, 0], d, e, 4),
+      flatCall(1, [1], b, c, 3),
+      flatCall(1, [1, 0], c, d, 2),
+      flatCall(1, [1, 1], c, e, 1, { error: 'Reverted' }),
+      flatCall(1, [2], b, c, 2, { error: 'Reverted' }),
+      flatCall(1, [2, 0], c, d, 2),
+      flatCall(1, [3], b, d, 1),
+    ],
+    rows: [
+      [0, 0, a, b, 9],
+      [0, 1, b, c, 3],
+      [0, 2, c, d, 2],
+      [0, 3, b, d, 1],
+    ],
+  },
+  {
     name: 'delegate, static and code calls move nothing, whatever value they show; what they call does',
     block: blockOf([{ from: a, to: b, value: 8 }]),
     nested: [

@@ -7,14 +7,15 @@
 // 3. Moves come in the order they happened.
 import type { CallFrame, FlatTrace, Move } from './shapes.ts'
 
-/** Steps in the order they are listed, parents first; those below a failed one are left out. */
+/** Steps in the order they are listed, each before all that it called, and that before the next; what is below a failed one is left out. */
 export function flatMoves(traces: readonly FlatTrace[]): Move[] {
-  const failed: (readonly number[])[] = []
+  // The last that failed: what it called is listed right after it.
+  let failed: readonly number[] | undefined
   const moves: Move[] = []
   for (const trace of traces) {
     const { traceAddress } = trace
-    if (failed.some((above) => above.every((step, depth) => traceAddress[depth] === step))) continue
-    if (trace.error !== undefined) failed.push(traceAddress)
+    if (failed?.every((step, depth) => traceAddress[depth] === step)) continue
+    if (trace.error !== undefined) failed = traceAddress
     else {
       const move = flatMove(trace)
       if (move) moves.push({ top: traceAddress.length === 0, ...move })
@@ -42,11 +43,11 @@ function flatMove({ type, action, result }: FlatTrace): Omit<Move, 'top'> | unde
 
 const movingFrames: ReadonlySet<string> = new Set(['CALL', 'CREATE', 'CREATE2', 'SELFDESTRUCT'])
 
-export function nestedMoves(frame: CallFrame | undefined, top = true): Move[] {
-  if (!frame || frame.error !== undefined) return []
+export function nestedMoves(frame: CallFrame | undefined, top = true, moves: Move[] = []): Move[] {
+  if (!frame || frame.error !== undefined) return moves
   const own = movingFrames.has(frame.type.toUpperCase()) ? move(frame.from, frame.to, frame.value ?? '0x0') : undefined
-  const moves: Move[] = own ? [{ top, ...own }] : []
-  for (const inner of frame.calls ?? []) moves.push(...nestedMoves(inner, false))
+  if (own) moves.push({ top, ...own })
+  for (const inner of frame.calls ?? []) nestedMoves(inner, false, moves)
   return moves
 }
 
