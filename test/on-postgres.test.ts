@@ -39,6 +39,7 @@ const endpointTests = [
   'explorer/exports',
   'explorer/funded-by',
   'explorer/fundings',
+  'explorer/probe-marks',
   'fx/create-quote',
   'fx/quotes',
   'validators/aggregate-effectiveness',
@@ -276,7 +277,7 @@ const serving = (dir: string, url: string) =>
     const { createClient } = await load('api/client.ts')
     const { settingsWith } = await load('test/desk.ts')
     const settings = settingsWith({
-      server: { port: 0 }, store: { state: ${JSON.stringify(url)} }, fx: { sources: [{ id: 'desk', kind: 'push' }] },
+      server: { port: 0 }, store: { state: ${JSON.stringify(url)} }, fx: { spender: '0x3333333333333333333333333333333333333333', sources: [{ id: 'desk', kind: 'push' }] },
     })
     const { desk, url } = await start({ settings, dataDir: ${JSON.stringify(dir)}, log: silentLog })
     const wanted = { name: 'test', plan: 'enterprise', admin: true }

@@ -10,7 +10,7 @@ import type { Random } from '#io/random.ts'
 import type { ChainNode } from './node.ts'
 import { probe } from './probe.ts'
 import { isUnfinished } from './probe-faults.ts'
-import { findMark, type Mark, unwant, type Wanted, want, wantedOf } from './probe-marks.ts'
+import { dropMarks, findMark, type Mark, unwant, type Wanted, want, wantedOf } from './probe-marks.ts'
 import type { ProbeDesk } from './probe-wanted.ts'
 
 /** What others are told after each slice. */
@@ -33,6 +33,10 @@ const everyMs = 2000
 const backoffMaxMs = 60_000
 /** A slice is bounded by its calls and its time. */
 const blocksMax = 1_000_000
+/** Of searches that nobody waits for, so many per chain are remembered; looked after now and then, some at a time. */
+const marksMax = 1_000_000
+const marksPerDrop = 10_000
+const dropEveryMs = 600_000
 
 /** Resolves when the signal aborts. */
 export function startLater(
@@ -43,6 +47,7 @@ export function startLater(
 ): Promise<void> {
   const chain = node.chain.id
   const bell = new Bell()
+  let droppedMs = Number.NEGATIVE_INFINITY
   return poll(
     desk,
     {
@@ -55,6 +60,10 @@ export function startLater(
         const { blocks, head } = next ? await goOn(desk, chain, next, stop) : nothing
         // The next slice follows at once, but not after a failure.
         if (next) bell.ring()
+        if (desk.clock.monotonicMs() - droppedMs >= dropEveryMs) {
+          droppedMs = desk.clock.monotonicMs()
+          await desk.state.write((tx) => dropMarks(tx, chain, marksMax, marksPerDrop))
+        }
         const wanted = await wantedOf(desk.state, chain, desk.settings.explorer.probe.laterMax)
         const remaining = wanted.reduce((sum, one) => sum + Math.max(0, head - one.block), 0)
         tell({ open: wanted.length, blocks, remaining })

@@ -61,6 +61,24 @@ export async function unwant(tx: StateWriter, chain: string, address: string): P
   await tx.run('update probe_marks set wanted_ms = null where chain = ? and address = ?', chain, bytesOf(address, 20))
 }
 
+/**
+ * Marks are worth nothing but the calls that the next search is spared: of those that nobody waits for, no more than `keep` stay, the ones
+ * that have come furthest. At most `rowsMax` go at a time; tells how many did.
+ */
+export async function dropMarks(tx: StateWriter, chain: string, keep: number, rowsMax: number): Promise<number> {
+  const row = await tx.get<{ n: number }>(
+    'select count(*) as n from probe_marks where chain = ? and wanted_ms is null',
+    chain,
+  )
+  const over = Math.min(rowsMax, (row?.n ?? 0) - keep)
+  if (over <= 0) return 0
+  return tx.run(
+    `delete from probe_marks where chain = ? and address in
+       (select address from probe_marks where chain = ? and wanted_ms is null order by block, address limit ?)`,
+    ...[chain, chain, over],
+  )
+}
+
 export interface Wanted {
   readonly address: string
   /** How far it has come. */
