@@ -22,8 +22,11 @@ export const Count = Type.Integer({ minimum: 0 })
 export const DateTime = Type.String({ format: 'date-time' })
 /** An integer of any size: a number where that is exact, a bigint beyond 2^53. */
 export const BigWhole = Type.Unsafe<number | bigint>({ type: 'integer' })
-export const Address = Type.String({ pattern: '^0x[0-9a-fA-F]{40}$' })
-export const Hash = Type.String({ pattern: '^0x[0-9a-fA-F]{64}$' })
+/** Text of a shape. People read `x-must` instead of the pattern: "`address` must be 0x and 40 hexadecimal digits". */
+export const Shaped = (pattern: string, must: string, options: object = {}) =>
+  Type.String({ pattern, 'x-must': must, ...options })
+export const Address = Shaped('^0x[0-9a-fA-F]{40}$', 'be 0x and 40 hexadecimal digits')
+export const Hash = Shaped('^0x[0-9a-fA-F]{64}$', 'be 0x and 64 hexadecimal digits')
 
 export const oneOf = <const V extends string>(values: readonly V[], options: object = {}) =>
   Type.Unsafe<V>({ type: 'string', enum: values, ...options })

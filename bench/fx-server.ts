@@ -8,7 +8,10 @@ import { createKey } from '#store/keys.ts'
 
 const { value: settings } = complete(SettingsSchema, {
   server: { port: 0 },
-  fx: { sources: [{ id: 'desk', kind: 'push', staleMs: 86_400_000 }] },
+  fx: {
+    spender: '0x3333333333333333333333333333333333333333',
+    sources: [{ id: 'desk', kind: 'push', staleMs: 86_400_000 }],
+  },
 })
 const log = openLog('warn', (line) => process.stderr.write(line))
 const server = await start({ settings, dataDir: process.argv[2] ?? '', log })

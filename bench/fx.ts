@@ -31,7 +31,10 @@ const median = (values: readonly number[]): number => [...values].sort((a, b) =>
 const perSecond = (value: number) => `${Math.round(value).toLocaleString('en')}/s`
 
 const { value: settings } = complete(SettingsSchema, {
-  fx: { sources: [{ id: 'desk', kind: 'push', staleMs: 86_400_000 }] },
+  fx: {
+    spender: '0x3333333333333333333333333333333333333333',
+    sources: [{ id: 'desk', kind: 'push', staleMs: 86_400_000 }],
+  },
 })
 const state = await openState(join(dir, 'ours'))
 const desk = { state, settings, clock: systemClock, random: systemRandom, log: silentLog } as unknown as Desk

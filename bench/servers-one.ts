@@ -18,7 +18,10 @@ const { value: settings } = complete(SettingsSchema, {
   store: { state },
   limits,
   ingest: { on: false },
-  fx: { sources: [{ id: 'desk', kind: 'push', staleMs: 86_400_000 }] },
+  fx: {
+    spender: '0x3333333333333333333333333333333333333333',
+    sources: [{ id: 'desk', kind: 'push', staleMs: 86_400_000 }],
+  },
   markets: { anonymousPerSecond: 100_000 },
 })
 const server = await start({ settings, dataDir, log: openLog('error', (line) => process.stderr.write(line)) })

@@ -1,7 +1,7 @@
 // `tetrad config …`: is the configuration right, what does it come to, and what may be written in it.
 import type { Command } from 'commander'
 import type { SchemaNode } from '#io/config/leaves.ts'
-import { print, printJson } from './print.ts'
+import { note, print, printJson } from './print.ts'
 import { type CommonOptions, configOf } from './settings.ts'
 
 export function addConfig(program: Command): void {
@@ -9,14 +9,19 @@ export function addConfig(program: Command): void {
 
   config
     .command('check')
-    .description('Check file and environment; says every problem with its place, and fails if there is any.')
+    .description(
+      'Check file and environment; says every problem with its place, and fails if there is any; names what is valid but hardly meant.',
+    )
     .action(async (_: unknown, command: Command) => {
       const options = command.optsWithGlobals<CommonOptions>()
-      const { sources, configured } = await configOf(options)
+      const { sources, configured, settings } = await configOf(options)
+      const { settingsFindings } = await import('#server/upkeep/machine.ts')
+      const doubts = settingsFindings(settings, configured).filter(({ level }) => level !== 'ok')
       if (options.json)
-        return printJson({ ok: true, file: sources.file ?? null, variables: sources.variables, configured })
+        return printJson({ ok: true, file: sources.file ?? null, variables: sources.variables, configured, doubts })
       const used = [...(sources.file ? [sources.file] : []), ...sources.variables]
       print(`The configuration is valid: ${used.length > 0 ? `${used.join(', ')}, and defaults` : 'all defaults'}.`)
+      for (const { name, says, todo } of doubts) note(`${name}: ${says}${todo ? `; ${todo}` : ''}.`)
     })
 
   config

@@ -15,7 +15,7 @@ import { openState } from '#store/open.ts'
 import { settingsWith, testVisit } from '#test/desk.ts'
 import { openFolder, run } from './run.ts'
 
-const fx = { sources: [{ id: 'desk', kind: 'push' }] }
+const fx = { spender: '0x3333333333333333333333333333333333333333', sources: [{ id: 'desk', kind: 'push' }] }
 
 async function openDeskFolder() {
   const home = await openFolder()

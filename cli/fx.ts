@@ -75,8 +75,9 @@ async function sources(options: CommonOptions): Promise<void> {
     })
   }
   if (states.length === 0) note('No sources are configured: see docs/fx.md. What is below is what the store holds.')
-  const rows = rates.map(({ source, kind, base, quote: to, rate, ageMs, standing }) => [
-    ...[source, kind, `${base}/${to}`, rate, ageText(ageMs), standing],
+  const rows = rates.map(({ source, kind, base, quote: to, rate, ageMs, standing, tradable }) => [
+    ...[source, kind, `${base}/${to}`, rate, ageText(ageMs)],
+    standing === 'used' && !tradable ? 'used, reference only' : standing,
   ])
   if (rows.length > 0) print(table(['source', 'kind', 'pair', 'rate', 'age', 'standing'], rows))
   for (const { source, failures, says } of states) {

@@ -100,9 +100,13 @@ function send(response: ServerResponse, status: number, body: string): void {
   response.writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store' }).end(body)
 }
 
+/** Nobody settles in the demo world; its tradable quotes name this. */
+const demoSpender = '0x7e7Ad0000000000000000000000000000000f00D'
+
 /** Settings that make a server read both desks of the feed, so that its median has something to choose from. */
 export const demoFxSettings = (url: string): object => ({
   fx: {
+    spender: demoSpender,
     sources: desks.map((desk) => ({
       id: `demo-${desk}`,
       kind: 'http-json',

@@ -6,7 +6,8 @@ export const currencies = endpoint({
   ...extensionRoutes['fx.currencies'],
   id: 'fx.currencies',
   summary: 'The currencies quotes are made in.',
-  notes: 'A pair of two of them is offered unless the configuration says otherwise; fx.createQuote tells.',
+  notes:
+    'A pair of two that track different currencies is offered unless the configuration says otherwise; one of two that track the same only if it says so. fx.createQuote tells.',
   input: Type.Object({}),
   reply: Type.Object({
     chainId: { ...Whole, description: 'Chain the typed data is for.' },

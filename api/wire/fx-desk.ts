@@ -1,6 +1,6 @@
 // Group B beyond the specification: a quote read back, the receipt of its price, the check of a signature, and rates that
 // are pushed (decisions 0084 to 0086).
-import { Address, DateTime, endpoint, Hash, nullable, oneOf, type Static, Text, Type, Whole } from '../kit.ts'
+import { Address, DateTime, endpoint, Hash, nullable, oneOf, Shaped, type Static, Text, Type, Whole } from '../kit.ts'
 import { extensionRoutes } from '../routes.ts'
 import { createQuote, Quote } from './fx.ts'
 
@@ -224,7 +224,10 @@ export const checkSignature = endpoint({
     'Name the signer, and a single wrong field is found from the signature alone; send the typed data that was signed, and every difference is listed. With a node configured (`fx.rpcUrl`) also whether balance, allowance and nonce let it settle. Changes nothing.',
   input: Type.Object({
     id: quoteId,
-    signature: Type.String({ pattern: '^0x[0-9a-fA-F]*$', maxLength: 8192, description: 'As the wallet gave it.' }),
+    signature: Shaped('^0x([0-9a-fA-F]{2})*$', 'be 0x and hexadecimal bytes of two digits each', {
+      maxLength: 8192,
+      description: 'As the wallet gave it.',
+    }),
     signer: Type.Optional({ ...Address, description: 'Who should have signed.' }),
     typedData: Type.Optional(
       Type.Unsafe<object>({ type: 'object', description: 'What the wallet was given, if that is at hand.' }),
@@ -265,7 +268,9 @@ export const setRate = endpoint({
   notes:
     'Needs a key made with `--admin`, and a source of kind `push` in the configuration. The rate goes stale like any other.',
   input: Type.Object({
-    pair: Type.String({ pattern: '^[A-Z]{3}/[A-Z]{3}$', description: 'The currency that is priced first.' }),
+    pair: Shaped('^[A-Z]{3}/[A-Z]{3}$', 'be two currencies, such as EUR/USD', {
+      description: 'The currency that is priced first.',
+    }),
     rate: Type.String({ maxLength: 64, description: 'Price of one unit, as decimal text.' }),
     source: Type.Optional(Type.String({ maxLength: 32, description: 'Its id; left out: the only one there is.' })),
     time: Type.Optional({ ...DateTime, description: 'When it held; left out: now.' }),

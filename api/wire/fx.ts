@@ -6,6 +6,7 @@ import {
   endpoint,
   Num,
   oneOf,
+  Shaped,
   type Static,
   Text,
   Type,
@@ -26,8 +27,7 @@ export type Amount = Static<typeof Amount>
 export const AmountAsked = Type.Object({
   currency: Type.String({ minLength: 1, maxLength: 32, description: 'Currency code; the configuration lists them.' }),
   amount: Type.Optional(
-    Type.String({
-      pattern: '^\\d+(\\.\\d{1,6})?$',
+    Shaped('^\\d+(\\.\\d{1,6})?$', 'be a decimal text with at most six decimals, such as "1000.5"', {
       maxLength: 64,
       description: 'Exactly one of the two amounts is given (decision 0020).',
     }),
@@ -113,7 +113,7 @@ export const createQuote = endpoint({
   id: 'fx.createQuote',
   summary: 'Create an indicative or executable exchange quote.',
   notes:
-    'A tradable quote carries the typed data to sign and needs `recipientAddress`; a reference quote carries none. Stored durably before it is answered.',
+    'A tradable quote carries the typed data to sign and needs `recipientAddress`; a reference quote carries none. A member that is null counts as left out. Stored durably before it is answered.',
   input: Type.Object({
     from: { ...AmountAsked, description: 'What the taker gives.' },
     to: { ...AmountAsked, description: 'What the taker gets.' },
@@ -141,6 +141,7 @@ export const createQuote = endpoint({
     'body.unreadable',
     'fx.amount_range',
     'fx.pair_unknown',
+    'fx.no_spender',
     'fx.rate_stale',
     'fx.rate_disputed',
     'fx.idempotency',

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Type, withDefault } from '#api/kit.ts'
+import { contract } from '#api/contract.ts'
+import { extensions } from '#api/extensions.ts'
+import { Shaped, Type, withDefault } from '#api/kit.ts'
 import { checker, complete } from './check.ts'
+import { fxSettings } from './settings/fx.ts'
 import { SettingsSchema } from './settings.ts'
 
 const Inner = withDefault(
@@ -55,4 +58,20 @@ test('every problem is told with its whole path', () => {
 test('a key in a value is cut before it is repeated', () => {
   const [problem] = checker(Type.String({ maxLength: 3 }))('tetrad:demo:verysecret')
   assert.equal(problem?.value, 'tetrad:demo:…')
+})
+
+test('what must have a shape says which in words: every input of the contract, every setting of FX', () => {
+  const [told] = checker(Shaped('^[a-z]+$', 'be small letters'))('A')
+  assert.equal(told?.says, 'must be small letters')
+  const [untold] = checker(Type.String({ pattern: '^[a-z]+$' }))('A')
+  assert.equal(untold?.says, 'must match ^[a-z]+$')
+  const wordless: string[] = []
+  const walk = (node: unknown, path: string): void => {
+    if (typeof node !== 'object' || node === null) return
+    if ('pattern' in node && typeof node.pattern === 'string' && !('x-must' in node)) wordless.push(path)
+    for (const [name, member] of Object.entries(node)) walk(member, `${path}.${name}`)
+  }
+  for (const { id, input } of Object.values({ ...contract, ...extensions })) walk(input.properties, id)
+  walk(fxSettings, 'fx')
+  assert.deepEqual(wordless, [])
 })

@@ -113,8 +113,10 @@ function words(error: ErrorObject, params: Record<string, unknown>): string {
       return `must have at least ${params.limit} character${params.limit === 1 ? '' : 's'}`
     case 'maxLength':
       return `must have at most ${params.limit} characters`
-    case 'pattern':
-      return `must match ${params.pattern}`
+    case 'pattern': {
+      const { 'x-must': told } = error.parentSchema as { 'x-must'?: string }
+      return `must ${told ?? `match ${params.pattern}`}`
+    }
     case 'format':
       return `must be a valid ${params.format}`
     default:

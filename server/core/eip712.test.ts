@@ -4,7 +4,7 @@ import { SignTypedDataVersion, TypedDataUtils } from '@metamask/eth-sig-util'
 import { TypedDataEncoder } from 'ethers'
 import fc from 'fast-check'
 import { hashTypedData } from 'viem'
-import { type TypedDocument, typedDigest, typeString } from './eip712.ts'
+import { TooLarge, type TypedDocument, type Types, typedDigest, typeString } from './eip712.ts'
 
 const field = (name: string, type: string) => ({ name, type })
 const types = {
@@ -76,4 +76,50 @@ test('what is no value of its type is an error with its path', () => {
   const loop: Record<string, unknown> = {}
   loop.a = loop
   assert.throws(() => typedDigest({ domain: {}, types: looped, primaryType: 'A', message: loop }), /too deep/)
+})
+
+const many = (count: number, type = 'uint8') => Array.from({ length: count }, (_, at) => field(`a${at}`, type))
+/** A list of structs, each with a list of a large type. */
+const wide = (count: number, more: Types = {}): TypedDocument => ({
+  domain: {},
+  types: { EIP712Domain: [], P: [field('x', 'E[]')], E: [field('a', 'F[]')], F: many(100), ...more },
+  primaryType: 'P',
+  message: { x: Array.from({ length: count }, () => ({ a: [] })) },
+})
+
+test('a type is written out once a digest, however many structs are of it', () => {
+  const readsFor = (count: number) => {
+    let reads = 0
+    const fields = many(100)
+    const document = wide(count)
+    const types = { ...document.types }
+    Object.defineProperty(types, 'F', { enumerable: true, get: () => ++reads && fields })
+    typedDigest({ ...document, types })
+    return reads
+  }
+  assert.equal(readsFor(500), readsFor(1))
+})
+
+test('more types, fields, characters, levels and values than anybody signs are refused', () => {
+  const refused = (document: TypedDocument, words: RegExp) =>
+    assert.throws(
+      () => typedDigest(document),
+      (error) => error instanceof TooLarge && words.test(error.message),
+    )
+  typedDigest(wide(511))
+  refused(wide(512), /at most 1024 values/)
+  const types = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`T${at}`, []]))
+  typedDigest(wide(1, types(12)))
+  refused(wide(1, types(13)), /at most 16 types/)
+  typedDigest(wide(1, { F: many(126) }))
+  refused(wide(1, { F: many(127) }), /at most 128 fields/)
+  typedDigest(wide(1, { F: [field('f'.repeat(64), 'bool')] }))
+  refused(wide(1, { F: [field('f'.repeat(65), 'bool')] }), /at most 64 characters/)
+  refused(wide(1, { F: [field('f', `bool${'[]'.repeat(31)}`)] }), /at most 64 characters/)
+  const deep = (levels: number) => ({
+    ...wide(1, { P: [field('x', `uint8${'[]'.repeat(levels)}`)] }),
+    message: { x: Array.from({ length: levels }).reduce<unknown>((inner) => [inner], 1) },
+  })
+  typedDigest(deep(16))
+  refused(deep(17), /too deep: 16 levels/)
 })

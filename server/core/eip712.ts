@@ -3,6 +3,8 @@
 //
 // 1. Values are taken as a JSON document writes them: integers as number, bigint, decimal or 0x text; bytes as 0x text.
 // 2. Anything that is not a value of its type is an error with the path to it, never silently another value.
+// 3. Documents come from strangers: names, types, fields, depth and values are bounded, and the hash of a type is made once
+//    a digest, so that the work is about as long as the document.
 import { keccak256 } from './keccak.ts'
 
 export interface TypedField {
@@ -20,28 +22,73 @@ export interface TypedDocument {
 }
 
 const depthMax = 16
+const typesMax = 16
+/** Of all types together. */
+const fieldsMax = 128
+const nameCharsMax = 64
+/** Structs, items of lists and single values, of domain and message together. */
+const valuesMax = 1024
 const utf8 = new TextEncoder()
+
+/** The document is of a size that nobody signs; the message goes behind its name. */
+export class TooLarge extends Error {}
+
+/** What one digest is made with. */
+interface Work {
+  readonly types: Types
+  readonly typeHashes: Map<string, Uint8Array>
+  values: number
+}
+
+function workOn(types: Types): Work {
+  checkSize(types)
+  return { types, typeHashes: new Map(), values: 0 }
+}
+
+function checkSize(types: Types): void {
+  const described = Object.entries(types)
+  if (described.length > typesMax) throw new TooLarge(`must have at most ${typesMax} types`)
+  const fields = described.flatMap(([, list]) => list)
+  if (fields.length > fieldsMax) throw new TooLarge(`must have at most ${fieldsMax} fields in its types`)
+  const names = [...described.map(([name]) => name), ...fields.flatMap(({ name, type }) => [name, type])]
+  if (names.some((name) => name.length > nameCharsMax)) {
+    throw new TooLarge(`must have names and types of at most ${nameCharsMax} characters`)
+  }
+}
 
 /** The digest; `types` must hold EIP712Domain. */
 export function typedDigest({ domain, types, primaryType, message }: TypedDocument): Uint8Array {
-  const domainHash = structHash(types, 'EIP712Domain', domain)
-  return keccak256(join([Uint8Array.of(0x19, 0x01), domainHash, structHash(types, primaryType, message)]))
+  const work = workOn(types)
+  const domainHash = hashed(work, 'EIP712Domain', domain, 'EIP712Domain', 0)
+  const messageHash = hashed(work, primaryType, message, primaryType, 0)
+  return keccak256(join([Uint8Array.of(0x19, 0x01), domainHash, messageHash]))
 }
 
 /** `Mail(Person from,…)Person(…)`: the primary type, then the others it reaches, by name. */
 export function typeString(types: Types, primary: string): string {
+  checkSize(types)
   const [first, ...others] = reached(types, primary)
   return [first, ...others.sort()].map((name) => `${name}(${fieldsOf(types, name ?? '')})`).join('')
 }
 
-export function structHash(types: Types, name: string, value: unknown, path = name, depth = 0): Uint8Array {
-  if (depth > depthMax) throw new Error(`${path} is nested too deep`)
+export const structHash = (types: Types, name: string, value: unknown): Uint8Array =>
+  hashed(workOn(types), name, value, name, 0)
+
+function hashed(work: Work, name: string, value: unknown, path: string, depth: number): Uint8Array {
   if (typeof value !== 'object' || value === null) throw new Error(`${path} is not an object`)
-  const words = (types[name] ?? []).map((field) => {
+  const words = (work.types[name] ?? []).map((field) => {
     const member = (value as Record<string, unknown>)[field.name]
-    return encoded(types, field.type, member, `${path}.${field.name}`, depth)
+    return encoded(work, field.type, member, `${path}.${field.name}`, depth)
   })
-  return keccak256(join([keccak256(utf8.encode(typeString(types, name))), ...words]))
+  return keccak256(join([typeHash(work, name), ...words]))
+}
+
+function typeHash({ types, typeHashes }: Work, name: string): Uint8Array {
+  const known = typeHashes.get(name)
+  if (known) return known
+  const hash = keccak256(utf8.encode(typeString(types, name)))
+  typeHashes.set(name, hash)
+  return hash
 }
 
 const fieldsOf = (types: Types, name: string): string =>
@@ -58,13 +105,15 @@ function reached(types: Types, name: string, found: string[] = []): string[] {
   return found
 }
 
-function encoded(types: Types, type: string, value: unknown, path: string, depth: number): Uint8Array {
+function encoded(work: Work, type: string, value: unknown, path: string, depth: number): Uint8Array {
+  if (++work.values > valuesMax) throw new TooLarge(`must have at most ${valuesMax} values`)
+  if (depth > depthMax) throw new TooLarge(`must not be nested too deep: ${depthMax} levels at most`)
   const [, inner] = /^(.*)\[\d*\]$/.exec(type) ?? []
   if (inner !== undefined) {
     if (!Array.isArray(value)) throw new Error(`${path} is not a list`)
-    return keccak256(join(value.map((item, at) => encoded(types, inner, item, `${path}.${at}`, depth + 1))))
+    return keccak256(join(value.map((item, at) => encoded(work, inner, item, `${path}.${at}`, depth + 1))))
   }
-  if (Object.hasOwn(types, type)) return structHash(types, type, value, path, depth + 1)
+  if (Object.hasOwn(work.types, type)) return hashed(work, type, value, path, depth + 1)
   if (type === 'string') return keccak256(utf8.encode(textOf(value, path)))
   if (type === 'bytes') return keccak256(bytesOf(value, path))
   if (type === 'bool') {

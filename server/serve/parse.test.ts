@@ -91,7 +91,7 @@ describe('path and booleans', () => {
     })
     assert.deepEqual(
       problemsOf(() => parse(arrival({ params: { slug: 'a b' }, query: { include_tag: 'maybe' } }))).sort(),
-      ['path.slug must match ^[A-Za-z0-9._~-]{1,256}$', 'query.include_tag must be boolean'],
+      ['path.slug must be 1 to 256 letters, digits, points, hyphens, _ and ~', 'query.include_tag must be boolean'],
     )
   })
 })
@@ -131,6 +131,30 @@ describe('body', () => {
       'body.from.amount must be string',
       'body.tenor is required',
       'body.to must be object',
+    ])
+  })
+
+  test('null is what is left out, in the body and in its members, decision 0182', () => {
+    const input = send(
+      '{"from":{"currency":"USDC","amount":"1"},"to":{"currency":"EURC","amount":null},"tenor":"daily","type":null,"recipientAddress":null}',
+    )
+    assert.deepEqual(input, {
+      ...{ from: { currency: 'USDC', amount: '1' }, to: { currency: 'EURC' }, tenor: 'daily' },
+      ...{ type: 'tradable', idempotencyKey: 'k1' },
+    })
+    assert.deepEqual(problemsOf(() => send('{"from":null,"to":{"currency":null},"tenor":null}')).sort(), [
+      'body.from is required',
+      'body.tenor is required',
+      'body.to.currency is required',
+    ])
+  })
+
+  test('a shape is told in words, not as a pattern', () => {
+    const asked =
+      '{"from":{"currency":"USDC","amount":"1,5"},"to":{"currency":"EURC"},"tenor":"daily","recipientAddress":"0x1"}'
+    assert.deepEqual(problemsOf(() => send(asked)).sort(), [
+      'body.from.amount must be a decimal text with at most six decimals, such as "1000.5"',
+      'body.recipientAddress must be 0x and 40 hexadecimal digits',
     ])
   })
 

@@ -95,10 +95,16 @@ function takeBody(arrival: Arrival, names: readonly string[], input: Record<stri
     throw new Fault('input.invalid', { problems: [{ at: ['body'], says: 'must be an object' }], detail: 'body' })
   }
   for (const name of names) {
-    const value = (body as Record<string, unknown>)[name]
-    if (value !== undefined) input[name] = value
+    const value = (body as Record<string, unknown>)[name] ?? undefined
+    if (value !== undefined) input[name] = withoutNulls(value)
   }
 }
+
+/** Many serializers write null for what is left out: in a body and in its members it means just that (decision 0182). */
+const withoutNulls = (value: unknown): unknown =>
+  typeof value !== 'object' || Array.isArray(value)
+    ? value
+    : Object.fromEntries(Object.entries(value as object).filter(([, member]) => member !== null))
 
 function readJson(bytes: Uint8Array | undefined): unknown {
   try {

@@ -34,16 +34,21 @@ describe('quotes', () => {
     assert.deepEqual(await left(desk), ['q0', 'q1'])
   })
 
-  test('one that an idempotency key leads to stays', async () => {
+  test('one that an idempotency key leads to stays for the key’s day, and no longer', async () => {
     await using desk = await openDesk({ retention: { quotesDays: 7 } })
-    await putQuotes(desk, [10, 10])
-    await desk.state.write((tx) =>
-      tx.run(
-        `insert into fx_idempotency (key_id, idempotency_key, body_hash, quote_id, created_ms) values ('k', 'i', '', 'q0', 0)`,
-      ),
-    )
-    assert.equal(await dropQuotes(desk, AbortSignal.timeout(10_000)), 1)
+    await putQuotes(desk, [10, 10, 10])
+    await desk.state.write(async (tx) => {
+      for (const [quote, ageMs] of [['q0', dayMs - 1] as const, ['q1', dayMs] as const])
+        await tx.run(
+          `insert into fx_idempotency (key_id, idempotency_key, body_hash, quote_id, created_ms) values ('k', ?, '', ?, ?)`,
+          ...[quote, quote, desk.clock.now() - ageMs],
+        )
+    })
+    assert.equal(await dropQuotes(desk, AbortSignal.timeout(10_000)), 2)
     assert.deepEqual(await left(desk), ['q0'])
+    desk.clock.move(1)
+    assert.equal(await dropQuotes(desk, AbortSignal.timeout(10_000)), 1)
+    assert.deepEqual(await left(desk), [])
   })
 
   test('more than one step’s worth goes in several transactions', async () => {
@@ -63,6 +68,7 @@ describe('quotes', () => {
   test('the loop comes back after its interval, and ends with the signal', async () => {
     await using desk = await openDesk({ retention: { quotesDays: 30, everyMs: 60_000 } })
     const stop = new AbortController()
+    await putQuotes(desk, [40])
     const loop = startRetention(desk, stop.signal)
     const until = async (count: number) => {
       for (let tries = 0; (await left(desk)).length !== count && tries < 500; tries++) await new Promise(setImmediate)

@@ -1,5 +1,7 @@
 // Lets go of what is over, a little at a time, so that no caller ever waits for it (decision 0114). What has a limit of its
-// own where it is written (rates, idempotency keys, usage, market versions, hours of duties) is not touched here.
+// own where it is written (rates, usage, market versions, hours of duties) is not touched here. Idempotency keys have one too,
+// but nobody may write another for long, and they hold their quotes.
+import { dropReplays } from '#groups/fx/quotes.ts'
 import { poll } from '#ingest/poll.ts'
 import type { Desk } from '#serve/answer.ts'
 
@@ -36,19 +38,26 @@ export async function startRetention(desk: RetentionDesk, signal: AbortSignal): 
   )
 }
 
-/** Resolves to how many are gone. A quote that a replay may still be asked for stays. */
+/** Resolves to how many are gone. A quote that a replay may still be asked for stays; keys that are over hold none. */
 export async function dropQuotes(desk: Omit<RetentionDesk, 'random' | 'log'>, signal: AbortSignal): Promise<number> {
   const days = Math.max(quotesDaysMin, desk.settings.retention.quotesDays)
-  const beforeMs = desk.clock.now() - days * dayMs
-  let dropped = 0
-  for (let step = 0; step < stepsMax && !signal.aborted; step++) {
-    const count = await desk.state.write((tx) =>
+  const nowMs = desk.clock.now()
+  await inSteps(signal, () => desk.state.write((tx) => dropReplays(tx, nowMs, rowsPerStep)))
+  return inSteps(signal, () =>
+    desk.state.write((tx) =>
       tx.run(
         `delete from fx_quotes where id in (select q.id from fx_quotes q where q.created_ms < ?
            and not exists (select 1 from fx_idempotency i where i.quote_id = q.id) limit ?)`,
-        ...[beforeMs, rowsPerStep],
+        ...[nowMs - days * dayMs, rowsPerStep],
       ),
-    )
+    ),
+  )
+}
+
+async function inSteps(signal: AbortSignal, drop: () => Promise<number>): Promise<number> {
+  let dropped = 0
+  for (let step = 0; step < stepsMax && !signal.aborted; step++) {
+    const count = await drop()
     dropped += count
     if (count < rowsPerStep) break
   }

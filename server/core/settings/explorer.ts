@@ -1,6 +1,6 @@
 // Settings of group A: which chains are served and by which nodes, how far a funding is searched for, and how label
 // lists are handed out.
-import { oneOf, type Static, Type, withDefault } from '#api/kit.ts'
+import { oneOf, Shaped, type Static, Type, withDefault } from '#api/kit.ts'
 import { section } from './server.ts'
 
 const whole = (value: number, minimum: number, maximum: number, description: string) =>
@@ -8,8 +8,7 @@ const whole = (value: number, minimum: number, maximum: number, description: str
 
 export const Rpc = Type.Object(
   {
-    url: Type.String({
-      pattern: '^https?://',
+    url: Shaped('^https?://', 'begin with http:// or https://', {
       description: 'JSON-RPC address of a node; a key in it is never logged.',
     }),
     perSecond: whole(0, 0, 100_000, 'Calls in any rolling second, each member of a batch counted; 0: no limit.'),

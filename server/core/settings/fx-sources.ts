@@ -1,12 +1,15 @@
 // Settings of the places rates come from. One entry form for all kinds; which members a kind needs and what it takes
 // for granted is in the two tables below (decision 0080).
-import { Address, oneOf, type Static, Type, withDefault } from '#api/kit.ts'
+import { Address, oneOf, Shaped, type Static, Type, withDefault } from '#api/kit.ts'
 import { type ClosedHours, formatOf, weekShape } from '../closed-hours.ts'
 import type { Problem } from '../fault.ts'
 import { section } from './server.ts'
 
 const path = (value: string, description: string) =>
-  withDefault(Type.String({ pattern: '^$|^(\\$\\.)?[^.]+(\\.[^.]+)*$', maxLength: 200, description }), value)
+  withDefault(
+    Shaped('^$|^(\\$\\.)?[^.]+(\\.[^.]+)*$', 'be names separated by points', { maxLength: 200, description }),
+    value,
+  )
 
 const SourceDocument = section(
   {
@@ -22,7 +25,9 @@ const SourceDocument = section(
 const Closed = Type.Object(
   {
     week: Type.Optional(
-      Type.String({ pattern: weekShape.source, description: 'Closed hours of every week: `Fri 17:00 - Sun 17:00`.' }),
+      Shaped(weekShape.source, 'be written like Fri 17:00 - Sun 17:00', {
+        description: 'Closed hours of every week: `Fri 17:00 - Sun 17:00`.',
+      }),
     ),
     timeZone: withDefault(Type.String({ description: 'Time zone of the hours and days: `America/New_York`.' }), 'UTC'),
     holidays: withDefault(
@@ -30,7 +35,7 @@ const Closed = Type.Object(
       'none',
     ),
     dates: withDefault(
-      Type.Array(Type.String({ pattern: '^(\\d{4}-)?\\d\\d-\\d\\d$' }), {
+      Type.Array(Shaped('^(\\d{4}-)?\\d\\d-\\d\\d$', 'be a day such as 2026-12-24 or 12-24'), {
         maxItems: 400,
         description: 'More whole days: `2026-12-24`, or `12-24` for every year.',
       }),
@@ -45,15 +50,16 @@ export type SourceKind = (typeof sourceKinds)[number]
 
 export const Source = Type.Object(
   {
-    id: Type.String({ pattern: '^[a-z0-9-]{1,32}$', description: 'Its name in logs, receipts and commands.' }),
+    id: Shaped('^[a-z0-9-]{1,32}$', 'be 1 to 32 small letters, digits and hyphens', {
+      description: 'Its name in logs, receipts and commands.',
+    }),
     kind: oneOf(sourceKinds, {
       description:
         'How it is read. `http-json` and `file`: a JSON document. `ecb`: the daily reference rates in XML. `aggregator`: a price feed on a chain. `push`: rates are set by command or call.',
     }),
     url: Type.Optional(
-      Type.String({
+      Shaped('^https?://', 'begin with http:// or https://', {
         format: 'uri',
-        pattern: '^https?://',
         description: 'Address of the document, or for an `aggregator` of a JSON-RPC node; never logged whole.',
       }),
     ),
@@ -84,9 +90,14 @@ export const Source = Type.Object(
       }),
     ),
     pair: Type.Optional(
-      Type.String({
-        pattern: '^[A-Z]{3}/[A-Z]{3}$',
+      Shaped('^[A-Z]{3}/[A-Z]{3}$', 'be two currencies, such as EUR/USD', {
         description: 'The pair of every rate, base first, for documents that do not name it and for an `aggregator`.',
+      }),
+    ),
+    tradable: Type.Optional(
+      Type.Boolean({
+        description:
+          'Whether it may price tradable quotes; reference quotes rest on every source. Left out: yes, `ecb` no.',
       }),
     ),
     closed: Type.Optional(Closed),
@@ -134,6 +145,9 @@ export const timingOf = ({ kind, everyMs, staleMs, closed }: FxSource): SourceTi
   staleMs: staleMs ?? usual[kind].staleMs,
   closed: closed ?? usual[kind].closed,
 })
+
+/** A rate that was fixed hours ago is no price to trade at, unless the operator says so (decision 0181). */
+export const mayPriceTrades = ({ kind, tradable }: FxSource): boolean => tradable ?? kind !== 'ecb'
 
 export function sourceProblems(source: FxSource, at: readonly string[]): readonly Problem[] {
   const { needs, ignores } = members[source.kind]

@@ -1,16 +1,17 @@
 // Settings of group B: currencies, pairs, prices' sources and the contracts behind the typed data.
-import { Address, type Static, Type, withDefault } from '#api/kit.ts'
+import { Address, Shaped, type Static, Type, withDefault } from '#api/kit.ts'
 import { compare, decimal } from '../decimal.ts'
 import type { Problem } from '../fault.ts'
 import { type FxSource, Source, sourceProblems } from './fx-sources.ts'
+import { repeated } from './repeated.ts'
 import { section } from './server.ts'
 
 export type { FxSource } from './fx-sources.ts'
 
 const Token = Type.Object(
   {
-    code: Type.String({ pattern: '^[A-Za-z0-9]{2,16}$', description: 'Currency code on the wire.' }),
-    tracks: Type.String({ pattern: '^[A-Z]{3}$', description: 'Reference currency it follows.' }),
+    code: Shaped('^[A-Za-z0-9]{2,16}$', 'be 2 to 16 letters and digits', { description: 'Currency code on the wire.' }),
+    tracks: Shaped('^[A-Z]{3}$', 'be three capital letters', { description: 'Reference currency it follows.' }),
     decimals: Type.Integer({ minimum: 0, maximum: 36, description: 'Decimals of the token contract.' }),
     contract: { ...Address, description: 'Token contract on the chain of `fx.chainId`.' },
   },
@@ -24,6 +25,7 @@ const BasisPoints = (wholeMax: number, description: string) =>
     minimum: 0,
     maximum: wholeMax,
     pattern: '^\\d{1,4}(\\.\\d{1,2})?$',
+    'x-must': 'be a whole number, or a text with at most two decimals',
     description: `${description} In basis points: a whole number, or a text such as "2.5".`,
   })
 
@@ -54,7 +56,9 @@ const PairTerms = Type.Optional(
 
 /** Few enough digits that the base units of any token stay far below 2^256. */
 const AmountText = (description: string) =>
-  Type.String({ pattern: '^\\d{1,18}(\\.\\d{1,6})?$', description: `${description} In units of \`from\`.` })
+  Shaped('^\\d{1,18}(\\.\\d{1,6})?$', 'be a decimal text with at most six decimals', {
+    description: `${description} In units of \`from\`.`,
+  })
 
 const least = AmountText('Smallest amount quoted.')
 const most = AmountText('Largest amount quoted.')
@@ -84,11 +88,10 @@ export const fxSettings = section(
       '0x000000000022D473030F116dDEE9F6B43aC78BA3',
     ),
     spender: withDefault(
-      Type.String({
-        pattern: '^0x[0-9a-fA-F]{40}$',
-        description: 'Contract that settles: it may pull the permitted tokens.',
+      Shaped('^$|^0x[0-9a-fA-F]{40}$', 'be 0x and 40 hexadecimal digits', {
+        description: 'Contract that settles: it may pull the permitted tokens. Empty: only reference quotes are given.',
       }),
-      '0x7e7Ad0000000000000000000000000000000f00D',
+      '',
     ),
     tokens: withDefault(Type.Array(Token, { maxItems: 256, description: 'Currencies offered.' }), [
       { code: 'USDC', tracks: 'USD', decimals: 6, contract: '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48' },
@@ -97,7 +100,11 @@ export const fxSettings = section(
     terms: section({ instant: Terms(5), hourly: Terms(8), daily: Terms(12) }, 'Spread, fee and collateral by tenor.'),
     limits: section({ min: withDefault(least, '1'), max: withDefault(most, '10000000') }, 'Amounts quoted.'),
     pairs: withDefault(
-      Type.Array(Pair, { maxItems: 4096, description: 'Every pair of two tokens is offered; exceptions go here.' }),
+      Type.Array(Pair, {
+        maxItems: 4096,
+        description:
+          'Every pair of two tokens is offered, unless both track the same currency; what differs goes here.',
+      }),
       [],
     ),
     expirySeconds: section(
@@ -117,15 +124,14 @@ export const fxSettings = section(
       30,
     ),
     rpcUrl: withDefault(
-      Type.String({
-        pattern: '^$|^https?://',
+      Shaped('^$|^https?://', 'begin with http:// or https://', {
         description:
           'JSON-RPC address of a node of `fx.chainId`: the check of a signature asks it what is on the chain.',
       }),
       '',
     ),
     crossVia: withDefault(
-      Type.Array(Type.String({ pattern: '^[A-Z]{3}$' }), {
+      Type.Array(Shaped('^[A-Z]{3}$', 'be three capital letters'), {
         maxItems: 16,
         description: 'Currencies a pair without a direct rate is crossed through; the first that works is taken.',
       }),
@@ -164,11 +170,6 @@ export function fxProblems(fx: FxSettings): readonly Problem[] {
   }
   return problems
 }
-
-const repeated = (names: readonly string[], at: readonly string[], member: string): readonly Problem[] =>
-  names.flatMap((name, index) =>
-    names.indexOf(name) < index ? [{ at: [...at, String(index), member], says: 'is used twice', value: name }] : [],
-  )
 
 const rangeProblems = (at: readonly string[], min: string, max: string): readonly Problem[] =>
   compare(decimal(min), decimal(max)) > 0

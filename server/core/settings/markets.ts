@@ -1,5 +1,5 @@
 // Settings of group D: who may read, what is kept ready and for how long, and the feeds that markets come from.
-import { oneOf, type Static, Type, withDefault } from '#api/kit.ts'
+import { oneOf, Shaped, type Static, Type, withDefault } from '#api/kit.ts'
 import { section } from './server.ts'
 
 const whole = (value: number, minimum: number, maximum: number, description: string) =>
@@ -59,7 +59,7 @@ const Recent = section(
 export const MarketFeed = Type.Object(
   {
     id: Type.String({ pattern: '^[a-z0-9-]{1,32}$', description: 'Its name in logs, metrics and reports.' }),
-    url: Type.String({ format: 'uri', description: 'Address of the list.' }),
+    url: Shaped('^https?://', 'begin with http:// or https://', { format: 'uri', description: 'Address of the list.' }),
     record: withDefault(
       oneOf(['market', 'event'], { description: 'What the list holds; events bring their markets with them.' }),
       'market',

@@ -1,12 +1,12 @@
 // Settings of group C: the clock of each network and the nodes that its duties are read from.
-import { type Static, Type, withDefault } from '#api/kit.ts'
+import { Shaped, type Static, Type, withDefault } from '#api/kit.ts'
 import { Rpc } from './explorer.ts'
 import { section } from './server.ts'
 
 const beaconSettings = section(
   {
     urls: withDefault(
-      Type.Array(Type.String({ pattern: '^https?://' }), {
+      Type.Array(Shaped('^https?://', 'begin with http:// or https://'), {
         maxItems: 16,
         description: 'Beacon API addresses, best first; the next one is asked when one fails. Empty: nothing is read.',
       }),

@@ -4,7 +4,8 @@ import { extensions } from '#api/extensions.ts'
 import { parseJson } from '#api/json.ts'
 import type { Quote } from '#api/wire/fx.ts'
 import type { Diagnosis } from '#api/wire/fx-desk.ts'
-import { Fault } from '#core/fault.ts'
+import { TooLarge } from '#core/eip712.ts'
+import { invalid } from '#core/fault.ts'
 import type { Clock } from '#io/clock.ts'
 import { answer } from '#serve/answer.ts'
 import { type Case, diagnose } from './doctor.ts'
@@ -20,6 +21,9 @@ export const checkSignature = answer(extensions['fx.checkSignature'], shape, asy
   return { is: 'body', body: await examine(quote, { signature, signer, signed }, desk.settings.fx.rpcUrl, desk.clock) }
 })
 
+/** Of any length: a contract signs with whatever it accepts. */
+const isBytes = /^0x([0-9a-fA-F]{2})*$/
+
 /** The whole diagnosis; with an address of a node, also what is on the chain. */
 export async function examine(
   quote: Quote,
@@ -29,10 +33,12 @@ export async function examine(
 ): Promise<Diagnosis> {
   const { typedData } = quote
   if (!typedData) {
-    const says = 'is the id of a reference quote: there is nothing to sign'
-    throw new Fault('input.invalid', { problems: [{ at: ['path', 'id'], says, value: quote.id }], detail: says })
+    throw invalid(['path', 'id'], 'is the id of a reference quote: there is nothing to sign', quote.id)
   }
-  const told = diagnose({ quote: { ...quote, typedData }, ...shown, nowMs: clock.now() })
+  if (!isBytes.test(shown.signature)) {
+    throw invalid(['body', 'signature'], 'must be 0x and hexadecimal bytes of two digits each')
+  }
+  const told = diagnosed({ quote: { ...quote, typedData }, ...shown, nowMs: clock.now() })
   const signer = shown.signer ?? told.signer
   if (rpcUrl === '' || signer === null) return { ...told, chain: [] }
   const chain = await settlementFindings(
@@ -44,4 +50,13 @@ export async function examine(
   const stands = chain.find(({ name }) => name === 'signature')
   if (!stands || shown.signer === undefined) return { ...told, chain }
   return { ...told, verdict: stands.ok ? 'good' : 'bad', findings: stands.ok ? [] : told.findings, chain }
+}
+
+function diagnosed(asked: Case): ReturnType<typeof diagnose> {
+  try {
+    return diagnose(asked)
+  } catch (error) {
+    if (error instanceof TooLarge) throw invalid(['body', 'typedData'], error.message)
+    throw error
+  }
 }

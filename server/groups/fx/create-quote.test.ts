@@ -29,9 +29,13 @@ const token = (code: string, tracks: string, decimals: number) => ({
   contract: `0x${String(decimals).padStart(40, '1')}`,
 })
 
+const twoOfADollar = [token('USDC', 'USD', 6), token('USDX', 'USD', 18)]
+
 /** One source that says EUR/USD 1.25, so that USD/EUR is 0.8. */
 async function openPricedDesk(fx: object = {}) {
-  const desk = await openDesk({ fx: { sources: [source], ...fx } })
+  const desk = await openDesk({
+    fx: { spender: '0x3333333333333333333333333333333333333333', sources: [source], ...fx },
+  })
   await tell(desk, '1.25', testNowMs - 1000)
   return desk
 }
@@ -136,10 +140,23 @@ describe('200', () => {
     assert.match(text, /"quoteAmount":"1234567654321000000000000"/)
   })
 
-  test('two tokens of the same currency need no rate', async () => {
-    await using desk = await openDesk({ fx: { tokens: [token('USDC', 'USD', 6), token('USDX', 'USD', 18)] } })
+  test('two tokens of the same currency trade at par where the pair is named, decision 0180', async () => {
+    const pairs = [{ from: 'USDC', to: 'USDX' }]
+    await using desk = await openPricedDesk({ tokens: twoOfADollar, pairs, sources: [] })
     const quote = await quoteOf(desk, { ...usual, to: { currency: 'USDX' } })
     assert.equal(quote.to.amount, '999.500000')
+    const back = { ...usual, from: { currency: 'USDX', amount: '10' }, to: { currency: 'USDC' } }
+    await assert.rejects(bytesOf(desk, back), refusedWith('fx.pair_unknown', 400))
+  })
+
+  test('a reference quote rests on every source, a tradable one on those that may price it, decision 0181', async () => {
+    const bank = { id: 'bank', kind: 'ecb', path: 'rates.xml' }
+    await using desk = await openPricedDesk({ sources: [source, bank], outlierBps: 9999 })
+    const rate = { source: 'bank', base: 'EUR', quote: 'USD', rate: '1', atMs: testNowMs - 1000 }
+    await keepRates(desk.state, 'bank', [rate], testNowMs)
+    // The median of 1.25 and 1 is 1.125: 1 ÷ 1.125 × 0.9995 = 0.88844…
+    assert.equal((await quoteOf(desk, { ...usual, type: 'reference' })).rate, 0.888444444444444)
+    assert.equal((await quoteOf(desk, usual)).rate, 0.7996)
   })
 
   test('the answer says which time it rests on', async () => {
@@ -241,6 +258,14 @@ describe('400', () => {
     assert.match(await bytesOf(desk, usual), /"rate"/)
   })
 
+  test('two tokens of the same currency, unless the pair is named: no source has said what they are worth', async () => {
+    await using desk = await openPricedDesk({ tokens: twoOfADollar })
+    for (const type of ['tradable', 'reference'] as const) {
+      const asked = { ...usual, type, from: { currency: 'USDX', amount: '10' }, to: { currency: 'USDC' } }
+      await assert.rejects(bytesOf(desk, asked), refusedWith('fx.pair_unknown', 400))
+    }
+  })
+
   test('amounts outside the range, whichever side was asked; the borders are inside', async () => {
     const pairs = [{ from: 'USDC', to: 'EURC', min: '10', max: '1250.875489' }]
     await using desk = await openPricedDesk({ pairs })
@@ -256,9 +281,40 @@ describe('400', () => {
   })
 })
 
+describe('501', () => {
+  test('tradable while nobody has said who settles; reference quotes are given', async () => {
+    await using desk = await openPricedDesk({ spender: '' })
+    await assert.rejects(bytesOf(desk, usual), refusedWith('fx.no_spender', 501))
+    assert.equal(await count(desk, 'fx_quotes'), 0)
+    assert.equal((await quoteOf(desk, { ...usual, type: 'reference' })).rate, 0.7996)
+  })
+})
+
 describe('503', () => {
+  test('a daily fixing alone prices no tradable quote, unless the operator says so, decision 0181', async () => {
+    const bank = { id: 'a', kind: 'ecb', path: 'rates.xml' }
+    await using desk = await openPricedDesk({ sources: [bank] })
+    await bytesOf(desk, { ...usual, type: 'reference' })
+    await assert.rejects(bytesOf(desk, usual), (error) => {
+      assert.match((error as Fault).says, /may price a tradable quote/)
+      return refusedWith('fx.rate_stale', 503)(error)
+    })
+    await using bold = await openPricedDesk({ sources: [{ ...bank, tradable: true }] })
+    assert.equal((await quoteOf(bold, usual)).rate, 0.7996)
+  })
+
+  test('a rate from the future is none: a clock that was set back leaves no price behind', async () => {
+    await using desk = await openPricedDesk()
+    await tell(desk, '1.5', testNowMs + 30_001)
+    await assert.rejects(bytesOf(desk, usual), refusedWith('fx.rate_stale', 503))
+    desk.clock.move(1)
+    assert.notEqual((await quoteOf(desk, usual)).rate, 0.7996)
+  })
+
   test('no rate, and a rate one millisecond too old: a refusal that says when to come back', async () => {
-    await using desk = await openDesk({ fx: { sources: [source] } })
+    await using desk = await openDesk({
+      fx: { spender: '0x3333333333333333333333333333333333333333', sources: [source] },
+    })
     const stale = refusedWith('fx.rate_stale', 503)
     await assert.rejects(bytesOf(desk, usual), stale)
     await tell(desk, '1.25', testNowMs)

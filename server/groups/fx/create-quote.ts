@@ -7,7 +7,7 @@ import { canonicalJson } from '#core/canonical-json.ts'
 import { compare, formatDecimal, toNumber } from '#core/decimal.ts'
 import { Fault } from '#core/fault.ts'
 import type { FxSettings } from '#core/settings/fx.ts'
-import { timingOf } from '#core/settings/fx-sources.ts'
+import { mayPriceTrades, timingOf } from '#core/settings/fx-sources.ts'
 import { answer, type Desk, type Outcome } from '#serve/answer.ts'
 import { bodyHash, type QuoteInput, readAsked } from './asked.ts'
 import { findMid, isFresh, type Mid } from './mid.ts'
@@ -39,7 +39,9 @@ export const createQuote = answer(contract['fx.createQuote'], shape, async (inpu
   const earlier = replay && (await replayed(state, replay, createdMs))
   if (earlier) return sent(earlier)
   const offer = findOffer(settings.fx, input)
-  const mid = await freshMid(desk, offer, createdMs)
+  // Signed for a contract that nobody has named, it could not be settled, or by whoever holds that address (decision 0183).
+  if (input.type === 'tradable' && settings.fx.spender === '') throw new Fault('fx.no_spender')
+  const mid = await freshMid(desk, offer, input.type, createdMs)
   const price = priceWithin(mid, asked, offer)
   const deal = { input, keyId: caller.keyId, asked: asked.side, offer, mid, price, createdMs }
   return sent(await keepQuote(state, () => drawQuote(desk, deal), replay, createdMs))
@@ -66,8 +68,15 @@ function findOffer(fx: FxSettings, { from, to, tenor }: QuoteInput): Offer {
   })
 }
 
-async function freshMid({ state, settings }: Desk, { from, to }: Offer, nowMs: number): Promise<Mid> {
-  const { sources, crossVia } = settings.fx
+/** A tradable quote rests only on sources that may price one (decision 0181). */
+async function freshMid(
+  { state, settings }: Desk,
+  { from, to }: Offer,
+  type: QuoteInput['type'],
+  nowMs: number,
+): Promise<Mid> {
+  const { crossVia } = settings.fx
+  const sources = type === 'tradable' ? settings.fx.sources.filter(mayPriceTrades) : settings.fx.sources
   const latest = await latestRates(state, from.tracks, to.tracks)
   const fresh = latest.filter((rate) => isFresh(rate, sources, nowMs))
   const found = findMid(fresh, from.tracks, to.tracks, { crossVia, outlierPpm: outlierPpm(settings.fx) })
@@ -76,7 +85,9 @@ async function freshMid({ state, settings }: Desk, { from, to }: Offer, nowMs: n
   const told = (disputed ? found.rates : latest).map(
     ({ source, base, quote, rate, atMs }) => `${source} ${base}/${quote} ${rate} ${nowMs - atMs} ms old`,
   )
+  const isHeldBack = !disputed && sources.length < settings.fx.sources.length
   throw new Fault(disputed ? 'fx.rate_disputed' : 'fx.rate_stale', {
+    ...(isHeldBack && { says: 'No fresh rate for this pair that may price a tradable quote.' }),
     detail: `${from.tracks}/${to.tracks}: ${told.join(', ') || 'no source has given a rate'}`,
     retryAfterMs: Math.min(5000, ...sources.map((source) => timingOf(source).everyMs)),
   })

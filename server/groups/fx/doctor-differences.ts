@@ -1,7 +1,7 @@
 // Where a document that was signed differs from a quote's typed data, in the fields that reach the digest. Pure.
 import type { TypedData } from '#api/wire/fx.ts'
 import type { SignatureFinding } from '#api/wire/fx-desk.ts'
-import { integerOf, type Types, typeString } from '#core/eip712.ts'
+import { integerOf, TooLarge, type Types, typeString } from '#core/eip712.ts'
 
 const valueCharsMax = 400
 
@@ -26,6 +26,7 @@ function textOfTypes(types: Types | undefined, primary: string): string {
   try {
     return typeString(types ?? {}, primary)
   } catch (error) {
+    if (error instanceof TooLarge) throw error
     return (error as Error).message
   }
 }
@@ -52,6 +53,12 @@ function isSame(ours: unknown, theirs: unknown): boolean {
 }
 
 const shown = (ours: unknown, theirs: unknown) => ({
-  ...(ours !== undefined && { expected: String(ours).slice(0, valueCharsMax) }),
-  ...(theirs !== undefined && { found: String(theirs).slice(0, valueCharsMax) }),
+  ...(ours !== undefined && { expected: textOf(ours) }),
+  ...(theirs !== undefined && { found: textOf(theirs) }),
 })
+
+/** A stranger's list or object is only named: written out it may be of any depth, or bring its own `toString`. */
+function textOf(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return String(value).slice(0, valueCharsMax)
+  return Array.isArray(value) ? 'a list' : 'an object'
+}

@@ -8,6 +8,8 @@ import { extensions } from '#api/extensions.ts'
 import { parseJson, stringifyJson } from '#api/json.ts'
 import type { Quote, TypedData } from '#api/wire/fx.ts'
 import { typedDigest } from '#core/eip712.ts'
+import { systemClock } from '#io/clock.ts'
+import { examine as examineWhole } from './check-signature.ts'
 import { diagnose } from './doctor.ts'
 import { guesses } from './doctor-guesses.ts'
 
@@ -164,6 +166,37 @@ describe('bad, with what was signed at hand', () => {
       assert.ok(finding, JSON.stringify(signed))
     }
   })
+})
+
+test('a signature that is not whole bytes is refused before any node is asked', async () => {
+  for (const signature of ['0x123', '12', '0xgg'])
+    await assert.rejects(examineWhole(quote, { signature }, 'http://127.0.0.1:1/', systemClock), {
+      code: 'input.invalid',
+    })
+})
+
+test('typed data of a size that nobody signs is refused, whether or not it has to be hashed', async () => {
+  const types = { ...quote.typedData.types, A: new Array(256).fill({ name: 'a', type: 'bool' }) }
+  const shown = { signature: await signQuote(quote, signer), signed: { ...quote.typedData, types } }
+  for (const whom of [signer.address, `0x${'55'.repeat(20)}`])
+    await assert.rejects(examineWhole(quote, { ...shown, signer: whom }, '', systemClock), {
+      code: 'input.invalid',
+      problems: [{ at: ['body', 'typedData'], says: 'must have at most 128 fields in its types', value: undefined }],
+    })
+})
+
+test('a list without an end and an object with its own toString are named, not written out', async () => {
+  const signature = await signQuote(quote, signer)
+  const endless = Array.from({ length: 50_000 }).reduce<unknown>((inner) => [inner], 1)
+  const domain = { ...quote.typedData.domain, name: endless, chainId: { toString: 1, valueOf: 1 } }
+  const { findings } = examine(signature, { signed: { ...quote.typedData, domain } })
+  assert.deepEqual(
+    findings.map(({ field, found }) => [field, found]),
+    [
+      ['domain.name', 'a list'],
+      ['domain.chainId', 'an object'],
+    ],
+  )
 })
 
 test('whatever is sent, there is a diagnosis and never an exception', () => {

@@ -5,7 +5,7 @@
 // 2. Without a named signer nothing is bad for the wrong signer: any bytes recover to some address.
 import type { Quote } from '#api/wire/fx.ts'
 import type { Diagnosis, SignatureFinding } from '#api/wire/fx-desk.ts'
-import { structHash, type TypedDocument, typedDigest } from '#core/eip712.ts'
+import { structHash, TooLarge, type TypedDocument, typedDigest } from '#core/eip712.ts'
 import { checksummed, keccak256 } from '#core/keccak.ts'
 import { recoverer } from '#core/secp256k1.ts'
 import { differences } from './doctor-differences.ts'
@@ -25,7 +25,7 @@ export interface Case {
 
 type Recover = (digest: Uint8Array) => string | undefined
 
-/** Everything but what only a node can tell. */
+/** Everything but what only a node can tell. Throws `TooLarge` about what the caller says was signed. */
 export function diagnose({ quote, signature, signer, signed, nowMs }: Case): Omit<Diagnosis, 'chain'> {
   const digest = typedDigest(quote.typedData)
   const deadlineMs = quote.typedData.message.deadline * 1000
@@ -112,7 +112,8 @@ function withDomainType(document: Partial<TypedDocument>): TypedDocument {
 function digestOf(document: () => TypedDocument): Uint8Array | undefined {
   try {
     return typedDigest(document())
-  } catch {
+  } catch (error) {
+    if (error instanceof TooLarge) throw error
     return undefined
   }
 }

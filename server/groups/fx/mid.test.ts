@@ -121,6 +121,12 @@ test('fresh up to the limit of its own source, stale a millisecond later; an unk
   assert.equal(isFresh(rate('gone', 'EUR/USD', '1', 100), sources, 100), false)
 })
 
+test('a rate may be half a minute ahead of our clock, and not a millisecond more', () => {
+  const { sources } = settingsWith({ fx: { sources: [{ id: 'a', kind: 'push' }] } }).fx
+  assert.equal(isFresh(rate('a', 'EUR/USD', '1', 30_100), sources, 100), true)
+  assert.equal(isFresh(rate('a', 'EUR/USD', '1', 30_101), sources, 100), false)
+})
+
 test('closed hours do not age a rate: the bank’s Friday rate is fresh on Monday morning and stale on Monday night', () => {
   const { sources } = settingsWith({ fx: { sources: [{ id: 'bank', kind: 'ecb', path: 'a.xml' }] } }).fx
   const friday = rate('bank', 'EUR/USD', '1.08', Date.UTC(2026, 10, 13, 13, 10))

@@ -1,6 +1,7 @@
 // The mid of a pair: what the fresh sources agree on, before any spread. Pure and exact.
 //
-// 1. Only rates that are fresh by their own source's limit come in; an old price never goes out (decision 0022).
+// 1. Only rates that are fresh by their own source's limit come in; an old price never goes out, nor one from the future
+//    (decision 0022).
 // 2. The median is taken in one orientation of the pair and inverted for the other. The mean of two inverses is not the
 //    inverse of the mean, so taking it both ways would let a round trip gain.
 // 3. Each source has one voice per pair: its newest rate, in whichever orientation it was given.
@@ -50,9 +51,12 @@ export function ageMs(rate: Rate, source: FxSource, nowMs: number): number {
   return closed ? openMs(closed, rate.atMs, nowMs) : nowMs - rate.atMs
 }
 
+/** How far a source's clock may be ahead of ours. A rate from the future would stay fresh too long (decision 0022). */
+export const aheadMaxMs = 30_000
+
 export function isFresh(rate: Rate, sources: readonly FxSource[], nowMs: number): boolean {
   const source = sources.find(({ id }) => id === rate.source)
-  if (!source) return false
+  if (!source || rate.atMs > nowMs + aheadMaxMs) return false
   const { staleMs } = timingOf(source)
   // The plain age is an upper bound of the other, and costs nothing.
   return nowMs - rate.atMs <= staleMs || ageMs(rate, source, nowMs) <= staleMs

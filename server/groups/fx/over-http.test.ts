@@ -12,7 +12,7 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { type Client, createClient } from '#api/client.ts'
 import { silentLog } from '#io/log.ts'
 import { type Running, start } from '#server/main.ts'
-import { createKey, type NewKey } from '#store/keys.ts'
+import { createKey, type NewKey, rotateKey } from '#store/keys.ts'
 import { openState } from '#store/open.ts'
 import { settingsWith } from '#test/desk.ts'
 import { checkReceipt } from './receipt-check.ts'
@@ -29,7 +29,8 @@ const asked = {
 
 async function open(dir: string, fx: object = {}) {
   const sources = [{ id: 'desk', kind: 'push' }]
-  const settings = settingsWith({ server: { port: 0, stopDelayMs: 0 }, fx: { sources, ...fx } })
+  const spender = `0x${'33'.repeat(20)}`
+  const settings = settingsWith({ server: { port: 0, stopDelayMs: 0 }, fx: { spender, sources, ...fx } })
   const server = await start({ settings, dataDir: dir, log: silentLog })
   return { server, clientFor: (wanted: Partial<NewKey>) => clientOf(server, wanted) }
 }
@@ -78,9 +79,39 @@ function tests() {
         const signature = await plain.fx.signQuote(quote, taker)
         const good = await plain.fx.checkSignature({ id: quote.id, signature, signer: taker.address })
         assert.deepEqual([good.verdict, good.signer, good.chain], ['good', taker.address, []])
+        const { id } = await other.fx.createQuote(asked)
+        await assert.rejects(other.fx.checkSignature({ id, signature: '0x123' }), { status: 400, code: 2 })
+        const types = { A: new Array(300).fill({ name: 'a', type: 'bool' }) }
+        await assert.rejects(
+          other.fx.checkSignature({ id, signature, signer: taker.address, typedData: { ...quote.typedData, types } }),
+          { status: 400, code: 2 },
+        )
         const reference = await plain.fx.createQuote({ ...asked, type: 'reference' })
         await assert.rejects(plain.fx.checkSignature({ id: reference.id, signature }), /nothing to sign/)
         await assert.rejects(plain.fx.signQuote(reference, taker), /nothing to sign/)
+      } finally {
+        await server.close()
+        await rm(dir, { recursive: true, force: true })
+      }
+    })
+
+    test('a key with a new secret keeps its quotes, receipts and replays, decision 0195', async () => {
+      const dir = await mkdtemp(join(tmpdir(), 'tetrad-fx-'))
+      const { server } = await open(dir)
+      const { desk, url } = server
+      try {
+        const wanted = { name: 'test', plan: 'enterprise', admin: true } as const
+        const { id, key } = await createKey(desk.state, wanted, desk.clock, desk.random)
+        const before = createClient({ baseUrl: url, key, retries: 0 })
+        await before.fx.setRate({ pair: 'EUR/USD', rate: '1.25' })
+        const keyed = { ...asked, type: 'reference', idempotencyKey: 'order-7' } as const
+        const quote = await before.fx.createQuote(keyed)
+        const rotated = await rotateKey(desk.state, { id }, desk.clock, desk.random)
+        await assert.rejects(before.fx.quote({ id: quote.id }), { status: 401 })
+        const after = createClient({ baseUrl: url, key: rotated?.key ?? '', retries: 0 })
+        assert.deepEqual(await after.fx.quote({ id: quote.id }), quote)
+        assert.deepEqual(await after.fx.createQuote(keyed), quote)
+        assert.ok(await after.fx.receipt({ id: quote.id }))
       } finally {
         await server.close()
         await rm(dir, { recursive: true, force: true })

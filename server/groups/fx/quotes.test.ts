@@ -19,7 +19,7 @@ const keyed: QuoteInput = {
 }
 
 async function openPricedDesk() {
-  const desk = await openDesk({ fx: { sources: [source] } })
+  const desk = await openDesk({ fx: { spender: '0x3333333333333333333333333333333333333333', sources: [source] } })
   await tell(desk, '1.25', testNowMs)
   return desk
 }

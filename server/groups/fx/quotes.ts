@@ -118,10 +118,14 @@ async function keepReplay(tx: StateWriter, replay: Replay, quote: NewQuote): Pro
     quote.id,
     quote.createdMs,
   )
-  await tx.run(
+  await dropReplays(tx, quote.createdMs, prunedPerWrite)
+}
+
+/** Lets go of keys whose day is over, oldest first; resolves to how many there were. */
+export const dropReplays = (tx: StateWriter, nowMs: number, rowsMax: number): Promise<number> =>
+  tx.run(
     `delete from fx_idempotency where (key_id, idempotency_key) in
        (select key_id, idempotency_key from fx_idempotency where created_ms <= ? order by created_ms limit ?)`,
-    quote.createdMs - replayMs,
-    prunedPerWrite,
+    nowMs - replayMs,
+    rowsMax,
   )
-}

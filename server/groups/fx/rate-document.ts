@@ -5,15 +5,13 @@
 import { compare, decimal, formatDecimal, parseDecimal } from '#core/decimal.ts'
 import { follow } from '#core/follow.ts'
 import type { FxSource } from '#core/settings/fx.ts'
-import type { Rate } from './mid.ts'
+import { aheadMaxMs, type Rate } from './mid.ts'
 
 const entriesMax = 1000
 const digitsMax = 40
 /** No exchange rate of two currencies is beyond these; a figure that is has lost its point or its meaning. */
 const least = decimal('0.000000000001')
 const most = decimal('1000000000000')
-/** How far a source's clock may be ahead of ours. A rate from the future would stay fresh too long (decision 0022). */
-const aheadMaxMs = 30_000
 
 const timeText = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/
 const secondsText = /^\d{9,10}(\.\d+)?$/

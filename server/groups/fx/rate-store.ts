@@ -1,11 +1,12 @@
 // Rates in the store: the history of each source, and beside it the latest of each source and pair.
 //
 // 1. The same source, pair and time is one rate, however often it arrives.
-// 2. The latest moves forward in time only, in the same transaction as the history.
+// 2. The latest moves forward in time only, in the same transaction as the history. One that lies in the future was stored
+//    while our clock was wrong: it gives way to any rate of the present.
 // 3. History has an end: each write removes a few rates of its pair that are older than asked for, and never the latest.
 import { compare, decimal } from '#core/decimal.ts'
 import type { State, StateReader, StateWriter } from '#store/state.ts'
-import type { Rate } from './mid.ts'
+import { aheadMaxMs, type Rate } from './mid.ts'
 import type { Refusal } from './rate-document.ts'
 
 const dayMs = 86_400_000
@@ -28,7 +29,8 @@ export async function keepRates(
   const refused: Refusal[] = []
   for (const rate of rates) {
     const pair = `${rate.base}/${rate.quote}`
-    const before = known.get(pair)
+    const stored = known.get(pair)
+    const before = stored && stored.atMs > receivedMs + aheadMaxMs ? undefined : stored
     if (!before || rate.atMs > before.atMs) {
       news.push(rate)
       known.set(pair, rate)
@@ -55,8 +57,8 @@ const writeRates = (state: State, rates: readonly Rate[], receivedMs: number, ke
         `insert into fx_latest (source, base, quote, at_ms, rate, received_ms) values (?, ?, ?, ?, ?, ?)
          on conflict (source, base, quote) do update
            set at_ms = excluded.at_ms, rate = excluded.rate, received_ms = excluded.received_ms
-           where excluded.at_ms > fx_latest.at_ms`,
-        ...values,
+           where excluded.at_ms > fx_latest.at_ms or fx_latest.at_ms > ?`,
+        ...[...values, receivedMs + aheadMaxMs],
       )
     }
   })

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { OwnedClock } from '#io/clock.ts'
 import type { Desk } from '#serve/answer.ts'
 import { demoFxSettings, type FeedFault, startRateFeed } from '#sim/fx.ts'
 import type { State } from '#store/state.ts'
 import { openDesk, settingsWith, testNowMs, testVisit } from '#test/desk.ts'
 import { createQuote } from './create-quote.ts'
 import type { Rate } from './mid.ts'
+import { pushRate } from './push.ts'
 import { allLatestRates, keepRates, rateHistory } from './rate-store.ts'
 import { type RateNotice, rateFindings, startRates } from './rates.ts'
 import { sourceHealth } from './source-health.ts'
@@ -69,6 +71,32 @@ test('health names every configured source, its pairs, their age and whether the
   })
   desk.clock.move(1)
   assert.equal((await rateFindings(desk))[0]?.ok, false)
+})
+
+test('what was pushed while the clock was ahead gives way to the next rate, and is not used until then', async () => {
+  await using desk = await openDesk({ fx: { sources: [{ id: 'desk', kind: 'push' }] } }, testNowMs + 2 * 86_400_000)
+  await pushRate(desk, { pair: 'EUR/USD', rate: '1.05' })
+  const right = { ...desk, clock: new OwnedClock(testNowMs) }
+  const standing = async () => (await sourceHealth(right))[0]?.rates.map(({ rate, standing: is }) => [rate, is])
+  assert.deepEqual(await standing(), [['1.05', 'stale']])
+  await pushRate(right, { pair: 'EUR/USD', rate: '1.2' })
+  assert.deepEqual(await standing(), [['1.2', 'used']])
+  await assert.rejects(pushRate(right, { pair: 'EUR/USD', rate: '1.3', atMs: testNowMs - 1 }), /later than the last/)
+})
+
+test('with only a daily fixing it is ready for reference quotes, and says that tradable ones are refused', async () => {
+  const spender = `0x${'33'.repeat(20)}`
+  await using desk = await openDesk({ fx: { spender, sources: [{ id: 'bank', kind: 'ecb', path: 'rates.xml' }] } })
+  const rate = { source: 'bank', base: 'EUR', quote: 'USD', rate: '1.25', atMs: testNowMs - 1000 }
+  await keepRates(desk.state, 'bank', [rate], testNowMs)
+  assert.deepEqual(await rateFindings(desk), [
+    {
+      name: 'fx rates',
+      ok: true,
+      // It is a Sunday: the bank's hours do not run.
+      says: 'no rate for tradable quotes between USD and EUR: bank EUR/USD 0 ms old',
+    },
+  ])
 })
 
 test('without a source, or with the interface off, readiness has nothing to say about rates', async () => {

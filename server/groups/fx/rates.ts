@@ -1,7 +1,7 @@
 // How rates arrive: one polling loop a source, each document refined and stored, each outcome logged and told; and
 // whether what has arrived is enough to quote with.
 import type { FxSource } from '#core/settings/fx.ts'
-import { timingOf } from '#core/settings/fx-sources.ts'
+import { mayPriceTrades, timingOf } from '#core/settings/fx-sources.ts'
 import { type PollOutcome, poll } from '#ingest/poll.ts'
 import type { Desk } from '#serve/answer.ts'
 import type { Finding } from '#serve/health.ts'
@@ -156,14 +156,20 @@ export async function rateFindings(desk: Pick<Desk, 'state' | 'settings' | 'cloc
   const { fx, groups } = desk.settings
   if (!groups.fx.on || fx.sources.length === 0) return []
   const nowMs = desk.clock.now()
-  const fresh = (await allLatestRates(desk.state)).filter((rate) => isFresh(rate, fx.sources, nowMs))
+  const latest = await allLatestRates(desk.state)
   const rules = { crossVia: fx.crossVia, outlierPpm: outlierPpm(fx) }
   const [first = '', ...others] = new Set(fx.tokens.map(({ tracks }) => tracks))
-  const missing = others.filter((other) => findMid(fresh, first, other, rules).is !== 'mid')
+  const missingFrom = (sources: readonly FxSource[]) => {
+    const fresh = latest.filter((rate) => isFresh(rate, sources, nowMs))
+    return others.filter((other) => findMid(fresh, first, other, rules).is !== 'mid')
+  }
   const ages = (await sourceHealth(desk)).slice(0, sourcesShown).map(healthText).join('; ')
-  return [
-    missing.length === 0
-      ? { name: 'fx rates', ok: true, says: ages }
-      : { name: 'fx rates', ok: false, says: `no fresh rate between ${first} and ${missing.join(', ')}: ${ages}` },
-  ]
+  const missing = missingFrom(fx.sources)
+  if (missing.length > 0) {
+    return [{ name: 'fx rates', ok: false, says: `no fresh rate between ${first} and ${missing.join(', ')}: ${ages}` }]
+  }
+  // Reference quotes are still given, so it is told and no more (decision 0181).
+  const held = fx.spender === '' ? [] : missingFrom(fx.sources.filter(mayPriceTrades))
+  const note = held.length > 0 ? `no rate for tradable quotes between ${first} and ${held.join(', ')}: ` : ''
+  return [{ name: 'fx rates', ok: true, says: note + ages }]
 }

@@ -24,6 +24,7 @@ const token = (code: string, tracks: string, decimals: number) => ({
   contract: `0x${'12'.repeat(20)}`,
 })
 const fx = {
+  spender: '0x3333333333333333333333333333333333333333',
   sources: ['a', 'b', 'c'].map(source),
   tokens: [token('USDC', 'USD', 6), token('EURC', 'EUR', 6), token('JPYX', 'JPY', 18), token('CHFX', 'CHF', 2)],
   terms: { daily: { collateralBps: '12.5' } },

@@ -1,6 +1,7 @@
 // How the sources are doing: what each has given, how old that is, whether it is used, and what went wrong when it was
 // last asked. Written by the server that asks, so that commands beside it can tell as well.
 import type { FxSettings, FxSource } from '#core/settings/fx.ts'
+import { mayPriceTrades } from '#core/settings/fx-sources.ts'
 import type { Desk } from '#serve/answer.ts'
 import type { State, StateReader } from '#store/state.ts'
 import { ageMs, findMid, isFresh, type Rate } from './mid.ts'
@@ -16,7 +17,7 @@ export interface SourceStatus {
   readonly reason: string | null
 }
 
-/** `used` prices quotes · `stale` is older than its limit · `outlier` is far from the others, or all are apart. */
+/** `used` prices quotes · `stale` is older than its limit, or from the future · `outlier` is far from the others, or all are apart. */
 export type RateStanding = 'used' | 'stale' | 'outlier'
 
 export interface RateHealth extends Rate {
@@ -55,6 +56,8 @@ export async function sourceHealth({
 
 export interface RateLine extends Rate {
   readonly kind: string
+  /** Whether tradable quotes may rest on it. */
+  readonly tradable: boolean
   readonly ageMs: number
   /** `not configured`: left by a source that the configuration no longer names. */
   readonly standing: RateStanding | 'not configured'
@@ -84,9 +87,12 @@ export async function sourcesReport(
       says: status?.reason ?? (rates.length === 0 ? 'has given no rate' : null),
     })),
     rates: [
-      ...health.flatMap(({ source: { kind }, rates }) => rates.map((rate) => ({ ...rate, kind }))),
+      ...health.flatMap(({ source, rates }) => {
+        const told = { kind: source.kind, tradable: mayPriceTrades(source) }
+        return rates.map((rate) => ({ ...rate, ...told }))
+      }),
       ...others.map((rate) => ({
-        ...{ ...rate, kind: '-', ageMs: nowMs - rate.atMs },
+        ...{ ...rate, kind: '-', tradable: false, ageMs: nowMs - rate.atMs },
         standing: 'not configured' as const,
       })),
     ],

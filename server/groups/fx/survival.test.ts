@@ -28,7 +28,7 @@ async function quoteUntilKilled(folder: string): Promise<void> {
   const source = { id: 'a', kind: 'http-json', url: 'https://rates.example/' }
   const desk = {
     state: await openState(folder),
-    settings: settingsWith({ fx: { sources: [source] } }),
+    settings: settingsWith({ fx: { spender: '0x3333333333333333333333333333333333333333', sources: [source] } }),
     clock: new OwnedClock(testNowMs),
     random: systemRandom,
     log: silentLog,

@@ -22,12 +22,15 @@ export interface Offer extends Terms {
   readonly max: Decimal
 }
 
-/** Undefined when a currency is not known or the pair is not offered. */
+/**
+ * Undefined when a currency is not known or the pair is not offered. Two tokens that track the same currency would trade at
+ * par without any source having said so: only where the operator names the pair (decision 0180).
+ */
 export function offerOf(fx: FxSettings, fromCode: string, toCode: string, tenor: Tenor): Offer | undefined {
   const from = fx.tokens.find(({ code }) => code === fromCode)
   const to = fx.tokens.find(({ code }) => code === toCode)
   const pair = fx.pairs.find((known) => known.from === fromCode && known.to === toCode)
-  if (!from || !to || pair?.offered === false) return undefined
+  if (!from || !to || !(pair ? pair.offered : from.tracks !== to.tracks)) return undefined
   const terms = { ...fx.terms[tenor], ...pair?.[tenor] }
   return {
     from,
