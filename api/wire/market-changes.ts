@@ -1,6 +1,7 @@
 // Group D beyond the specification: what changed in market records, field by field (decisions 0047, 0049).
-import { DateTime, endpoint, many, nullable, oneOf, type Static, Text, Type, withDefault } from '../kit.ts'
+import { DateTime, endpoint, many, nullable, oneOf, Shaped, type Static, Text, Type, withDefault } from '../kit.ts'
 import { extensionRoutes } from '../routes.ts'
+import { slug } from './markets.ts'
 
 /** The kinds of records that changes are told of. */
 export const changeKinds = [
@@ -37,8 +38,8 @@ export const MarketChange = Type.Object({
 })
 export type MarketChange = Static<typeof MarketChange>
 
-const slug = Type.String({ pattern: '^[A-Za-z0-9._~-]{1,256}$', description: 'Exact and case-sensitive.' })
-const cursor = (description: string) => Type.Optional(Type.String({ pattern: '^\\d{1,15}$', description }))
+const cursor = (description: string) =>
+  Type.Optional(Shaped('^\\d{1,15}$', 'be a number of at most 15 digits', { description }))
 const limit = withDefault(Type.Integer({ minimum: 1, maximum: 1000, description: 'Changes per page.' }), 100)
 const kinds = Type.Optional(
   many(oneOf(changeKinds), { maxItems: 10, description: 'Only records of these kinds (all when left out).' }),
@@ -73,7 +74,7 @@ export const changesBySlug = endpoint({
     ),
   }),
   reply: Type.Object({ changes: Type.Array(MarketChange), next: nullable(Text) }),
-  faults: ['record.unknown'],
+  faults: ['record.unknown', 'markets.too_much'],
   example: {
     input: { slug: 'will-the-harbour-bridge-open-in-2026', limit: 1 },
     reply: { changes: [change], next: '4187' },

@@ -1,6 +1,6 @@
 // Group D as the specification spells it: a market and the records related to it. Every field may be missing; a field
 // without a value is left out (decision 0040).
-import { DateTime, each as eachOf, endpoint, Flag, Num, type Static, Text, Type, withDefault } from '../kit.ts'
+import { DateTime, each as eachOf, endpoint, Flag, Num, Shaped, type Static, Text, Type, withDefault } from '../kit.ts'
 import { routes } from '../routes.ts'
 import { marketWords } from './market-words.ts'
 
@@ -388,13 +388,17 @@ export type ImageOptimization = Static<typeof ImageOptimization>
 export const MarketsFailure = Type.Object({ type: Text, error: Text })
 export type MarketsFailure = Static<typeof MarketsFailure>
 
+export const slug = Shaped('^[A-Za-z0-9._~-]{1,256}$', 'be 1 to 256 letters, digits, points, hyphens, _ and ~', {
+  description: 'Exact and case-sensitive.',
+})
+
 export const bySlug = endpoint({
   ...routes['markets.bySlug'],
   id: 'markets.bySlug',
   summary: 'One prediction market by its slug, with the records related to it.',
   notes: "A slug in a market's `pastSlugs` answers that market; `content-location` then names the present path.",
   input: Type.Object({
-    slug: Type.String({ pattern: '^[A-Za-z0-9._~-]{1,256}$', description: 'Exact and case-sensitive.' }),
+    slug,
     include_tag: withDefault(Type.Boolean({ description: 'Leave the tags out with `false`.' }), true),
     asOf: Type.Optional(
       Type.String({
@@ -404,7 +408,7 @@ export const bySlug = endpoint({
     ),
   }),
   reply: Market,
-  faults: ['record.unknown', 'markets.history_gone'],
+  faults: ['record.unknown', 'markets.history_gone', 'markets.too_much'],
   example: {
     input: { slug: 'will-the-harbour-bridge-open-in-2026' },
     reply: {

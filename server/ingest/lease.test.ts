@@ -295,6 +295,46 @@ test('where the state is a file nothing is written for it', async (t) => {
   assert.equal(desk.state.version(), before)
 })
 
+test('an ingester that fails is told, waited for and begun again, and what it left running is ended, decision 0190', async () => {
+  await using desk = await openDesk()
+  const lines: string[] = []
+  const log = openLog('info', (line) => lines.push(line))
+  const stop = new AbortController()
+  const left: AbortSignal[] = []
+  const work = async (signal: AbortSignal) => {
+    left.push(signal)
+    const loop = new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+    await Promise.all([loop, left.length < 3 && Promise.reject(new Error('the disk is full'))])
+  }
+  const ended = runOnce({ ...desk, log }, { name: 'markets', work }, stop.signal)
+  for (let seconds = 0; left.length < 3; seconds++) {
+    assert.ok(seconds < 60, 'it is begun again')
+    await settle()
+    desk.clock.move(1000)
+  }
+  assert.deepEqual(
+    left.map(({ aborted }) => aborted),
+    [true, true, false],
+  )
+  const told = lines.filter((line) => line.includes('"ingester":"markets"') && line.includes('the disk is full'))
+  assert.equal(told.length, 2)
+  assert.match(told[0] ?? '', /an ingester ended; it is begun again/)
+  stop.abort()
+  await ended
+})
+
+test('what breaks off because of the stop is not told as a failure', async () => {
+  await using desk = await openDesk()
+  const lines: string[] = []
+  const stop = new AbortController()
+  const work = async (signal: AbortSignal) => {
+    stop.abort()
+    signal.throwIfAborted()
+  }
+  await runOnce({ ...desk, log: openLog('error', (line) => lines.push(line)) }, { name: 'markets', work }, stop.signal)
+  assert.deepEqual(lines, [])
+})
+
 describe('two real processes', () => {
   const pace = { beatMs: 100, deadMs: 1500, lookMs: 100 }
 

@@ -77,7 +77,8 @@ export const leasedState = (state: State): State => ({
 export const leasedFacts = (facts: Facts, state: State): Facts => ({
   engine: facts.engine,
   query: (sql, values, lists) => facts.query(sql, values, lists),
-  now: () => facts.now(),
+  aside: facts.aside,
+  now: (signal) => facts.now(signal),
   version: () => facts.version(),
   tidy: (signal) => facts.tidy(signal),
   close: () => facts.close(),
@@ -107,7 +108,25 @@ const rowOf = (reader: StateReader, name: string): Promise<LeaseRow | undefined>
 export async function runOnce(desk: LeaseDesk, ingester: Ingester, signal: AbortSignal): Promise<void> {
   if (desk.state.engine !== 'sqlite') return whileHolding(desk, ingester, signal)
   ingester.tell?.(true)
-  await ingester.work(signal)
+  while (!signal.aborted) {
+    if (await endsWell(desk, ingester.name, ingester.work, signal)) return
+    await desk.clock.sleep((ingester.pace ?? usualPace).lookMs, signal)
+  }
+}
+
+/** When one of its loops fails the others are ended too, so that none runs twice once it is begun again (decision 0190). */
+async function endsWell({ log }: LeaseDesk, ingester: string, work: Ingester['work'], signal: AbortSignal) {
+  const over = new AbortController()
+  try {
+    await work(AbortSignal.any([signal, over.signal]))
+    return true
+  } catch (error) {
+    // What breaks off because of the stop is no failure.
+    if (!signal.aborted) log.error({ ingester, ...failureFields(error) }, 'an ingester ended; it is begun again')
+    return false
+  } finally {
+    over.abort()
+  }
 }
 
 /** Runs the ingester whenever this process holds its lease. */
@@ -119,9 +138,9 @@ export async function whileHolding(desk: LeaseDesk, ingester: Ingester, signal: 
     const held = await queue.take()
     if (held) {
       tell?.(true)
-      const ended = await hold(desk, held, ingester, signal)
+      const idle = await hold(desk, held, ingester, signal)
       tell?.(false)
-      if (ended === 'idle') return
+      if (idle) return
     }
     await desk.clock.sleep(pace.lookMs, signal)
   }
@@ -223,20 +242,12 @@ class Queue {
 const isSame = (one: LeaseRow | undefined, other: LeaseRow | undefined): boolean =>
   one?.holder === other?.holder && one?.token === other?.token && one?.beat === other?.beat
 
-type Ended = 'idle' | 'over'
-
-async function hold(desk: LeaseDesk, held: Held, { work, pace }: Ingester, signal: AbortSignal): Promise<Ended> {
-  const { name, token, lost } = held
-  desk.log.info({ ingester: name, token }, 'this process ingests')
-  try {
-    await under(desk, held, (pace ?? usualPace).beatMs, work, signal)
-    if (!signal.aborted && !lost.signal.aborted) return 'idle'
-  } catch (error) {
-    if (!lost.signal.aborted) {
-      desk.log.error({ ingester: name, ...failureFields(error) }, 'an ingester ended; it is begun again')
-    }
-  }
-  return 'over'
+/** Whether the work is over because there was nothing to do. */
+async function hold(desk: LeaseDesk, held: Held, { work, pace = usualPace }: Ingester, signal: AbortSignal) {
+  desk.log.info({ ingester: held.name, token: held.token }, 'this process ingests')
+  const ends = AbortSignal.any([signal, held.lost.signal])
+  const well = await endsWell(desk, held.name, (until) => under(desk, held, pace.beatMs, work, until), ends)
+  return well && !ends.aborted
 }
 
 /** The work with its lease: the beat goes on meanwhile, and the lease is given back however it ends. */

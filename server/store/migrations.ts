@@ -23,6 +23,7 @@ import { migration as labelStage } from './migrations/0020-label-stage.ts'
 import { migration as leases } from './migrations/0021-leases.ts'
 import { migration as probeLater } from './migrations/0022-probe-later.ts'
 import { migration as searchesRest } from './migrations/0023-what-searches-rest-on.ts'
+import { migration as marketKeyframes } from './migrations/0024-market-keyframes.ts'
 import { migration as duties } from './migrations/facts-0001-duties.ts'
 import { migration as dutiesCoverage } from './migrations/facts-0002-coverage.ts'
 import { migration as beacon } from './migrations/facts-0003-beacon.ts'
@@ -55,5 +56,6 @@ export const stateMigrations: readonly Migration[] = [
   leases,
   probeLater,
   searchesRest,
+  marketKeyframes,
 ]
 export const factsMigrations: readonly FactsMigration[] = [duties, dutiesCoverage, beacon, audits, watched, lapses]

@@ -1,8 +1,9 @@
 // The log of versions as callers read it: a market's own changes running back in time, and everybody's running forward
-// from a cursor. Each read is bounded: a page that finds nothing within the bound says where to go on.
+// from a cursor. Each read is bounded (decision 0191): a page that finds nothing within the bound says where to go on.
 import type { MarketChange } from '#api/wire/market-changes.ts'
 import { Fault } from '#core/fault.ts'
 import type { StateReader } from '#store/state.ts'
+import { Breath, inLine, statementSteps } from './breath.ts'
 import type { KindName } from './kinds.ts'
 import { loadLibrary, presentRecords } from './library.ts'
 import { logHead, type VersionRow, versionOf } from './versions.ts'
@@ -10,7 +11,7 @@ import { logHead, type VersionRow, versionOf } from './versions.ts'
 /** Entries looked at for one page, whatever is asked for. */
 const scanMax = 5000
 /** Records whose changes are drawn together for one market. */
-const relatedMax = 500
+const relatedMax = 1000
 
 type Row = VersionRow & { readonly slug: string | null }
 
@@ -36,21 +37,27 @@ export async function changesAfter(
   limit: number,
   filter: Filter,
 ): Promise<ForwardPage> {
-  const unfiltered = filter.kinds === undefined && filter.marketIds === undefined
-  const rowsMax = unfiltered ? limit + 1 : scanMax
-  const rows = await reader.all<Row>(`${columns} ${withSlug} where v.seq > ? order by v.seq limit ?`, after, rowsMax)
-  const changes: MarketChange[] = []
-  let next = after
-  for (const row of rows) {
-    if (changes.length >= limit) return { changes, next, more: true }
-    next = row.seq
-    if (fits(row, filter)) changes.push(changeOf(row))
-  }
-  return { changes, next, more: rows.length === rowsMax }
+  const { kinds, marketIds } = filter
+  const { seq: head } = await logHead(reader)
+  const until = kinds || marketIds ? Math.min(after + scanMax, head) : head
+  const [wanted, values] = conditionOf(filter)
+  const rows = await reader.all<Row>(
+    `${columns} ${withSlug} where v.seq > ? and v.seq <= ?${wanted} order by v.seq limit ?`,
+    ...[after, until, ...values, limit + 1],
+  )
+  const shown = rows.slice(0, limit)
+  const isFull = rows.length > limit
+  const next = isFull ? shown.at(-1)?.seq : until
+  return { changes: shown.map((row) => changeOf(row)), next: Math.max(after, next ?? 0), more: isFull || until < head }
 }
 
-const fits = ({ kind, id }: Row, { kinds, marketIds }: Filter): boolean =>
-  marketIds ? kind === 'market' && marketIds.has(id) : kinds === undefined || kinds.includes(kind)
+function conditionOf({ kinds, marketIds }: Filter): [sql: string, values: readonly string[]] {
+  if (marketIds) return [` and v.kind = 'market' and ${isOneOf('v.id', marketIds.size)}`, [...marketIds]]
+  return kinds ? [` and ${isOneOf('v.kind', kinds.length)}`, kinds] : ['', []]
+}
+
+const isOneOf = (column: string, count: number): string =>
+  count === 0 ? '1 = 0' : `${column} in (${Array(count).fill('?').join()})`
 
 /**
  * The cursor to start from. Without one: before the oldest entry that is kept. One that points to entries that were
@@ -100,39 +107,76 @@ export async function changesOf(
   const names = related ? await shownBy(reader, marketId) : [['market', marketId] as const]
   const only = fields && new Set(fields)
   const changes: MarketChange[] = []
-  let from = options.cursor ?? Number.MAX_SAFE_INTEGER
-  for (let scanned = 0; scanned < scanMax; ) {
-    const rows = await newestOf(reader, names, from, limit + 1)
-    for (const row of rows) {
-      if (changes.length >= limit) return { changes, next: row.seq }
-      const change = changeOf(row, only)
-      if (!only || change.fields.length > 0) changes.push(change)
-      from = row.seq - 1
-    }
-    scanned += Math.max(1, rows.length)
-    if (rows.length <= limit) return { changes, next: undefined }
+  let scanned = 0
+  // What is committed while this reads stays out, or it would be there in parts.
+  const { seq: head } = await logHead(reader)
+  for await (const row of newestFirst(reader, names, Math.min(options.cursor ?? head, head))) {
+    if (changes.length >= limit || scanned >= scanMax) return { changes, next: row.seq }
+    scanned += 1
+    const change = changeOf(row, only)
+    if (!only || change.fields.length > 0) changes.push(change)
   }
-  return { changes, next: from }
+  return { changes, next: undefined }
 }
 
-async function newestOf(
-  reader: StateReader,
-  names: readonly (readonly [KindName, string])[],
-  from: number,
-  rowsMax: number,
-): Promise<Row[]> {
-  const sql = `${columns} ${withSlug} where v.kind = ? and v.id = ? and v.seq <= ? order by v.seq desc limit ?`
-  const lists = []
-  for (const [kind, id] of names) lists.push(await reader.all<Row>(sql, kind, id, from, rowsMax))
-  const rows = lists.flat().sort((a, b) => b.seq - a.seq)
-  return rows.slice(0, rowsMax)
+type Name = readonly [KindName, string]
+
+/** What has been read of one record, oldest first, and how much to read next. */
+interface Lane {
+  readonly name: Name
+  readonly rows: Row[]
+  readonly block: number
+}
+
+/** A record that changes often is read in larger and larger blocks, one that does not in a small one. */
+const [blockMin, blockMax, blockGrowth] = [4, 256, 4]
+
+/** The entries of all these records as one list. */
+async function* newestFirst(reader: StateReader, names: readonly Name[], from: number): AsyncGenerator<Row> {
+  const breath = new Breath(inLine)
+  const read = async (name: Name, until: number, block: number): Promise<Lane> => {
+    const sql = `${columns} ${withSlug} where v.kind = ? and v.id = ? and v.seq <= ? order by v.seq desc limit ?`
+    const rows = await reader.all<Row>(sql, ...name, until, block)
+    await breath.take(statementSteps + rows.length)
+    return { name, rows: rows.reverse(), block }
+  }
+  const lanes: Lane[] = []
+  for (const name of names) lanes.push(await read(name, from, names.length === 1 ? blockMax : blockMin))
+  for (;;) {
+    const at = newestOf(lanes)
+    const lane = lanes[at]
+    const row = lane?.rows.pop()
+    if (!lane || !row) return
+    yield row
+    if (lane.rows.length > 0) continue
+    lanes[at] = await read(lane.name, row.seq - 1, Math.min(lane.block * blockGrowth, blockMax))
+  }
+}
+
+function newestOf(lanes: readonly Lane[]): number {
+  let [newest, seq] = [0, -1]
+  for (const [at, { rows }] of lanes.entries()) {
+    const last = rows.at(-1)?.seq ?? -1
+    if (last > seq) [newest, seq] = [at, last]
+  }
+  return newest
 }
 
 /** The market and every record its answer shows now. */
-async function shownBy(reader: StateReader, marketId: string): Promise<(readonly [KindName, string])[]> {
-  const library = await loadLibrary(presentRecords(reader), [marketId])
-  return library.names().slice(0, relatedMax)
+async function shownBy(reader: StateReader, marketId: string): Promise<Name[]> {
+  const present = presentRecords(reader)
+  let count = 0
+  const bounded = (kind: KindName, id: string) => {
+    count += 1
+    if (count > relatedMax) throw new Fault('markets.too_much', { says: tooManyRelated })
+    return present.record(kind, id)
+  }
+  // What is only referred to is not shown as a record.
+  const library = await loadLibrary({ record: bounded, referring: async () => [] }, [marketId], inLine)
+  return library.names()
 }
+
+const tooManyRelated = `This market shows more than ${relatedMax} records; leave \`related\` out.`
 
 function changeOf(row: Row, only?: ReadonlySet<string>): MarketChange {
   const { seq, atMs, kind, id, what, diff } = versionOf(row)

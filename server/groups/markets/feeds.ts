@@ -2,9 +2,11 @@
 // what has arrived is fresh enough to be called ready.
 import type { MarketFeed } from '#core/settings/markets.ts'
 import { type PollOutcome, poll } from '#ingest/poll.ts'
+import { nextTurn } from '#io/clock.ts'
 import type { Desk } from '#serve/answer.ts'
 import type { Finding } from '#serve/health.ts'
 import { type PassReport, readFeed } from './ingest.ts'
+import { frameSome } from './keyframes.ts'
 import { settle } from './rebuild.ts'
 import { allStandings } from './standing.ts'
 import { dropBefore } from './versions.ts'
@@ -12,6 +14,7 @@ import { dropBefore } from './versions.ts'
 /** A pass over a large source takes hours; its requests have limits of their own. */
 const passMaxMs = 86_400_000
 const backoffMaxMs = 300_000
+const catchUpAgainMs = 5000
 const pruneEveryMs = 3_600_000
 const dayMs = 86_400_000
 
@@ -30,10 +33,31 @@ export async function startMarkets(
   tell: (notice: MarketNotice) => void = () => {},
 ): Promise<void> {
   const holder = desk.random.uuid()
-  // What an import or a first pass that was cut off had left for its end.
-  await settle(desk.state, () => desk.clock.now(), signal)
   const loops = desk.settings.markets.feeds.map((feed) => follow(desk, feed, holder, signal, tell))
-  await Promise.all([...loops, prune(desk, signal)])
+  await Promise.all([...loops, catchUp(desk, signal), prune(desk, signal)])
+}
+
+/** What an import or a first pass that was cut off had left for its end, and keyframes for versions from before there were any. */
+async function catchUp(desk: Desk, signal: AbortSignal): Promise<void> {
+  const done = new AbortController()
+  await poll(
+    desk,
+    {
+      everyMs: catchUpAgainMs,
+      timeoutMs: passMaxMs,
+      backoffMaxMs,
+      work: async (stop) => {
+        await settle(desk.state, () => desk.clock.now(), stop)
+        while (!stop.aborted && (await desk.state.write(frameSome))) await nextTurn()
+      },
+      report: (outcome) => {
+        if (outcome.is === 'done') return done.abort()
+        const reason = outcome.error instanceof Error ? outcome.error.message : String(outcome.error)
+        desk.log.warn({ failures: outcome.failures, reason }, 'documents that were left for later could not be written')
+      },
+    },
+    AbortSignal.any([signal, done.signal]),
+  )
 }
 
 async function follow(
@@ -85,7 +109,7 @@ export async function prune(desk: Desk, signal: AbortSignal): Promise<void> {
   while (historyDays > 0 && !signal.aborted) {
     try {
       const cutoffMs = desk.clock.now() - historyDays * dayMs
-      while (!signal.aborted && (await desk.state.write((tx) => dropBefore(tx, cutoffMs))) > 0);
+      while (!signal.aborted && (await desk.state.write((tx) => dropBefore(tx, cutoffMs))) > 0) await nextTurn()
     } catch (error) {
       if (signal.aborted) return
       desk.log.warn({ reason: (error as Error).message }, 'old market versions could not be dropped')

@@ -2,12 +2,14 @@
 // (what changed since the last one). Each page is one transaction with the cursor that comes after it (standing.ts), so
 // that a stop at any moment loses nothing and repeats at most a page.
 import type { MarketFeed } from '#core/settings/markets.ts'
+import { nextTurn } from '#io/clock.ts'
 import { cleanUrl, FetchError, fetchJson } from '#io/fetch.ts'
 import type { Desk } from '#serve/answer.ts'
 import { decompose, Renames } from './decompose.ts'
 import { hasRecent, type Page, type Pass, pageUrl, readPage } from './feed.ts'
 import { settle } from './rebuild.ts'
 import { putMarkets } from './records.ts'
+import type { MarketRecord } from './refine.ts'
 import { keepRejects } from './rejects.ts'
 import { markVanished, sight } from './sightings.ts'
 import { finished, moved, newStanding, putStanding, type Standing, standingOf } from './standing.ts'
@@ -161,12 +163,22 @@ function mayPass(error: unknown): boolean {
 }
 
 /** The page, what it says about presence, and the cursor after it: all or nothing. */
-function writePage(desk: Desk, feed: MarketFeed, renames: Renames, standing: Standing, page: Page, last: boolean) {
+async function writePage(
+  desk: Desk,
+  feed: MarketFeed,
+  renames: Renames,
+  standing: Standing,
+  page: Page,
+  last: boolean,
+) {
   const nowMs = desk.clock.now()
-  const where = cleanUrl(feed.url)
-  const records = page.records.flatMap((value, at) =>
-    decompose(value, feed.record, renames, `${where} page ${standing.page + 1} record ${at + 1}`),
-  )
+  const where = `${cleanUrl(feed.url)} page ${standing.page + 1}`
+  const records: MarketRecord[] = []
+  for (const [at, value] of page.records.entries()) {
+    const inside = decompose(value, feed.record, renames, `${where} record ${at + 1}`)
+    for (const record of inside) records.push(record)
+    await nextTurn()
+  }
   return desk.state.write(async (tx) => {
     const now = await standingOf(tx, feed.id)
     if (now?.holder !== standing.holder) throw new FeedHeld(feed.id, now?.heldUntilMs ?? 0)

@@ -1,6 +1,8 @@
 // Fetches everything that the documents of some markets may show, each record once.
 import { parseJson } from '#api/json.ts'
+import { nextTurn } from '#io/clock.ts'
 import type { StateReader } from '#store/state.ts'
+import { Breath, statementSteps } from './breath.ts'
 import type { Library, Shown, Stored } from './documents.ts'
 import { type KindName, kinds, type Reference } from './kinds.ts'
 
@@ -14,7 +16,13 @@ export interface Records {
 /** Far beyond any real market's, but a bound: what one answer may draw together. */
 const recordsMax = 200_000
 
-export async function loadLibrary(source: Records, marketIds: readonly string[]): Promise<Library> {
+/** `rest`: how others get their turn meanwhile (breath.ts). */
+export async function loadLibrary(
+  source: Records,
+  marketIds: readonly string[],
+  rest: () => Promise<void> = nextTurn,
+): Promise<Library> {
+  const breath = new Breath(rest)
   const records = new Map<string, Stored | undefined>()
   const referring = new Map<string, readonly Shown[]>()
   const found: (readonly [KindName, string])[] = []
@@ -25,6 +33,7 @@ export async function loadLibrary(source: Records, marketIds: readonly string[])
     if (records.has(name)) continue
     if (records.size >= recordsMax) throw new Error(`more than ${recordsMax} records in one set of documents`)
     const record = await source.record(kind, id)
+    await breath.take(statementSteps)
     records.set(name, record)
     if (!record) continue
     found.push(next)
@@ -33,7 +42,9 @@ export async function loadLibrary(source: Records, marketIds: readonly string[])
       if (to) for (const target of ids) waiting.push([to, target])
     }
     for (const reference of Object.values(kinds[kind].references)) {
-      referring.set(`${reference.from}>${name}`, await source.referring(reference, id))
+      const shown = await source.referring(reference, id)
+      await breath.take(statementSteps + shown.length)
+      referring.set(`${reference.from}>${name}`, shown)
     }
   }
   return {

@@ -4,13 +4,16 @@
 // 1. Nothing is said about a time before the oldest entry that is kept (decision 0047).
 // 2. A slug is looked up among the names of that time first, then among today's: whoever knows a market by its present
 //    name may ask about its past.
+// 3. What one answer may read is bounded; beyond that it is refused in words (decision 0191).
 import { Fault } from '#core/fault.ts'
 import type { StateReader } from '#store/state.ts'
+import { Breath, inLine } from './breath.ts'
 import { type Document, type Shown, type Stored, writeMarket } from './documents.ts'
+import { recordAfter } from './keyframes.ts'
 import { type KindName, kinds } from './kinds.ts'
-import { loadLibrary, presentRecords, type Records, storedOf } from './library.ts'
+import { loadLibrary, type Records } from './library.ts'
 import { pastSlugsOf } from './refine.ts'
-import { logHead, undo, type VersionRow, versionOf } from './versions.ts'
+import { logHead } from './versions.ts'
 
 export interface PastMarket extends Document {
   readonly id: string
@@ -18,36 +21,54 @@ export interface PastMarket extends Document {
   readonly slug: string
 }
 
-export async function marketAsOf(reader: StateReader, slug: string, asOfMs: number): Promise<PastMarket | undefined> {
-  const { horizonMs } = await logHead(reader)
-  if (horizonMs !== undefined && asOfMs < horizonMs) throw new Fault('markets.history_gone', { terms: { horizonMs } })
-  const until = await reader.get<{ seq: number | null }>(
-    'select max(seq) as seq from market_versions where at_ms <= ?',
+/** Versions and records read for one answer; an event of 300 markets takes some 20 000. */
+const usualReadsMax = 100_000
+/** What looking for a record costs, in versions. */
+const recordReads = 10
+
+export async function marketAsOf(
+  reader: StateReader,
+  slug: string,
+  asOfMs: number,
+  readsMax = usualReadsMax,
+): Promise<PastMarket | undefined> {
+  await refuseGone(reader, asOfMs)
+  const last = await reader.get<{ seq: number }>(
+    'select seq from market_versions where at_ms <= ? order by at_ms desc, seq desc limit 1',
     asOfMs,
   )
-  const records = pastRecords(reader, until?.seq ?? 0)
-  const id = (await namedThen(reader, records, slug, until?.seq ?? 0)) ?? (await namedNow(reader, slug))
-  if (id === undefined) return undefined
-  const library = await loadLibrary(records, [id])
+  const until = last?.seq ?? 0
+  const records = pastRecords(reader, until, readsMax)
+  const id = (await namedThen(reader, records, slug, until)) ?? (await namedNow(reader, slug))
+  const library = id === undefined ? undefined : await loadLibrary(records, [id], inLine)
+  // Versions may have been dropped meanwhile (1).
+  await refuseGone(reader, asOfMs)
+  if (!library || id === undefined) return undefined
   const document = writeMarket(library, id, new Map())
   return document && { ...document, id, slug: textOf(library.record('market', id)?.fields.slug) ?? '' }
 }
 
+async function refuseGone(reader: StateReader, asOfMs: number): Promise<void> {
+  const { horizonMs } = await logHead(reader)
+  if (horizonMs !== undefined && asOfMs < horizonMs) throw new Fault('markets.history_gone', { terms: { horizonMs } })
+}
+
 /** Records as they were after the entry with this number. */
-export function pastRecords(reader: StateReader, seq: number): Records {
-  const present = presentRecords(reader)
+function pastRecords(reader: StateReader, seq: number, readsMax: number): Records {
+  const breath = new Breath(inLine)
+  let reads = 0
+  const spend = async (more: number): Promise<void> => {
+    reads += more
+    if (reads >= readsMax) throw new Fault('markets.too_much')
+    await breath.take(more)
+  }
+  const read = new Map<string, Stored | undefined>()
   const record = async (kind: KindName, id: string): Promise<Stored | undefined> => {
-    let stored = await present.record(kind, id)
-    const later = await reader.all<VersionRow>(
-      'select * from market_versions where kind = ? and id = ? and seq > ? order by seq desc',
-      kind,
-      id,
-      seq,
-    )
-    for (const { what, diff } of later.map(versionOf)) {
-      if (!stored || what === 'created') return undefined
-      stored = undo(kind, stored, diff)
-    }
+    const name = `${kind}/${id}`
+    if (read.has(name)) return read.get(name)
+    await spend(recordReads)
+    const stored = await recordAfter(reader, kind, id, seq, spend)
+    read.set(name, stored)
     return stored
   }
   return {
@@ -55,34 +76,45 @@ export function pastRecords(reader: StateReader, seq: number): Records {
     async referring({ from, to }, id) {
       const through = kinds[from].shownThrough ?? ''
       const shown: Shown[] = []
-      for (const row of await reader.all<Candidate>(candidates, seq, to, id, from, to, id, from)) {
-        const then = row.later === 0 ? storedOf(row) : await record(from, row.id)
+      const rows = await reader.all<Candidate>(candidates, seq, ...[to, id, from], ...[to, id, from], readsMax)
+      await spend(rows.length)
+      for (const { id: other, linked, later, slug, title } of rows) {
+        if (later === 0) {
+          if (linked === 1) shown.push({ id: other, slug, title })
+          continue
+        }
+        const then = await record(from, other)
         if (!then?.links[through]?.includes(id)) continue
-        const title = textOf(then.fields.question ?? then.fields.title)
-        shown.push({ id: row.id, slug: textOf(then.fields.slug), title })
+        shown.push({
+          id: other,
+          slug: textOf(then.fields.slug),
+          title: textOf(then.fields.question ?? then.fields.title),
+        })
       }
       return shown
     },
   }
 }
 
-interface Candidate {
-  readonly id: string
-  readonly fields: string
-  readonly links: string
+interface Candidate extends Shown {
+  /** 1: it links there now. */
+  readonly linked: number
   /** 1: it changed after that time. */
   readonly later: number
 }
 
 /** Whoever links there now or did once, in the order of the document. */
 const candidates = `
-  select r.id, r.fields, r.links,
+  select r.id, r.slug, r.title, l.linked,
     case when exists (select 1 from market_versions v where v.kind = r.kind and v.id = r.id and v.seq > ?)
       then 1 else 0 end as later
-  from (select from_kind, from_id from market_links where to_kind = ? and to_id = ? and from_kind = ?
-        union select from_kind, from_id from market_former_links where to_kind = ? and to_id = ? and from_kind = ?) l
+  from (select from_kind, from_id, max(linked) as linked from
+         (select from_kind, from_id, 1 as linked from market_links where to_kind = ? and to_id = ? and from_kind = ?
+          union all select from_kind, from_id, 0 from market_former_links
+          where to_kind = ? and to_id = ? and from_kind = ?) as links
+        group by from_kind, from_id) as l
   join market_records r on r.kind = l.from_kind and r.id = l.from_id
-  order by length(r.id), r.id`
+  order by length(r.id), r.id limit ?`
 
 /** The rule of decision 0042, held against the names of that time. */
 async function namedThen(
@@ -102,9 +134,9 @@ async function namedThen(
     const then = await records.record('market', id)
     const past = then ? rankOf(then, slug) : undefined
     if (past === undefined) continue
-    const last = await reader.get<{ seq: number | null }>(
-      `select max(seq) as seq from market_versions
-       where kind = 'market' and id = ? and seq <= ? and what in ('created', 'changed')`,
+    const last = await reader.get<{ seq: number }>(
+      `select seq from market_versions
+       where kind = 'market' and id = ? and seq <= ? and what in ('created', 'changed') order by seq desc limit 1`,
       id,
       seq,
     )

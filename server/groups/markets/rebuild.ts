@@ -1,8 +1,10 @@
 // Which markets show a changed record, and their documents written anew, plain and packed.
 import { gzipSync } from 'node:zlib'
+import { nextTurn } from '#io/clock.ts'
 import type { State, StateReader, StateWriter } from '#store/state.ts'
+import { Breath, statementSteps } from './breath.ts'
 import { type Document, type Written, writeMarket } from './documents.ts'
-import type { KindName } from './kinds.ts'
+import { type KindName, kindNames } from './kinds.ts'
 import { loadLibrary, presentRecords } from './library.ts'
 import { putSearchRow } from './search.ts'
 import { VersionLog } from './versions.ts'
@@ -23,6 +25,7 @@ export class Touched {
 /** Upwards from every touched record to the markets. */
 export async function marketsShowing(tx: StateReader, touched: Touched): Promise<string[]> {
   const markets: string[] = []
+  const breath = new Breath(nextTurn)
   // A map's iteration also visits what is added on the way.
   for (const { kind, id } of touched.all.values()) {
     if (kind === 'market') {
@@ -35,21 +38,19 @@ export async function marketsShowing(tx: StateReader, touched: Touched): Promise
       id,
     )
     for (const one of above) touched.add(one.from_kind, one.from_id)
+    await breath.take(statementSteps + above.length)
   }
   return markets
 }
 
 /** Keeps what was touched for later, where its documents need not be written now (see `settle`). */
 export async function leaveForLater(tx: StateWriter, touched: Touched): Promise<void> {
-  for (const { kind, id } of touched.all.values()) {
-    await tx.run('insert into market_unsettled (kind, id) values (?, ?) on conflict (kind, id) do nothing', kind, id)
-  }
+  const rows = [...touched.all.values()].map(({ kind, id }) => [kind, id])
+  await tx.insertMany('market_unsettled', ['kind', 'id'], rows, 'on conflict (kind, id) do nothing')
 }
 
-/** Documents written in one transaction while settling. */
-const settleBatch = 500
-/** Links between a market and the deepest record it shows; more rounds would find nothing new. */
-const depthMax = 8
+/** Documents written, and records put above others, in one transaction while settling: others who write wait for it. */
+const settleBatch = 200
 
 /**
  * Writes the documents that were left for later, in the memory of one batch. Whoever is cut off here goes on where it
@@ -58,8 +59,8 @@ const depthMax = 8
 export async function settle(state: State, nowMs: () => number, signal?: AbortSignal): Promise<number> {
   const some = await state.get('select 1 as one from market_unsettled limit 1')
   if (!some) return 0
-  await state.write(raise)
-  for (let count = 0; ; ) {
+  while (!signal?.aborted && (await state.write(raiseSome))) await nextTurn()
+  for (let count = 0; ; await nextTurn()) {
     if (signal?.aborted) return count
     const batch = await state.write((tx) => settleSome(tx, nowMs()))
     if (!batch) return count
@@ -67,15 +68,25 @@ export async function settle(state: State, nowMs: () => number, signal?: AbortSi
   }
 }
 
-/** Puts the markets that show what was touched in its place. */
-async function raise(tx: StateWriter): Promise<void> {
-  const above = `
-    insert into market_unsettled (kind, id)
-    select distinct l.from_kind, l.from_id from market_unsettled u
-    join market_links l on l.to_kind = u.kind and l.to_id = u.id where true
-    on conflict (kind, id) do nothing`
-  for (let depth = 0; depth < depthMax && (await tx.run(above)) > 0; depth++);
-  await tx.run("delete from market_unsettled where kind <> 'market'")
+const belowMarkets = kindNames.filter((kind) => kind !== 'market')
+
+/** Puts what shows them in the place of some records that were touched; once none is left there are only markets. */
+async function raiseSome(tx: StateWriter): Promise<boolean> {
+  const rows = await tx.all<{ kind: KindName; id: string }>(
+    `select kind, id from market_unsettled where kind in (${belowMarkets.map(() => '?').join()}) limit ?`,
+    ...[...belowMarkets, settleBatch],
+  )
+  const breath = new Breath(nextTurn)
+  for (const { kind, id } of rows) {
+    const above = await tx.run(
+      `insert into market_unsettled (kind, id)
+       select from_kind, from_id from market_links where to_kind = ? and to_id = ? on conflict (kind, id) do nothing`,
+      ...[kind, id],
+    )
+    await tx.run('delete from market_unsettled where kind = ? and id = ?', kind, id)
+    await breath.take(2 * statementSteps + above)
+  }
+  return rows.length > 0
 }
 
 async function settleSome(tx: StateWriter, nowMs: number): Promise<{ readonly written: number } | undefined> {
@@ -92,10 +103,14 @@ async function settleSome(tx: StateWriter, nowMs: number): Promise<{ readonly wr
   return { written }
 }
 
-/** Resolves to how many documents have new bytes. */
+/** What writing and packing one costs, in rows read; a large one more, but then it is one. */
+const documentSteps = 250
+
+/** Resolves to how many documents have new bytes. Callers are answered meanwhile, from what is committed. */
 export async function writeDocuments(tx: StateWriter, ids: readonly string[], atMs: number): Promise<number> {
   const library = await loadLibrary(presentRecords(tx), ids)
   const texts: Written = new Map()
+  const breath = new Breath(nextTurn)
   let count = 0
   for (const id of ids) {
     const document = writeMarket(library, id, texts)
@@ -103,6 +118,7 @@ export async function writeDocuments(tx: StateWriter, ids: readonly string[], at
     if (!document) continue
     if (await putDocument(tx, id, String(slug ?? ''), document, atMs)) count += 1
     await putSearchRow(tx, library, id)
+    await breath.take(documentSteps)
   }
   return count
 }

@@ -10,9 +10,12 @@
 // 4. A statement older than what is stored, by the source's own `updatedAt`, changes nothing (decision 0046).
 import { parseJson, stringifyJson } from '#api/json.ts'
 import type { Problem } from '#core/fault.ts'
+import { nextTurn } from '#io/clock.ts'
 import type { StateWriter } from '#store/state.ts'
+import { Breath } from './breath.ts'
 import type { Stored } from './documents.ts'
 import { DriftCount } from './drift.ts'
+import { frameEvery, putKeyframe } from './keyframes.ts'
 import { type KindName, kinds, ownFields } from './kinds.ts'
 import { storedOf } from './library.ts'
 import { leaveForLater, marketsShowing, Touched, writeDocuments } from './rebuild.ts'
@@ -44,9 +47,12 @@ interface Row {
   readonly fields: string
   readonly links: string
   readonly aside: string | null
+  /** Changes since its last keyframe. */
+  readonly since: number
 }
 
 type Links = Stored['links']
+type Names = Pick<Row, 'slug' | 'title'>
 
 /** What one transaction keeps track of. */
 interface Turn {
@@ -77,6 +83,9 @@ export interface PutOptions {
   readonly later?: boolean
 }
 
+/** What checking and storing one costs, in rows read. */
+const recordSteps = 20
+
 export async function putMarkets(
   tx: StateWriter,
   records: Iterable<MarketRecord>,
@@ -89,7 +98,9 @@ export async function putMarkets(
   let changed = 0
   let stale = 0
   const said = new Map<string, string>()
+  const breath = new Breath(nextTurn)
   for (const record of records) {
+    await breath.take(recordSteps)
     if (isRepeated(said, record)) continue
     const refined = refine(record)
     if (refined.problems.length > 0) {
@@ -112,7 +123,7 @@ async function putRecord(turn: Turn, record: MarketRecord, refined: Refined): Pr
   const { kind, id } = record
   const { tx, log, touched } = turn
   const row = await tx.get<Row>(
-    'select slug, title, fields, links, aside from market_records where kind = ? and id = ?',
+    'select slug, title, fields, links, aside, since from market_records where kind = ? and id = ?',
     kind,
     id,
   )
@@ -120,7 +131,7 @@ async function putRecord(turn: Turn, record: MarketRecord, refined: Refined): Pr
   if (old && isOlder(refined.fields.updatedAt, old.fields.updatedAt)) return 'stale'
   const next = mergedWith(old, record, refined)
   const aside = asideOf(row?.aside, record, refined)
-  const put: Row = {
+  const put: Omit<Row, 'since'> = {
     slug: textOf(next.fields.slug),
     title: textOf(next.fields.question ?? next.fields.title),
     fields: stringifyJson(next.fields),
@@ -130,11 +141,14 @@ async function putRecord(turn: Turn, record: MarketRecord, refined: Refined): Pr
   const shown = !row || row.fields !== put.fields || row.links !== put.links
   if (!shown && row.aside === aside) return 'same'
   if (refined.aside) turn.drift.add(kind, refined.aside)
-  await tx.run(putRow, kind, id, put.slug, put.title, put.fields, put.links, put.aside)
+  const since = shown && row ? row.since + 1 : (row?.since ?? 0)
+  const framed = since >= frameEvery
+  await tx.run(putRow, kind, id, put.slug, put.title, put.fields, put.links, put.aside, framed ? 0 : since)
   if (!shown) return 'changed'
   touched.add(kind, id)
   if (old && kind === 'market') turn.known.push(id)
   await (old ? log.append(kind, id, 'changed', diffOf(kind, old, next)) : log.append(kind, id, 'created'))
+  if (framed) await putKeyframe(tx, kind, id, log.seq, put)
   if (row?.links !== put.links) await putLinks(tx, kind, id, old?.links ?? {}, next.links)
   if (kind === 'market') await putSlugs(tx, id, put.slug, pastSlugsOf(next.fields.pastSlugs), log.seq)
   touchReferences(turn, kind, old, next, row, put)
@@ -165,8 +179,8 @@ function touchReferences(
   kind: KindName,
   old: Stored | undefined,
   next: Stored,
-  was?: Row,
-  is?: Row,
+  was?: Names,
+  is?: Names,
 ) {
   const through = kinds[kind].shownThrough
   if (through === undefined) return
@@ -183,9 +197,9 @@ function isOlder(stated: unknown, stored: unknown): boolean {
 }
 
 const putRow = `
-  insert into market_records (kind, id, slug, title, fields, links, aside) values (?, ?, ?, ?, ?, ?, ?)
+  insert into market_records (kind, id, slug, title, fields, links, aside, since) values (?, ?, ?, ?, ?, ?, ?, ?)
   on conflict (kind, id) do update set slug = excluded.slug, title = excluded.title, fields = excluded.fields,
-    links = excluded.links, aside = excluded.aside`
+    links = excluded.links, aside = excluded.aside, since = excluded.since`
 
 const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null)
 

@@ -1,6 +1,8 @@
 // Which markets a feed still shows. One that no feed shows any more is kept and marked with the time it was last seen
 // (decision 0048); when a feed shows it again the mark goes.
+import { nextTurn } from '#io/clock.ts'
 import type { StateReader, StateWriter } from '#store/state.ts'
+import { Breath, statementSteps } from './breath.ts'
 import { VersionLog } from './versions.ts'
 
 /** Notes that the feed shows these markets, and takes marks off. */
@@ -12,6 +14,7 @@ export async function sight(
   nowMs: number,
 ): Promise<void> {
   const returned: string[] = []
+  const breath = new Breath(nextTurn)
   for (const id of new Set(marketIds)) {
     await tx.run(
       `insert into market_sightings (source, market_id, sweep, seen_ms) values (?, ?, ?, ?)
@@ -23,6 +26,7 @@ export async function sight(
     )
     const unmark = 'update market_documents set vanished_ms = null where market_id = ? and vanished_ms is not null'
     if ((await tx.run(unmark, id)) > 0) returned.push(id)
+    await breath.take(2 * statementSteps)
   }
   await tell(tx, returned, 'returned', nowMs)
 }
@@ -44,7 +48,9 @@ export async function markVanished(
     sweep - vanishAfter,
   )
   const vanished: string[] = []
+  const breath = new Breath(nextTurn)
   for (const { id, seen } of missing) {
+    await breath.take(2 * statementSteps)
     if (await isShownBy(tx, id, others, vanishAfter)) continue
     await tx.run('update market_documents set vanished_ms = ? where market_id = ?', seen, id)
     vanished.push(id)
@@ -67,7 +73,11 @@ async function isShownBy(tx: StateReader, id: string, sources: readonly string[]
 async function tell(tx: StateWriter, ids: readonly string[], what: 'vanished' | 'returned', nowMs: number) {
   if (ids.length === 0) return
   const log = await VersionLog.open(tx, nowMs)
-  for (const id of ids) await log.append('market', id, what)
+  const breath = new Breath(nextTurn)
+  for (const id of ids) {
+    await log.append('market', id, what)
+    await breath.take(statementSteps)
+  }
   await log.close(true)
 }
 

@@ -1,12 +1,14 @@
 // Beyond the specification (decision 0049): changes as server-sent events, as they are committed by whichever process.
 //
 // 1. A caller sees every change after its cursor once, in order; the id of an event is the cursor to go on from.
-// 2. At most `markets.streamsMax` callers at a time, each with at most one batch in memory.
+// 2. At most `markets.streamsMax` callers at a time, each with at most one batch in memory. Of those that catch up, one reads in each
+//    turn of the event loop.
 import { extensions } from '#api/extensions.ts'
 import { stringifyJson } from '#api/json.ts'
 import { Fault } from '#core/fault.ts'
 import { answer, type Desk } from '#serve/answer.ts'
 import type { State } from '#store/state.ts'
+import { inLine } from './breath.ts'
 import { changesAfter, type Filter, marketIdsOf, startOf } from './changes.ts'
 import { shape } from './shape.ts'
 import { logHead } from './versions.ts'
@@ -61,12 +63,11 @@ async function* events(desk: Desk, start: number, filter: Filter, signal: AbortS
         saidMs = clock.monotonicMs()
         yield page.changes.map((one) => `event: change\nid: ${one.cursor}\ndata: ${stringifyJson(one)}\n\n`).join('')
       }
-      if (page.more) continue
     }
     if (clock.monotonicMs() - saidMs >= heartbeatMs) {
       saidMs = clock.monotonicMs()
       yield ': still here\n\n'
     }
-    await clock.sleep(lookEveryMs, signal)
+    await (page?.more ? inLine() : clock.sleep(lookEveryMs, signal))
   }
 }

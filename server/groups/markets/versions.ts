@@ -98,14 +98,17 @@ export function diffOf(kind: KindName, before: Stored, after: Stored): Diff {
   return diff
 }
 
-/** The record before a change. */
-export function undo(kind: KindName, after: Stored, diff: Diff): Stored {
+/** The record before some changes, newest first; undefined before it was there. */
+export function undo(kind: KindName, after: Stored, changes: readonly Pick<Version, 'what' | 'diff'>[]) {
   const fields: Record<string, unknown> = { ...after.fields }
   const links: Record<string, readonly string[]> = { ...after.links }
-  for (const [name, [before]] of Object.entries(diff)) {
-    const part: Record<string, unknown> = name in kinds[kind].links ? links : fields
-    if (before === null) delete part[name]
-    else part[name] = before
+  for (const { what, diff } of changes) {
+    if (what === 'created') return undefined
+    for (const [name, [before]] of Object.entries(diff)) {
+      const part: Record<string, unknown> = name in kinds[kind].links ? links : fields
+      if (before === null) delete part[name]
+      else part[name] = before
+    }
   }
   return { fields, links }
 }
@@ -128,7 +131,8 @@ export const versionOf = ({ seq, at_ms, kind, id, what, diff }: VersionRow): Ver
   diff: parseJson(diff) as Diff,
 })
 
-const dropBatch = 5000
+/** In one transaction: short enough not to be felt. */
+const dropBatch = 500
 
 /** Drops entries before a time, some at once; resolves to how many, and is to be called again until none are left. */
 export async function dropBefore(tx: StateWriter, cutoffMs: number): Promise<number> {
@@ -142,6 +146,11 @@ export async function dropBefore(tx: StateWriter, cutoffMs: number): Promise<num
       'update market_revision set horizon_ms = ? where horizon_ms is null or horizon_ms < ?',
       cutoffMs,
       cutoffMs,
+    )
+    // Without the versions that follow it a keyframe would be taken for a later one.
+    await tx.run(
+      `delete from market_keyframes where seq <
+         coalesce((select min(seq) from market_versions), (select seq + 1 from market_revision))`,
     )
   }
   return dropped

@@ -1,0 +1,198 @@
+// Keyframes among versions, decision 0191: what they save, that they change no answer, and what becomes of versions from before.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import type { StateReader } from '#store/state.ts'
+import { openDesk, type TestDesk, testNowMs } from '#test/desk.ts'
+import { turnsDuring } from '#test/turns.ts'
+import { frameEvery, frameSome } from './keyframes.ts'
+import { marketAsOf } from './past.ts'
+import { readyMarket } from './ready.ts'
+import { putMarkets } from './records.ts'
+import type { MarketRecord } from './refine.ts'
+import { dropBefore } from './versions.ts'
+
+const put = (desk: TestDesk, ...records: MarketRecord[]) =>
+  desk.state.write((tx) => putMarkets(tx, records, desk.clock.now()))
+
+const market = (id: string, fields: object, events = ['10']): MarketRecord => ({
+  kind: 'market',
+  id,
+  fields: { slug: `m-${id}`, ...fields },
+  links: { events },
+})
+const event = (fields: object): MarketRecord => ({ kind: 'event', id: '10', fields: { slug: 'ten', ...fields } })
+
+const first = [market('1', { bestBid: 0 }), market('2', {}), event({ title: 'Ten' })]
+
+const countOf = async ({ state }: TestDesk, table: string) =>
+  (await state.get<{ n: number }>(`select count(*) as n from ${table}`))?.n
+
+/** The same reader, and the rows it has given. */
+function counted(reader: StateReader): { reader: StateReader; rows: () => number } {
+  let rows = 0
+  return {
+    rows: () => rows,
+    reader: {
+      get: (sql, ...values) => {
+        rows += 1
+        return reader.get(sql, ...values)
+      },
+      all: async <R>(sql: string, ...values: never[]) => {
+        const found = await reader.all<R>(sql, ...values)
+        rows += found.length
+        return found
+      },
+    },
+  }
+}
+
+/** One second and one price after another; what was answered at the beginning. */
+async function trades(desk: TestDesk, count: number): Promise<string | undefined> {
+  await put(desk, ...first)
+  const etag = (await readyMarket(desk, 'm-1', true))?.etag
+  const startMs = desk.clock.now()
+  await desk.state.write(async (tx) => {
+    for (let at = 1; at <= count; at++) {
+      const records = [market('1', { bestBid: at / 1000 }), market('2', { bestAsk: at / 1000 })]
+      await putMarkets(tx, records, startMs + at * 1000)
+    }
+  })
+  desk.clock.move(count * 1000)
+  return etag
+}
+
+/** Takes the store back to before there were keyframes. */
+const forget = ({ state }: TestDesk) =>
+  state.write(async (tx) => {
+    await tx.run('delete from market_keyframes')
+    await tx.run('update market_records set since = 0')
+    await tx.run(`insert into market_unframed (kind, id)
+      select kind, id from market_versions group by kind, id having count(*) >= ${frameEvery}`)
+  })
+
+async function frameAll({ state }: TestDesk): Promise<number> {
+  let steps = 0
+  while (await state.write(frameSome)) steps += 1
+  return steps
+}
+
+describe('a question about the past', () => {
+  test('reads a keyframe’s worth of versions of each record, however often it has changed since', async () => {
+    await using desk = await openDesk()
+    const etag = await trades(desk, 3 * frameEvery + 50)
+    assert.equal(await countOf(desk, 'market_keyframes'), 6)
+    const { reader, rows } = counted(desk.state)
+    assert.equal((await marketAsOf(reader, 'm-1', testNowMs))?.etag, etag)
+    // Two markets of 350 changes each; what else is read are single rows.
+    assert.ok(rows() <= 2 * frameEvery + 50, `${rows()} rows were read`)
+  })
+
+  test('400: is refused where it would read more than one answer may, and says what to do', async () => {
+    await using desk = await openDesk()
+    await trades(desk, 60)
+    await assert.rejects(marketAsOf(desk.state, 'm-1', testNowMs, 100), {
+      code: 'markets.too_much',
+      status: 400,
+      says: /ask for a later time/,
+    })
+    assert.ok(await marketAsOf(desk.state, 'm-1', testNowMs + 50_000, 100))
+  })
+
+  test('lets others have their turn while it reads', async () => {
+    await using desk = await openDesk()
+    await put(desk, ...first)
+    const diff = '{"bestBid":[0.1,0.2]}'
+    const rows = Array.from({ length: 20_000 }, (_, at) => [at + 100, testNowMs + at, 'market', '1', 'changed', diff])
+    await desk.state.write((tx) =>
+      tx.insertMany('market_versions', ['seq', 'at_ms', 'kind', 'id', 'what', 'diff'], rows),
+    )
+    const { turns } = await turnsDuring(() => marketAsOf(desk.state, 'm-1', testNowMs - 1))
+    assert.ok(turns >= 30, `${turns} turns in 20 000 versions`)
+  })
+})
+
+test('1: any history, with keyframes of either kind or without, gives what was answered then', async () => {
+  const step = fc.record({
+    id: fc.constantFrom('1', '2'),
+    title: fc.constantFrom('Ten', 'X', 'Zehn'),
+    bestBid: fc.integer({ min: 0, max: 5 }),
+    apart: fc.boolean(),
+  })
+  const history = fc.array(step, { minLength: 230, maxLength: 260 })
+  await fc.assert(
+    fc.asyncProperty(history, async (steps) => {
+      await using desk = await openDesk()
+      await put(desk, ...first)
+      const told: { atMs: number; slug: string; etag: string | undefined }[] = []
+      for (const [at, { id, title, bestBid, apart }] of steps.entries()) {
+        desk.clock.move(1000)
+        // `volume` counts up, so that the market and the event change in every step.
+        await put(desk, market(id, { bestBid, volumeNum: at }, apart ? [] : ['10']), event({ title, volume: at }))
+        if (at % 15 > 0) continue
+        const slug = `m-${1 + (at % 2)}`
+        told.push({ atMs: desk.clock.now(), slug, etag: (await readyMarket(desk, slug, true))?.etag })
+      }
+      const check = async (how: string) => {
+        for (const { atMs, slug, etag } of told) {
+          assert.equal((await marketAsOf(desk.state, slug, atMs))?.etag, etag, `${how}, ${slug} at ${atMs}`)
+        }
+      }
+      assert.ok(((await countOf(desk, 'market_keyframes')) ?? 0) >= 2)
+      await check('as they were written')
+      await forget(desk)
+      await check('without')
+      await frameAll(desk)
+      assert.ok(((await countOf(desk, 'market_keyframes')) ?? 0) >= 2)
+      await check('given afterwards')
+    }),
+    // A history that fails is told as it is: making it smaller takes long.
+    { numRuns: 2, endOnFailure: true },
+  )
+})
+
+describe('versions from before there were keyframes', () => {
+  test('are given them from the present back, some in each transaction, and none twice', async () => {
+    await using desk = await openDesk()
+    const etag = await trades(desk, 6 * frameEvery + 20)
+    await forget(desk)
+    assert.equal(await countOf(desk, 'market_unframed'), 2)
+    assert.ok((await frameAll(desk)) >= 4)
+    // 6.2 times 100 changes of each of two markets.
+    assert.equal(await countOf(desk, 'market_keyframes'), 12)
+    assert.equal(await countOf(desk, 'market_unframed'), 0)
+    assert.equal(await frameAll(desk), 0)
+    for (let at = 1; at <= 2 * frameEvery + 30; at++) {
+      const then = await marketAsOf(desk.state, 'm-2', testNowMs + at * 1000)
+      assert.equal(JSON.parse(Buffer.from(then?.body ?? []).toString()).bestAsk, at / 1000)
+    }
+    const { reader, rows } = counted(desk.state)
+    assert.equal((await marketAsOf(reader, 'm-1', testNowMs))?.etag, etag)
+    assert.ok(rows() <= 2 * frameEvery + 50, `${rows()} rows were read`)
+  })
+
+  test('2: a record that changes meanwhile goes on from the keyframes it has', async () => {
+    await using desk = await openDesk()
+    const etag = await trades(desk, 3 * frameEvery)
+    await forget(desk)
+    for (let at = 0; at < frameEvery + 10; at++) {
+      desk.clock.move(1000)
+      await put(desk, market('1', { bestBid: at }))
+    }
+    await frameAll(desk)
+    assert.equal((await marketAsOf(desk.state, 'm-1', testNowMs))?.etag, etag)
+  })
+})
+
+test('a keyframe goes with the versions before it, so that none is taken for a later state', async () => {
+  await using desk = await openDesk()
+  await trades(desk, frameEvery + 10)
+  const cutoffMs = desk.clock.now() + 1
+  while ((await desk.state.write((tx) => dropBefore(tx, cutoffMs))) > 0);
+  assert.equal(await countOf(desk, 'market_versions'), 0)
+  assert.equal(await countOf(desk, 'market_keyframes'), 0)
+  const etag = (await readyMarket(desk, 'm-1', true))?.etag
+  desk.clock.move(5000)
+  await put(desk, market('1', { bestBid: 0.99 }))
+  assert.equal((await marketAsOf(desk.state, 'm-1', cutoffMs))?.etag, etag)
+})
