@@ -16,7 +16,7 @@ import { type Random, systemRandom } from '#io/random.ts'
 import { openAdmission } from '#serve/admit.ts'
 import type { Desk } from '#serve/answer.ts'
 import { openGuard } from '#serve/guard.ts'
-import { documentPath, healthPaths, type Readiness, storeFindings } from '#serve/health.ts'
+import { documentPath, findingsOf, healthPaths, type Readiness, storeParts, Watch } from '#serve/health.ts'
 import { type Door, openDoor } from '#serve/http.ts'
 import { openHouse } from '#serve/pipeline.ts'
 import { openStores } from '#store/open.ts'
@@ -68,7 +68,8 @@ export async function start(options: StartOptions): Promise<Running> {
   rising.defer(() => admission.close())
   const stop = new AbortController()
   const board = new Board(clock)
-  const upkeep = { dataDir: options.dataDir, version: options.version ?? 'unknown' }
+  let url: string | undefined
+  const upkeep = { dataDir: options.dataDir, version: options.version ?? 'unknown', url: () => url }
   const ingest = settings.ingest.on ? Object.entries(ingesters(desk, metrics, board)) : []
   const loops = [
     startUpkeep(desk, upkeep, stop.signal),
@@ -80,20 +81,31 @@ export async function start(options: StartOptions): Promise<Running> {
     stop.abort()
     await Promise.all(loops)
   })
+  const watch = new Watch(desk)
+  const parts = {
+    ...storeParts(desk),
+    rates: () => rateFindings(desk),
+    chains: () => chainFindings(desk),
+    markets: () => marketFindings(desk),
+    beacon: () => beaconFindings(desk),
+  }
   const readiness: Readiness = {
     stopping: false,
-    findings: async () => {
-      const asked = [storeFindings, rateFindings, chainFindings, marketFindings, beaconFindings].map((ask) => ask(desk))
-      return (await Promise.all(asked)).flat()
-    },
+    findings: () => findingsOf(watch, parts),
     tell: metrics.ready,
   }
   const house = openHouse(desk, [...endpoints, ...extensions], admission, metrics)
   const door = await openDoor(house, [
     ...healthPaths(readiness, async () => {
-      metrics.ready(!readiness.stopping && (await readiness.findings()).every(({ ok }) => ok))
-      metrics.standing((await recentCoverage(desk)).streams)
-      metrics.searching(await openSearches(desk))
+      const [findings, coverage, searches] = await Promise.all([
+        readiness.findings(),
+        watch.ask('coverage', () => recentCoverage(desk)),
+        watch.ask('searches', () => openSearches(desk)),
+      ])
+      // What nobody can tell is left out: an old figure would look like a new one.
+      metrics.ready(!readiness.stopping && findings.every(({ ok }) => ok))
+      metrics.standing(coverage?.streams ?? [])
+      metrics.searching(searches ?? new Map())
       return { type: metrics.contentType, text: await metrics.text() }
     }),
     documentPath('/openapi.json', () => openapi({ serverUrl: settings.server.publicUrl || '/' })),
@@ -101,6 +113,7 @@ export async function start(options: StartOptions): Promise<Running> {
     coveragePath(desk),
     ...consolePaths(desk, { version: options.version ?? 'unknown', readiness, metrics, board, guard }),
   ])
+  url = door.url
   rising.defer(() => door.close())
   rising.defer(async () => {
     readiness.stopping = true

@@ -89,7 +89,7 @@ export const explain = endpoint({
   id: 'validators.explain',
   summary: 'The duties behind a score: which epochs were missed, late or wrong, and whose fault it was.',
   notes:
-    'One record per day with duties, ascending; a page holds whole days. Bounds are those of validators.effectiveness. `x-tetrad-coverage` names the epochs whose lapses are known.',
+    'One record per day with duties, ascending; a page holds whole days. Bounds are those of validators.effectiveness. `x-tetrad-coverage` names the epochs whose lapses are known, `x-tetrad-method` is the version of the method.',
   input: Type.Object({
     network,
     ...daysOfOne('Days', explainedDaysMax),

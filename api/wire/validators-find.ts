@@ -6,6 +6,7 @@ import {
   every,
   nullable,
   oneOf,
+  Shaped,
   type Static,
   Text,
   Type,
@@ -41,8 +42,7 @@ export const find = endpoint({
     network,
     index: Type.Optional({ ...ValidatorIndex, description: 'Validator index.' }),
     pubkey: Type.Optional(
-      Type.String({
-        pattern: '^(0x)?[0-9a-fA-F]{6,96}$',
+      Shaped('^(0x)?[0-9a-fA-F]{6,96}$', 'be 6 to 96 hexadecimal digits, with or without 0x', {
         description: 'Public key or the beginning of one, at least 6 digits, with or without 0x.',
       }),
     ),

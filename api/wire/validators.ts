@@ -10,6 +10,7 @@ import {
   Num,
   nullable,
   oneOf,
+  Shaped,
   type Static,
   Text,
   Type,
@@ -27,11 +28,12 @@ export const pageSizeMax = 1000
 export const namedMax = 10_000
 
 export const ValidatorIndex = Type.Integer({ minimum: 0, maximum: 2 ** 40 - 1 })
-const Pubkey = Type.String({ pattern: '^(0x)?[0-9a-fA-F]{96}$' })
-export const IndexOrPubkey = Type.String({
-  pattern: '^(\\d{1,12}|(0x)?[0-9a-fA-F]{96})$',
-  description: 'Validator index, or public key with or without 0x.',
-})
+const Pubkey = Shaped('^(0x)?[0-9a-fA-F]{96}$', 'be a public key: 96 hexadecimal digits, with or without 0x')
+export const IndexOrPubkey = Shaped(
+  '^(\\d{1,12}|(0x)?[0-9a-fA-F]{96})$',
+  'be a validator index, or a public key of 96 hexadecimal digits with or without 0x',
+  { description: 'Validator index, or public key with or without 0x.' },
+)
 export const network = withDefault(oneOf(networks, { description: 'The chain the question is about.' }), 'mainnet')
 /** A day or hour number, or a date/time; which one is right depends on `filterType`. */
 const moment = (what: string) =>
@@ -193,7 +195,7 @@ export const aggregateEffectiveness = endpoint({
   id: 'validators.aggregateEffectiveness',
   summary: 'Effectiveness over many validators or windows of time, newest window first.',
   notes:
-    'Exactly one of `pubkeys` and `indices`, 1 to 10 000 of them. `from` is where the page starts, going back in time, and `to` where it ends. Amounts are in gwei.',
+    'Exactly one of `pubkeys` and `indices`, 1 to 10 000 of them. `from` is where the page starts, going back in time, and `to` where it ends. Amounts are in gwei. `x-tetrad-method` is the version of the method.',
   input: Type.Object({
     network,
     pubkeys: Type.Optional(many(Pubkey, { minItems: 1, maxItems: namedMax, description: 'Validators by public key.' })),
@@ -222,6 +224,7 @@ export const aggregateEffectiveness = endpoint({
       description:
         'Set by `next` when a page ends inside a window: the last validator index already given (decision 0031).',
     }),
+    newest: Type.Optional(moment('Set by `next`: where the first page started, from which `total` is counted')),
   }),
   reply: AggregatePage,
   faults: [],
@@ -244,7 +247,7 @@ export const aggregateEffectiveness = endpoint({
           estimatedPenalties: -10412,
         },
       ],
-      next: '/v0/eth/validators/effectiveness?indices=12%2C34&filterType=day&size=1&groupBy=timeWindow&from=2173',
+      next: '/v0/eth/validators/effectiveness?indices=12%2C34&filterType=day&size=1&groupBy=timeWindow&from=2173&newest=2174',
       page: { filterType: 'day', granularity: 'day', size: 1 },
       total: 60,
     },
@@ -267,7 +270,8 @@ export const effectiveness = endpoint({
   ...routes['validators.effectiveness'],
   id: 'validators.effectiveness',
   summary: 'Effectiveness of one validator over time.',
-  notes: 'Ascending by day unless asked otherwise. `utc=true` counts UTC days, otherwise chain days of 225 epochs.',
+  notes:
+    'Ascending by day unless asked otherwise. `utc=true` counts UTC days, otherwise chain days of 225 epochs. `x-tetrad-method` is the version of the method.',
   input: Type.Object({
     network,
     ...daysOfOne('Records', pageSizeMax),

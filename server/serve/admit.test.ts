@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import type { Group, Plan } from '#api/routes.ts'
 import { Fault } from '#core/fault.ts'
 import { withoutKeys } from '#core/key.ts'
-import { revokeKey, rotateKey } from '#store/keys.ts'
+import { issueKey, revokeKey } from '#store/keys.ts'
 import { openState } from '#store/open.ts'
 import { usageOf } from '#store/usage.ts'
 import {
@@ -133,9 +133,9 @@ describe('key', () => {
     await using desk = await openDesk()
     const admission = await openAdmission(desk)
     const wanted = { id: 'demo', name: 'demo', plan: 'enterprise' } as const
-    const before = await rotateKey(desk.state, wanted, desk.clock, desk.random)
+    const before = await issueKey(desk.state, wanted, desk.clock, desk.random)
     assert.equal(await codeOf(admission, quote, bearing(before.key)), 'admitted')
-    const after = await rotateKey(desk.state, wanted, desk.clock, desk.random)
+    const after = await issueKey(desk.state, wanted, desk.clock, desk.random)
     assert.equal(await codeOf(admission, quote, bearing(before.key)), 'key.invalid')
     assert.equal(await codeOf(admission, quote, bearing(after.key)), 'admitted')
     await admission.close()

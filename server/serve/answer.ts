@@ -35,6 +35,8 @@ export interface Visit {
   readonly origin: string
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string | undefined>>
+  /** Aborts when nobody waits for the answer any more: what it has not begun for it need not be done. */
+  readonly signal?: AbortSignal
 }
 
 /** How sure an answer is; lives in headers, never in bodies (decision 0002). */

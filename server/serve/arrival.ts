@@ -4,13 +4,19 @@ import type { FastifyRequest } from 'fastify'
 import { withoutKeys } from '#core/key.ts'
 import type { Random } from '#io/random.ts'
 import type { RawQuery } from './answer.ts'
+import type { WhenGone } from './deadline.ts'
 import type { Place } from './match.ts'
 import type { House, Request } from './pipeline.ts'
 
 const requestIdShape = /^[\x21-\x7e]{1,128}$/
 const hostShape = /^[A-Za-z0-9._:[\]-]{1,255}$/
 
-export function arrivalOf(house: House, place: Place | undefined, request: FastifyRequest): Request {
+export function arrivalOf(
+  house: House,
+  place: Place | undefined,
+  request: FastifyRequest,
+  whenGone: WhenGone,
+): Request {
   const contentType = request.headers['content-type'] ?? ''
   const body = request.body as Uint8Array | undefined
   // Group A matches parameter names in any letter case, and takes them from a form as well (decision 0011).
@@ -26,6 +32,7 @@ export function arrivalOf(house: House, place: Place | undefined, request: Fasti
     headers: request.headers as Record<string, string | undefined>,
     contentType,
     body,
+    whenGone,
   }
 }
 

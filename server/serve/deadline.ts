@@ -10,9 +10,15 @@ interface InFlight {
   readonly giveUp: (fault: Fault) => void
 }
 
+/** Calls what it is given when the caller has gone, or has been answered. */
+export type WhenGone = (leave: () => void) => void
+
 export interface Deadlines {
-  /** The work's result, or a fault when it takes longer than allowed. The work itself is not interrupted. */
-  within<T>(work: Promise<T>): Promise<T>
+  /**
+   * The work's result, or a fault when it takes longer than allowed. The work is told by its signal, also when `whenGone` says that
+   * the caller has left, and need not begin what it has not begun.
+   */
+  within<T>(work: (signal: AbortSignal) => Promise<T>, whenGone?: WhenGone): Promise<T>
   readonly inFlight: number
   close(): void
 }
@@ -28,12 +34,20 @@ export function openDeadlines(clock: Clock, allowedMs: number): Deadlines {
     }
   })
   return {
-    within<T>(work: Promise<T>): Promise<T> {
+    within<T>(work: (signal: AbortSignal) => Promise<T>, whenGone?: WhenGone): Promise<T> {
       return new Promise<T>((resolve, reject) => {
-        const flight: InFlight = { untilMs: clock.monotonicMs() + allowedMs, giveUp: reject }
+        const over = new AbortController()
+        const giveUp = (fault: Fault) => {
+          over.abort(fault)
+          reject(fault)
+        }
+        const flight: InFlight = { untilMs: clock.monotonicMs() + allowedMs, giveUp }
         flying.add(flight)
+        whenGone?.(() => {
+          if (flying.has(flight)) over.abort(new Fault('server.timeout', { detail: 'the caller has gone' }))
+        })
         const landed = () => flying.delete(flight)
-        work.then(
+        work(over.signal).then(
           (value) => {
             landed()
             resolve(value)

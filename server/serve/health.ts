@@ -18,24 +18,83 @@ export interface Readiness {
   readonly tell: (ready: boolean) => void
 }
 
-export function storeFindings({
-  state,
-  facts,
-  log,
-}: Pick<Desk, 'state' | 'facts' | 'log'>): Promise<readonly Finding[]> {
-  const ask = async (name: string, question: Promise<unknown>): Promise<Finding> => {
+/** How long those who watch wait for one part of the server. A monitor gives up after ten seconds or so. */
+const answerMs = 5000
+/** A part that does not answer is asked every few seconds; its failure is logged so often. */
+const loggedMs = 60_000
+
+/**
+ * Asks the parts of the server how they are. Watching must go on when one of them fails or hangs, and must not make it worse: each is
+ * given a time, and none is asked again before it has answered.
+ */
+export class Watch {
+  readonly #desk: Pick<Desk, 'clock' | 'log'>
+  readonly #asked = new Map<string, Promise<object>>()
+  readonly #loggedAtMs = new Map<string, number>()
+
+  constructor(desk: Pick<Desk, 'clock' | 'log'>) {
+    this.#desk = desk
+  }
+
+  /** Undefined: no answer, or a failure. */
+  async ask<T extends object>(part: string, question: () => Promise<T>): Promise<T | undefined> {
+    const answer = (this.#asked.get(part) as Promise<T> | undefined) ?? this.#begin(part, question)
+    const answered = new AbortController()
+    const late = this.#desk.clock.sleep(answerMs, answered.signal).then(() => {
+      throw new Error(`no answer within ${answerMs} ms`)
+    })
     try {
-      await question
-      return { name, ok: true, says: 'answers' }
+      return await Promise.race([answer, late])
     } catch (error) {
-      log.error({ store: name, ...failureFields(error) }, 'a store does not answer')
-      return { name, ok: false, says: 'does not answer; see the log' }
+      this.#log(part, error)
+      return undefined
+    } finally {
+      late.catch(() => {})
+      answered.abort()
     }
   }
-  return Promise.all([
-    ask('state store', state.get('select 1 as one')),
-    ask('facts store', facts.query('select 1 as one')),
-  ])
+
+  #begin<T extends object>(part: string, question: () => Promise<T>): Promise<T> {
+    const answer = question().finally(() => this.#asked.delete(part))
+    answer.catch(() => {})
+    this.#asked.set(part, answer)
+    return answer
+  }
+
+  #log(part: string, error: unknown): void {
+    const nowMs = this.#desk.clock.monotonicMs()
+    if (nowMs - (this.#loggedAtMs.get(part) ?? Number.NEGATIVE_INFINITY) < loggedMs) return
+    this.#loggedAtMs.set(part, nowMs)
+    this.#desk.log.error({ part, ...failureFields(error) }, 'a part of the server does not answer')
+  }
+}
+
+/** What each part tells of itself; one that does not is a finding as well. */
+export async function findingsOf(
+  watch: Watch,
+  parts: Readonly<Record<string, () => Promise<readonly Finding[]>>>,
+): Promise<readonly Finding[]> {
+  const silent = (name: string): Finding => ({ name, ok: false, says: 'does not answer; see the log' })
+  const asked = Object.entries(parts).map(async ([name, ask]) => (await watch.ask(name, ask)) ?? [silent(name)])
+  return (await Promise.all(asked)).flat()
+}
+
+export const storeParts = ({ state, facts }: Pick<Desk, 'state' | 'facts'>) => {
+  const part = (name: string, ask: () => Promise<unknown>) => async (): Promise<readonly Finding[]> => {
+    await ask()
+    return [{ name, ok: true, says: 'answers' }]
+  }
+  return {
+    'state store': part('state store', () => state.get('select 1 as one')),
+    'facts store': part('facts store', () => facts.aside.query('select 1 as one')),
+  }
+}
+
+/** What makes the server ready: itself, and each of its parts. */
+export async function checksOf(readiness: Readiness): Promise<readonly Finding[]> {
+  const findings = await readiness.findings()
+  const own = { name: 'server', ok: !readiness.stopping, says: readiness.stopping ? 'stopping' : 'running' }
+  return [own, ...findings]
 }
 
 export function healthPaths(
@@ -47,9 +106,7 @@ export function healthPaths(
     {
       path: '/readyz',
       reply: async () => {
-        const findings = await readiness.findings()
-        const stopping = { name: 'server', ok: !readiness.stopping, says: readiness.stopping ? 'stopping' : 'running' }
-        const checks = [stopping, ...findings]
+        const checks = await checksOf(readiness)
         const ready = checks.every((one) => one.ok)
         readiness.tell(ready)
         return json(ready ? 200 : 503, { status: ready ? 'ready' : 'not ready', checks })

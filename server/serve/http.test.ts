@@ -10,7 +10,7 @@ import { systemClock } from '#io/clock.ts'
 import { openLog } from '#io/log.ts'
 import { openDesk } from '#test/desk.ts'
 import type { Admission } from './admit.ts'
-import { type Answer, answer, type Shape } from './answer.ts'
+import { type Answer, answer, type Shape, type Visit } from './answer.ts'
 import { openDoor } from './http.ts'
 import { openHouse } from './pipeline.ts'
 
@@ -20,9 +20,9 @@ const shapeOf = (group: string): Shape => ({
 })
 
 /** Tells its own id and what it was given. */
-const echo = (endpoint: Endpoint, reply?: () => Promise<void>): Answer => ({
-  ...answer(endpoint, shapeOf(endpoint.group), async (input) => {
-    await reply?.()
+const echo = (endpoint: Endpoint, reply?: (visit: Visit) => Promise<void>): Answer => ({
+  ...answer(endpoint, shapeOf(endpoint.group), async (input, _desk, visit) => {
+    await reply?.(visit)
     return { is: 'bytes', bytes: Buffer.from(JSON.stringify({ id: endpoint.id, input })) }
   }),
 })
@@ -35,7 +35,7 @@ const everyone: Admission = {
 
 async function openTestDoor(
   settings: object = {},
-  options: { admission?: Admission; reply?: () => Promise<void>; lines?: string[] } = {},
+  options: { admission?: Admission; reply?: (visit: Visit) => Promise<void>; lines?: string[] } = {},
 ) {
   const desk = await openDesk({ ...settings, server: { port: 0, ...(settings as { server?: object }).server } })
   const counted: string[] = []
@@ -61,6 +61,35 @@ async function openTestDoor(
 
 const idOf = async (response: Response) => ((await response.json()) as { id?: string }).id
 const codeOf = async (response: Response) => ((await response.json()) as { code?: string }).code
+
+test('an answer is told when its caller hangs up, and not when it has been given', async () => {
+  const signals: (AbortSignal | undefined)[] = []
+  const arrived = Promise.withResolvers<void>()
+  const told = Promise.withResolvers<void>()
+  await using server = await openTestDoor(
+    {},
+    {
+      reply: async ({ signal }) => {
+        signals.push(signal)
+        if (signals.length > 1) return
+        signal?.addEventListener('abort', () => told.resolve())
+        arrived.resolve()
+        await told.promise
+      },
+    },
+  )
+  const hangUp = new AbortController()
+  const gone = fetch(`${server.url}/v0/eth/validators/1`, { signal: hangUp.signal })
+  await arrived.promise
+  hangUp.abort()
+  await assert.rejects(gone)
+  await told.promise
+  assert.equal((await fetch(`${server.url}/v0/eth/validators/1`)).status, 200)
+  assert.deepEqual(
+    signals.map((signal) => signal?.aborted),
+    [true, false],
+  )
+})
 
 describe('match', () => {
   test('4.1 and 4.3 share a path and are told apart by module and action, in any letter case', async () => {

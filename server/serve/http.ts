@@ -91,7 +91,8 @@ function mount(app: FastifyInstance, house: House, way: Way, common: Record<stri
       if (headerBytes(raw) > headerBytesMax) {
         return refuse(house, common, request, reply, new Fault('input.headers_too_large'))
       }
-      const departure = await way.respond(arrivalOf(house, way.place, request), request.method)
+      const whenGone = (leave: () => void) => void reply.raw.once('close', leave)
+      const departure = await way.respond(arrivalOf(house, way.place, request, whenGone), request.method)
       if (departure.chunks && request.method !== 'HEAD')
         pour(house, reply, { ...common, 'x-request-id': request.id }, departure)
       else send(reply, request.id, common, departure)

@@ -6,7 +6,7 @@ import { failureFields } from '#io/log.ts'
 import type { Admission } from './admit.ts'
 import { type Aliases, aliases } from './aliases.ts'
 import type { Answer, Desk, Shape } from './answer.ts'
-import { type Deadlines, openDeadlines } from './deadline.ts'
+import { type Deadlines, openDeadlines, type WhenGone } from './deadline.ts'
 import { choose, type Place, placesOf } from './match.ts'
 import { type Arrival, parser } from './parse.ts'
 import { type Departure, render, renderFault, serializer } from './render.ts'
@@ -19,6 +19,7 @@ export interface Request extends Arrival {
   /** Host name the caller used, without port. */
   readonly hostname: string
   readonly path: string
+  readonly whenGone?: WhenGone
 }
 
 /** Counts what happened; the metrics behind it are somebody else's. */
@@ -65,13 +66,17 @@ export async function respond(house: House, place: Place, request: Request): Pro
   let departure: Departure
   try {
     open(house, place, request)
-    answer = choose(place, request.query)
-    const tools = toolsOf(house, answer)
-    const caller = await house.admission.admit(answer, claimOf(request))
+    const chosen = choose(place, request.query)
+    answer = chosen
+    const tools = toolsOf(house, chosen)
+    const caller = await house.admission.admit(chosen, claimOf(request))
     const input = tools.parse(request)
     const visit = { caller, requestId: request.requestId, origin: request.origin, headers: request.headers }
-    const outcome = await house.deadlines.within(answer.reply(input, house.desk, visit))
-    departure = render(answer, tools.write, outcome)
+    const outcome = await house.deadlines.within(
+      (signal) => chosen.reply(input, house.desk, { ...visit, signal }),
+      request.whenGone,
+    )
+    departure = render(chosen, tools.write, outcome)
     outcomeWord = outcome.is
   } catch (error) {
     const fault = toFault(house.desk, error, request)

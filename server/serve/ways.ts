@@ -1,5 +1,6 @@
-// Every path the door knows: those of the contract and the extras beside them (health, documents, downloads). Both are
-// limited, logged and counted alike.
+// Every path the door knows: those of the contract and the extras beside them (health, documents, downloads, the console).
+// Both are bounded in size, logged and counted alike; only those of the contract ask for a key and take from its limits,
+// because whoever watches a server must reach it when others ask too much.
 
 import { Fault, invalid } from '#core/fault.ts'
 import type { Settings } from '#core/settings.ts'
@@ -113,7 +114,7 @@ const securityHeaders = {
 const corsHeaders = {
   'access-control-allow-origin': '*',
   'access-control-expose-headers':
-    'x-request-id, retry-after, etag, last-modified, content-location, x-tetrad-as-of, x-tetrad-finality, x-tetrad-coverage',
+    'x-request-id, retry-after, etag, last-modified, content-location, x-tetrad-as-of, x-tetrad-finality, x-tetrad-coverage, x-tetrad-method',
 } as const
 
 const sentHeaders = [

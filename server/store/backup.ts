@@ -7,10 +7,11 @@
 // 3. Nothing is ever overwritten: a backup goes into a new or empty folder, and so does what is restored from it.
 import { createHash } from 'node:crypto'
 import { createReadStream, existsSync } from 'node:fs'
-import { chmod, copyFile, mkdir, open, readdir, readFile, rm, stat } from 'node:fs/promises'
+import { chmod, copyFile, open, readdir, readFile, rm, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { Fault } from '#core/fault.ts'
 import { copyApart } from '#io/copy.ts'
+import { makeFolder } from '#io/make-folder.ts'
 import { checkSqlite, copySqlite } from './engines/sqlite-copy.ts'
 import type { Facts, FactsReader } from './facts.ts'
 import { factsMigrations } from './migrations.ts'
@@ -188,7 +189,7 @@ async function freshFolder(dir: string): Promise<void> {
     throw new Fault('store.unavailable', { detail: `${resolve(dir)} is not empty; name a new folder` })
   }
   // For the owner only: it holds the hashes of keys and the secrets behind links and receipts.
-  await mkdir(dir, { recursive: true, mode: 0o700 }).catch((error: Error) => {
+  await makeFolder(dir, 0o700).catch((error: Error) => {
     throw new Fault('store.unavailable', { detail: `${dir} cannot be made (${error.message})`, cause: error })
   })
 }

@@ -334,6 +334,21 @@ function transactions(place: () => Promise<FactsPlace>): void {
     await facts.close()
   })
 
+  test('a question whose asker has gone fails with what it was told; those who watch and others are answered', async () => {
+    await using here = await place()
+    const facts = await here.open()
+    await facts.write((tx) => tx.append('sums', someSums(3, 3)))
+    const gone = new AbortController()
+    const moment = await facts.now(gone.signal)
+    assert.equal((await moment.query('select who from sums')).length, 9)
+    const reason = new Fault('server.timeout')
+    gone.abort(reason)
+    await assert.rejects(moment.query('select who from sums'), reason)
+    assert.deepEqual(await facts.aside.query('select count(*) as n from sums where who < ?', [2]), [{ n: 6 }])
+    assert.equal(await countOf(facts), 9)
+    await facts.close()
+  })
+
   test('closing waits for what is under way; afterwards everything is refused', async () => {
     await using here = await place()
     const facts = await here.open()

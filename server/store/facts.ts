@@ -45,7 +45,10 @@ export interface FactsWriter extends FactsReader {
 }
 
 export interface Facts extends FactsReader {
-  now(): Promise<FactsMoment>
+  /** For small questions of those who watch: they never wait behind what callers ask. */
+  readonly aside: FactsReader
+  /** Its questions that have not begun when the signal aborts never begin, and fail with the signal's reason. */
+  now(signal?: AbortSignal): Promise<FactsMoment>
   write<T>(work: (tx: FactsWriter) => Promise<T>): Promise<T>
   /** Grows with every write: what was read since it last did is still so. Undefined: other processes write as well. */
   version(): number | undefined

@@ -4,7 +4,18 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { digestOf, splitKey } from '#core/key.ts'
 import { openDesk, testNowMs } from '#test/desk.ts'
-import { createKey, findKey, listKeys, type NewKey, revokeKey, rotateKey, writeLastUsed } from './keys.ts'
+import {
+  createKey,
+  editKey,
+  findKey,
+  issueKey,
+  keyRevision,
+  listKeys,
+  type NewKey,
+  revokeKey,
+  rotateKey,
+  writeLastUsed,
+} from './keys.ts'
 import { openState } from './open.ts'
 
 test('a created key is found by its id, with the digest of the key that was handed out', async () => {
@@ -27,12 +38,12 @@ test('a created key is found by its id, with the digest of the key that was hand
   assert.equal(await findKey(desk.state, 'nobody'), undefined)
 })
 
-test('the right to administer is kept, and goes when the key is rotated without it, decision 0084', async () => {
+test('the right to administer is kept, and goes when the key is issued again without it, decision 0084', async () => {
   await using desk = await openDesk()
   const { state, clock, random } = desk
   const { id } = await createKey(state, { name: 'desk', plan: 'free', admin: true }, clock, random)
   assert.equal((await findKey(state, id))?.admin, true)
-  await rotateKey(state, { id, name: 'desk', plan: 'free' }, clock, random)
+  await issueKey(state, { id, name: 'desk', plan: 'free' }, clock, random)
   assert.equal((await findKey(state, id))?.admin, false)
 })
 
@@ -77,14 +88,14 @@ test('revoking is told apart from not finding, and the first time stands', async
   assert.equal(await revokeKey(state, 'nobody', clock), false)
 })
 
-test('rotating keeps the id and its past, and replaces the secret', async () => {
+test('issuing again keeps the id and its past, and replaces the rest', async () => {
   await using desk = await openDesk()
   const { state, clock, random } = desk
-  const before = await rotateKey(state, { id: 'demo', name: 'demo', plan: 'free', groups: ['fx'] }, clock, random)
+  const before = await issueKey(state, { id: 'demo', name: 'demo', plan: 'free', groups: ['fx'] }, clock, random)
   await state.write((tx) => writeLastUsed(tx, new Map([['demo', testNowMs + 5]])))
   await revokeKey(state, 'demo', clock)
   clock.move(1000)
-  const after = await rotateKey(state, { id: 'demo', name: 'demo', plan: 'enterprise' }, clock, random)
+  const after = await issueKey(state, { id: 'demo', name: 'demo', plan: 'enterprise' }, clock, random)
   assert.equal(after.id, 'demo')
   assert.notEqual(after.key, before.key)
   const found = await findKey(state, 'demo')
@@ -93,6 +104,92 @@ test('rotating keeps the id and its past, and replaces the secret', async () => 
     ['enterprise', 4, testNowMs, testNowMs + 5, undefined],
   )
   assert.equal((await listKeys(state)).length, 1)
+})
+
+test('rotating replaces the secret and nothing else, decision 0195', async () => {
+  await using desk = await openDesk()
+  const { state, clock, random } = desk
+  const wanted: NewKey = { name: 'ci', plan: 'lite', groups: ['fx'], expiresAtMs: testNowMs + 9000, admin: true }
+  const before = await createKey(state, wanted, clock, random)
+  const { digest: oldDigest, ...stays } = (await findKey(state, before.id)) ?? assert.fail()
+  clock.move(1000)
+  const revision = await keyRevision(state)
+  const after = (await rotateKey(state, { id: before.id }, clock, random)) ?? assert.fail()
+  assert.equal(after.id, before.id)
+  const { digest, ...now } = (await findKey(state, before.id)) ?? assert.fail()
+  assert.deepEqual(now, stays)
+  assert.notDeepEqual(digest, oldDigest)
+  assert.deepEqual(digest, new Uint8Array(digestOf(splitKey(after.key) ?? assert.fail())))
+  assert.equal(await keyRevision(state), revision + 1)
+  assert.equal(await rotateKey(state, { id: 'nobody' }, clock, random), undefined)
+})
+
+test('a revoked key is rotated only to restore it, an expired one not at all, decision 0195', async () => {
+  await using desk = await openDesk()
+  const { state, clock, random } = desk
+  const wanted: NewKey = { name: 'ci', plan: 'free', expiresAtMs: testNowMs + 9000 }
+  const { id } = await createKey(state, wanted, clock, random)
+  await revokeKey(state, id, clock)
+  const before = await findKey(state, id)
+  await assert.rejects(rotateKey(state, { id }, clock, random), /restore: is needed for a key that was revoked/)
+  assert.deepEqual(await findKey(state, id), before)
+  await rotateKey(state, { id, restore: true }, clock, random)
+  assert.equal((await findKey(state, id))?.revokedAtMs, undefined)
+  clock.move(9000)
+  await assert.rejects(rotateKey(state, { id, restore: true }, clock, random), /expires: is past: give the key a later/)
+})
+
+test('editing changes what is named and nothing else; null takes a bound away', async () => {
+  await using desk = await openDesk()
+  const { state, clock, random } = desk
+  const wanted: NewKey = { name: 'ci', plan: 'lite', groups: ['fx'], expiresAtMs: testNowMs + 9000, admin: true }
+  const { id } = await createKey(state, wanted, clock, random)
+  await revokeKey(state, id, clock)
+  let expected = (await findKey(state, id)) ?? assert.fail()
+  const steps = [
+    [{ name: 'Zoë' }, { name: 'Zoë' }],
+    [{ plan: 'enterprise' }, { plan: 'enterprise' }],
+    [{ groups: ['markets', 'explorer'] }, { groups: ['explorer', 'markets'] }],
+    [{ expiresAtMs: testNowMs + 5 }, { expiresAtMs: testNowMs + 5 }],
+    [{ admin: false }, { admin: false }],
+    [
+      { groups: null, expiresAtMs: null },
+      { groups: ['explorer', 'fx', 'validators', 'markets'], expiresAtMs: undefined },
+    ],
+  ] as const
+  for (const [change, result] of steps) {
+    const revision = await keyRevision(state)
+    assert.equal(await editKey(state, id, change, clock), true)
+    expected = { ...expected, ...result }
+    assert.deepEqual(await findKey(state, id), expected)
+    assert.equal(await keyRevision(state), revision + 1)
+  }
+  assert.equal(await editKey(state, 'nobody', { name: 'x' }, clock), false)
+  await assert.rejects(editKey(state, id, { expiresAtMs: testNowMs }, clock), /expires: must be a time in the future/)
+  await assert.rejects(editKey(state, id, { groups: [] }, clock), /groups: must name at least one/)
+  await assert.rejects(editKey(state, id, { name: '' }, clock), /name: must be 1 to 100/)
+  assert.deepEqual(await findKey(state, id), expected)
+})
+
+test('an expired key may be named anew, and works again with a later expiry', async () => {
+  await using desk = await openDesk()
+  const { state, clock, random } = desk
+  const { id } = await createKey(state, { name: 'ci', plan: 'free', expiresAtMs: testNowMs + 1 }, clock, random)
+  clock.move(10)
+  assert.equal(await editKey(state, id, { name: 'old ci' }, clock), true)
+  assert.equal(await editKey(state, id, { expiresAtMs: testNowMs + 100 }, clock), true)
+  const found = await findKey(state, id)
+  assert.deepEqual([found?.name, found?.expiresAtMs], ['old ci', testNowMs + 100])
+})
+
+test('what changes no key makes nobody look keys up again', async () => {
+  await using desk = await openDesk()
+  const { state, clock, random } = desk
+  const before = await keyRevision(state)
+  await revokeKey(state, 'nobody', clock)
+  await editKey(state, 'nobody', { name: 'x' }, clock)
+  await rotateKey(state, { id: 'nobody' }, clock, random)
+  assert.equal(await keyRevision(state), before)
 })
 
 test('a key that makes no sense is refused in words, and nothing is stored', async () => {
@@ -110,7 +207,7 @@ test('a key that makes no sense is refused in words, and nothing is stored', asy
   ]
   for (const [change, words] of bad) {
     const wanted = { id: 'demo', name: 'ci', plan: 'free', ...change } as NewKey & { id: string }
-    await assert.rejects(rotateKey(desk.state, wanted, desk.clock, desk.random), words)
+    await assert.rejects(issueKey(desk.state, wanted, desk.clock, desk.random), words)
   }
   assert.deepEqual(await listKeys(desk.state), [])
 })

@@ -1,5 +1,5 @@
-// Keys as they are stored: made, found, listed, revoked. Only what makes a key ever holds a whole one, and hands it out
-// once.
+// Keys as they are stored: made, found, listed, changed, revoked. Only what makes a secret ever holds a whole key, and hands
+// it out once.
 import { type Group, groups, type Plan, plans } from '#api/routes.ts'
 import { invalid } from '#core/fault.ts'
 import { digestOf, isKeyId, type KeyParts, keyIdBytes, keyText, secretBytes, toKeyId, toSecret } from '#core/key.ts'
@@ -20,6 +20,17 @@ export interface NewKey {
   readonly groups?: readonly Group[]
   readonly expiresAtMs?: number
   /** It may make calls that change what everybody is answered (decision 0084). */
+  readonly admin?: boolean
+}
+
+/** What may be changed of a key that exists; what is left out stays. */
+export interface KeyChange {
+  readonly name?: string
+  readonly plan?: Plan
+  /** Null: all of them. */
+  readonly groups?: readonly Group[] | null
+  /** Null: never. */
+  readonly expiresAtMs?: number | null
   readonly admin?: boolean
 }
 
@@ -68,44 +79,88 @@ export async function createKey(
   clock: Clock,
   random: Random,
 ): Promise<{ readonly id: string; readonly key: string }> {
-  return rotateKey(state, { ...wanted, id: toKeyId(random.bytes(keyIdBytes)) }, clock, random)
+  return issueKey(state, { ...wanted, id: toKeyId(random.bytes(keyIdBytes)) }, clock, random)
 }
 
 /**
  * A key under an id of the caller's choosing, with a new secret. If the id exists, its old secret is worthless from now
  * on, name, plan, groups, rights and expiry are as given here, and a revocation is undone; usage and creation time stay.
  */
-export async function rotateKey(
+export async function issueKey(
   state: State,
   wanted: NewKey & { readonly id: string },
   clock: Clock,
   random: Random,
 ): Promise<{ readonly id: string; readonly key: string }> {
-  return putKey(state, { ...wanted, secret: toSecret(random.bytes(secretBytes)) }, clock)
+  const parts = { id: wanted.id, secret: newSecret(random) }
+  const key = await state.write((tx) => putKey(tx, { ...wanted, ...parts }, clock.now()))
+  return { id: wanted.id, key }
 }
 
-/** The same with a secret that the caller brings: 256 bits that nobody can guess. */
-export async function putKey(
-  state: State,
-  wanted: NewKey & KeyParts,
-  clock: Clock,
-): Promise<{ readonly id: string; readonly key: string }> {
-  checkWanted(wanted, clock.now())
-  const { id, secret, name, plan, expiresAtMs, admin = false } = wanted
+const newSecret = (random: Random): string => toSecret(random.bytes(secretBytes))
+
+/** The same in the caller's transaction, with a secret that the caller brings: 256 bits that nobody can guess. */
+export async function putKey(tx: StateWriter, wanted: NewKey & KeyParts, nowMs: number): Promise<string> {
+  checkWanted(wanted, nowMs)
+  const { id, secret, name, plan, groups: allowed, expiresAtMs, admin = false } = wanted
   const parts = { id, secret }
-  const allowed = wanted.groups && groups.filter((group) => wanted.groups?.includes(group)).join(',')
-  await state.write(async (tx) => {
+  await tx.run(
+    `insert into keys (id, name, plan, allowed_groups, admin, digest, created_ms, expires_ms)
+     values (?, ?, ?, ?, ?, ?, ?, ?)
+     on conflict (id) do update set name = excluded.name, plan = excluded.plan,
+       allowed_groups = excluded.allowed_groups, admin = excluded.admin, digest = excluded.digest,
+       expires_ms = excluded.expires_ms, revoked_ms = null`,
+    ...[id, name, plan, allowed ? groupsText(allowed) : null, admin ? 1 : 0, digestOf(parts), nowMs],
+    expiresAtMs ?? null,
+  )
+  await tx.run(moveRevision)
+  return keyText(parts)
+}
+
+const groupsText = (allowed: readonly Group[]): string => groups.filter((group) => allowed.includes(group)).join(',')
+
+/**
+ * A new secret for a key that exists, and nothing else of it: what was made with it stays its own (decision 0195). The old
+ * secret is worthless at once and in every process. Undefined when there is no such key.
+ */
+export async function rotateKey(
+  state: State,
+  { id, restore = false }: { readonly id: string; readonly restore?: boolean },
+  clock: Clock,
+  random: Random,
+): Promise<{ readonly id: string; readonly key: string } | undefined> {
+  const parts = { id, secret: newSecret(random) }
+  return state.write(async (tx) => {
+    const found = await findKey(tx, id)
+    if (!found) return undefined
+    if (found.revokedAtMs !== undefined && !restore) {
+      throw invalid(['restore'], 'is needed for a key that was revoked: with a new secret it works again')
+    }
+    if (found.expiresAtMs !== undefined && found.expiresAtMs <= clock.now()) {
+      throw invalid(['expires'], 'is past: give the key a later one first, or the new secret would not work either')
+    }
+    await tx.run('update keys set digest = ?, revoked_ms = null where id = ?', digestOf(parts), id)
+    await tx.run(moveRevision)
+    return { id, key: keyText(parts) }
+  })
+}
+
+/** Changes what is named of a key, never its secret, in every process at once. False when there is no such key. */
+export async function editKey(state: State, id: string, change: KeyChange, clock: Clock): Promise<boolean> {
+  return state.write(async (tx) => {
+    const row = await tx.get<KeyRow>('select * from keys where id = ?', id)
+    if (!row) return false
+    const { name = row.name, plan = row.plan as Plan, admin = row.admin === 1, groups: allowed, expiresAtMs } = change
+    const named = { ...(allowed && { groups: allowed }), ...(typeof expiresAtMs === 'number' && { expiresAtMs }) }
+    checkWanted({ id, name, plan, ...named }, clock.now())
     await tx.run(
-      `insert into keys (id, name, plan, allowed_groups, admin, digest, created_ms, expires_ms)
-       values (?, ?, ?, ?, ?, ?, ?, ?)
-       on conflict (id) do update set name = excluded.name, plan = excluded.plan,
-         allowed_groups = excluded.allowed_groups, admin = excluded.admin, digest = excluded.digest,
-         expires_ms = excluded.expires_ms, revoked_ms = null`,
-      ...[id, name, plan, allowed ?? null, admin ? 1 : 0, digestOf(parts), clock.now(), expiresAtMs ?? null],
+      'update keys set name = ?, plan = ?, admin = ?, allowed_groups = ?, expires_ms = ? where id = ?',
+      ...[name, plan, admin ? 1 : 0, allowed === undefined ? row.allowed_groups : allowed && groupsText(allowed)],
+      ...[expiresAtMs === undefined ? row.expires_ms : expiresAtMs, id],
     )
     await tx.run(moveRevision)
+    return true
   })
-  return { id, key: keyText(parts) }
 }
 
 export async function findKey(state: StateReader, id: string): Promise<KeyRecord | undefined> {
@@ -121,8 +176,10 @@ export async function listKeys(state: StateReader): Promise<KeyInfo[]> {
 /** True when there is such a key; it is then revoked, at once and in every process. The first revocation's time stands. */
 export async function revokeKey(state: State, id: string, clock: Clock): Promise<boolean> {
   return state.write(async (tx) => {
+    const sql = 'update keys set revoked_ms = coalesce(revoked_ms, ?) where id = ?'
+    if ((await tx.run(sql, clock.now(), id)) === 0) return false
     await tx.run(moveRevision)
-    return (await tx.run('update keys set revoked_ms = coalesce(revoked_ms, ?) where id = ?', clock.now(), id)) > 0
+    return true
   })
 }
 

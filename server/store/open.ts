@@ -1,8 +1,8 @@
 // Opens both stores: `state.sqlite` and `facts.duckdb` in the data folder, or the servers that the settings name. When this
 // fails the message is for the operator: it names the file or server, what happened and what to do.
-import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Fault } from '#core/fault.ts'
+import { makeFolder } from '#io/make-folder.ts'
 import { openDuckdb } from './engines/duckdb.ts'
 import { openSqlite } from './engines/sqlite.ts'
 import type { Facts } from './facts.ts'
@@ -42,13 +42,13 @@ export async function openState(dir: string, options: StoreOptions = {}): Promis
     const { openPostgres } = await import('./engines/postgres.ts')
     return openPostgres(url, stateMigrations, { connections, replicas })
   }
-  await makeFolder(dir)
+  await makeHome(dir)
   return openSqlite(stateFile(dir), stateMigrations, { busyWaitMs: options.busyWaitMs ?? 5000 })
 }
 
 export async function openStores(dir: string, options: StoreOptions = {}): Promise<Stores> {
   // Also where both stores are elsewhere: the control socket is in it.
-  await makeFolder(dir)
+  await makeHome(dir)
   await using rising = new AsyncDisposableStack()
   const state = rising.adopt(await openState(dir, options), (opened) => opened.close())
   await refuseUnfinishedState(state)
@@ -66,10 +66,10 @@ export async function openFacts(dir: string, options: StoreOptions = {}): Promis
   return openClickhouse(url, factsMigrations)
 }
 
-async function makeFolder(dir: string): Promise<void> {
+async function makeHome(dir: string): Promise<void> {
   try {
     // For the owner only: it holds the hashes of keys.
-    await mkdir(dir, { recursive: true, mode: 0o700 })
+    await makeFolder(dir, 0o700)
   } catch (error) {
     throw new Fault('store.unavailable', {
       detail: `the data folder ${dir} cannot be created; check the path and its permissions (${(error as Error).message})`,

@@ -29,8 +29,13 @@ export function timedFacts(facts: Facts, clock: Clock, tell: TellTime): Facts {
     engine: facts.engine,
     query: <R>(sql: string, values?: readonly Cell[], lists?: Lists) =>
       timed('query', () => facts.query<R>(sql, values, lists)),
-    now: async () => {
-      const moment = await facts.now()
+    aside: {
+      engine: facts.engine,
+      query: <R>(sql: string, values?: readonly Cell[], lists?: Lists) =>
+        timed('aside', () => facts.aside.query<R>(sql, values, lists)),
+    },
+    now: async (signal) => {
+      const moment = await facts.now(signal)
       return {
         engine: facts.engine,
         query: <R>(sql: string, values?: readonly Cell[], lists?: Lists) =>

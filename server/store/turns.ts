@@ -19,11 +19,6 @@ export class Turns {
     this.#waitingMax = waitingMax
   }
 
-  /** How many are in their turn or wait for it. */
-  get waiting(): number {
-    return this.#waiting
-  }
-
   async take<T>(work: () => Promise<T>): Promise<T> {
     this.refuseOver(0)
     return this.#taken(work)

@@ -63,7 +63,8 @@ export async function importLabels(
   const { entities, tags, rejects, lineOf } = sorted
   const wanted = (refused: readonly RefusedTag[]) => !(options.strict && rejects.length + refused.length > 0)
   const put = entities.length + tags.length < stagedFrom ? putAtOnce : putLarge
-  const { refused, ...result } = wanted([]) ? await put(state, author, sorted, wanted) : nothingPut
+  // Also where it is clear that nothing will be taken: every bad record is told at once.
+  const { refused, ...result } = await put(state, author, sorted, wanted)
   for (const { patch, reason } of refused) rejects.push(rejectOf(lineOf.get(patch), reason))
   return { ...result, rejects: rejects.sort((a, b) => a.line - b.line) }
 }

@@ -120,7 +120,8 @@ function endAfter(
   if (label) return ending('label', funder, label.name)
   const before = hops.findIndex(({ address }) => address === funder)
   if (before >= 0) return ending('loop', funder, `The trail has been here before, at hop ${before + 1}.`)
-  if (hops.length >= depth) return ending('depth', funder, `${depth} hops were asked for, and it goes on.`)
+  if (hops.length >= depth)
+    return ending('depth', funder, `${depth === 1 ? '1 hop was' : `${depth} hops were`} asked for, and it goes on.`)
   return undefined
 }
 

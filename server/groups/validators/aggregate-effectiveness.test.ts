@@ -2,7 +2,9 @@ import { strict as assert } from 'node:assert'
 import { after, before, describe, test } from 'node:test'
 import type { Input } from '#api/kit.ts'
 import { aggregateFields, networks } from '#api/wire/validators.ts'
-import { openDesk, type TestDesk } from '#test/desk.ts'
+import { complete } from '#core/check.ts'
+import { Fault } from '#core/fault.ts'
+import { openDesk, type TestDesk, testVisit } from '#test/desk.ts'
 import {
   ask,
   complaints,
@@ -63,19 +65,18 @@ describe('200', () => {
 
   test('a page that ends inside a window goes on after its last validator, decision 0031', async () => {
     const { next } = await body({ indices: [5, 9], size: 3 })
-    assert.equal(next, '/v0/eth/validators/effectiveness?indices=5,9&from=2132&size=3&after=5')
+    assert.equal(next, '/v0/eth/validators/effectiveness?indices=5,9&from=2132&size=3&after=5&newest=2133')
     const second = await body(followed(aggregateEffectiveness.endpoint, next ?? ''))
     assert.deepEqual(second.data[0]?.validatorIndex, 9)
     assert.deepEqual(second.data[0]?.day, 2132)
-    // 34 records, 3 of them given.
-    assert.equal(second.total, 31)
+    assert.equal(second.total, 34)
   })
 
   test('a page that ends with its window starts the next one there', async () => {
     const { next } = await body({ indices: [5, 9], size: 2, to: '2131' })
-    assert.equal(next, '/v0/eth/validators/effectiveness?indices=5,9&from=2132&to=2131&size=2')
+    assert.equal(next, '/v0/eth/validators/effectiveness?indices=5,9&from=2132&to=2131&size=2&newest=2133')
     const end = await body(followed(aggregateEffectiveness.endpoint, next ?? ''))
-    assert.deepEqual([end.data.length, end.total], [2, 4])
+    assert.deepEqual([end.data.length, end.total], [2, 6])
     assert(end.next?.includes('from=2131'))
   })
 
@@ -87,7 +88,30 @@ describe('200', () => {
       one.data.map((record) => record.day),
       [2130, 2129, 2128, 2127],
     )
-    assert.equal(one.next, '/v0/eth/validators/effectiveness?indices=5&from=2126&to=2125&size=4&groupBy=timeWindow')
+    assert.equal(
+      one.next,
+      '/v0/eth/validators/effectiveness?indices=5&from=2126&to=2125&size=4&groupBy=timeWindow&newest=2130',
+    )
+  })
+
+  test('what becomes final while somebody pages does not change the total, decision 0031', async () => {
+    const question: Given = { indices: [5], size: 2, groupBy: 'timeWindow', to: '2130' }
+    await using later = await openDesk()
+    await register(later, 'mainnet', [5])
+    const write = (from: number, until: number) =>
+      writeEpochs(
+        later,
+        'mainnet',
+        { from: from * 225, until: until * 225 },
+        Array.from({ length: until - from }, (_, at) => ({ ...perfect, epoch: (from + at) * 225, validator: 5 })),
+      )
+    await write(2130, 2134)
+    const one = (await ask(aggregateEffectiveness, later, question)).body
+    await write(2134, 2136)
+    const two = (await ask(aggregateEffectiveness, later, followed(aggregateEffectiveness.endpoint, one.next ?? '')))
+      .body
+    assert.deepEqual([one.total, two.total, two.data.length, two.next], [4, 4, 2, null])
+    assert.equal((await ask(aggregateEffectiveness, later, question)).body.total, 6)
   })
 
   test('only from goes back to the beginning, only to comes from the newest', async () => {
@@ -156,7 +180,7 @@ describe('200', () => {
     assert.equal(one.total, 3)
     assert.equal(followed(aggregateEffectiveness.endpoint, one.next ?? '').from, '2026-09-27T12:00:23.000Z')
     const two = await body(followed(aggregateEffectiveness.endpoint, one.next ?? ''))
-    assert.deepEqual([two.data[0]?.startDay, two.data[0]?.endDay, two.total], [2120, 2126, 2])
+    assert.deepEqual([two.data[0]?.startDay, two.data[0]?.endDay, two.total], [2120, 2126, 3])
   })
 
   test('keys in any case, with or without 0x, name the same validators; each counts once', async () => {
@@ -251,6 +275,7 @@ describe('400', () => {
     const cases: [Given, string][] = [
       [{ from: '2026-10-01' }, 'query.from'],
       [{ to: '-1' }, 'query.to'],
+      [{ newest: 'last week' }, 'query.newest'],
       [{ filterType: 'hour', from: '1.5' }, 'query.from'],
       [{ filterType: 'datetime', from: '2114' }, 'query.from'],
       [{ filterType: 'datetime', to: '2026-02-30' }, 'query.to'],
@@ -259,5 +284,13 @@ describe('400', () => {
     for (const [given, name] of cases) {
       assert.deepEqual(await complaints(body({ indices: [5], ...given })), [name], JSON.stringify(given))
     }
+  })
+})
+
+describe('504', () => {
+  test('nothing is asked of the store for a caller who has gone', async () => {
+    const { value } = complete(aggregateEffectiveness.endpoint.input, { indices: [5] })
+    const visit = testVisit({ signal: AbortSignal.abort(new Fault('server.timeout')) })
+    await assert.rejects(aggregateEffectiveness.reply(value as never, desk, visit), { code: 'server.timeout' })
   })
 })

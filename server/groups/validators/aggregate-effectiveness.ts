@@ -13,32 +13,46 @@ import {
   hourOf,
   overlap,
 } from '#core/chain-time.ts'
-import type { Range } from '#core/ranges.ts'
+import { holes, type Range } from '#core/ranges.ts'
 import { answer, type Desk } from '#serve/answer.ts'
 import type { Cell, Facts } from '#store/facts.ts'
 import { countRecords, type Fold, firstKeys, foldAll, foldRecords, type KeyRow, newestFirst } from './fold.ts'
 import { pathTo } from './links.ts'
-import { aggregateSql, type PlaceField } from './method.ts'
+import { aggregateSql, methodHeaders, type PlaceField } from './method.ts'
 import { indicesOf } from './registry.ts'
 import { shape } from './shape.ts'
-import { type Asked, askedEpochs, chainTimeOf, confidenceOf, refuse, servedEpochs } from './span.ts'
-import { keptOf, standingOf } from './standing.ts'
+import { type Asked, askedEpochs, chainTimeOf, confidenceOf, countedEpochs, refuse, servedEpochs } from './span.ts'
+import { hourlyStandingOf, keptOf, standingOf } from './standing.ts'
 import { type Windows, windowsIn, windowsOver } from './windows.ts'
 
 const endpoint = contract['validators.aggregateEffectiveness']
 type Query = Parsed<typeof endpoint>
 
-export const aggregateEffectiveness = answer(endpoint, shape, async (query, { state, facts, settings }) => {
+export const aggregateEffectiveness = answer(endpoint, shape, async (query, { state, facts, settings }, { signal }) => {
   const granularity = query.granularity ?? 'day'
   const time = chainTimeOf(settings, query.network)
   refuseUnlessOneList(query)
   const asked = askedEpochs(time, { ...query, granularity })
-  const [who, standing] = await Promise.all([namedBy(state, query), standingOf(facts, query.network)])
+  const counted = countedEpochs(time, asked, { ...query, granularity })
+  const [who, standing] = await Promise.all([
+    namedBy(state, query),
+    query.filterType === 'hour'
+      ? hourlyStandingOf(facts, query.network, time, cutDays(time, asked))
+      : standingOf(facts, query.network),
+  ])
   const served = servedEpochs(standing.covered, asked)
-  const page = served && who.length > 0 ? await readPage(facts, planOf(query, time, asked, served, who)) : nothing
+  const over = served && servedEpochs(standing.covered, counted)
+  const page =
+    over && who.length > 0
+      ? await readPage(
+          facts,
+          planOf({ query, time, asked, served, counted: { asked: counted, served: over }, who, signal }),
+        )
+      : nothing
   return {
     is: 'body',
     body: { ...page, page: { filterType: query.filterType, granularity, size: query.size } },
+    headers: methodHeaders,
     confidence: confidenceOf(await keptOf(facts, query.network, standing, who), asked),
   }
 })
@@ -54,16 +68,37 @@ async function namedBy(state: Desk['state'], { network, pubkeys, indices }: Quer
   return pubkeys ? indicesOf(state, network, pubkeys) : [...new Set(indices)]
 }
 
-interface Plan {
+interface Question extends Pick<Fold, 'who' | 'signal'> {
   readonly query: Query
   readonly time: ChainTime
   readonly asked: Asked
   readonly served: Epochs
-  readonly windows: Windows
-  readonly fold: Fold
+  /** From where the first page started. */
+  readonly counted: { readonly asked: Range; readonly served: Epochs }
 }
 
-function planOf(query: Query, time: ChainTime, asked: Asked, served: Epochs, who: readonly number[]): Plan {
+interface Plan extends Question {
+  readonly windows: Windows
+  readonly fold: Fold
+  /** The records of all pages: `total` counts them. */
+  readonly all: Fold
+}
+
+function planOf(question: Question): Plan {
+  const own = foldOf(question)
+  if (question.query.newest === undefined) return { ...question, ...own, all: own.fold }
+  const { after: _, ...query } = question.query
+  return { ...question, ...own, all: foldOf({ ...question, ...question.counted, query }).fold }
+}
+
+function foldOf({
+  query,
+  time,
+  asked,
+  served,
+  who,
+  signal,
+}: Omit<Question, 'asked'> & { readonly asked: Range }): Pick<Plan, 'windows' | 'fold'> {
   const line = chainDays(time)
   const newest = line.dayOf((served.until - 1) as Epoch)
   const days = { from: line.dayOf(served.from), until: newest + 1 }
@@ -72,6 +107,7 @@ function planOf(query: Query, time: ChainTime, asked: Asked, served: Epochs, who
   const fold: Fold = {
     network: query.network,
     who,
+    signal,
     grain: 'day',
     days,
     windows,
@@ -79,17 +115,25 @@ function planOf(query: Query, time: ChainTime, asked: Asked, served: Epochs, who
     ...(query.filterType === 'hour' && { hours: hoursOf(time, asked, served) }),
     ...(byValidator && query.after !== undefined && { after: { key: windows.keyOf(newest), validator: query.after } }),
   }
-  return { query, time, asked, served, windows, fold }
+  return { windows, fold }
 }
 
 /** Hours cut into the first and the last day; the days between come whole. */
 const hoursOf = (time: ChainTime, asked: Range, served: Epochs): NonNullable<Fold['hours']> => ({
   bounds: { from: hourOf(time, served.from), until: hourOf(time, (served.until - 1) as Epoch) + 1 },
-  whole: {
-    from: Math.ceil(asked.from / time.epochsPerDay),
-    until: Math.floor(Math.min(asked.until, Number.MAX_SAFE_INTEGER) / time.epochsPerDay),
-  },
+  whole: wholeDays(time, asked),
 })
+
+const wholeDays = ({ epochsPerDay }: ChainTime, { from, until }: Range): Range => ({
+  from: Math.ceil(from / epochsPerDay),
+  until: Math.floor(Math.min(until, Number.MAX_SAFE_INTEGER) / epochsPerDay),
+})
+
+/** The asked epochs of days that do not come whole. */
+function cutDays(time: ChainTime, asked: Range): Range[] {
+  const { from, until } = wholeDays(time, asked)
+  return holes([{ from: from * time.epochsPerDay, until: until * time.epochsPerDay }], asked)
+}
 
 interface PageRead {
   readonly data: AggregateRecord[]
@@ -103,12 +147,15 @@ async function readPage(facts: Facts, plan: Plan): Promise<PageRead> {
   const fields = include ?? aggregateFields
   // A pool's year: one record per day, all of them on the page. Reading them tells their number as well.
   if (!plan.fold.byValidator && windowsIn(plan.windows, plan.fold.days) <= size) {
-    const rows = await foldAll(facts, { ...plan.fold, byValidator: false }, sqlOf(fields))
-    return { data: rows.map((row) => toRecord(plan, fields, row)), next: null, total: rows.length }
+    const [rows, total] = await Promise.all([
+      foldAll(facts, { ...plan.fold, byValidator: false }, sqlOf(fields)),
+      plan.all === plan.fold ? undefined : countRecords(facts, plan.all),
+    ])
+    return { data: rows.map((row) => toRecord(plan, fields, row)), next: null, total: total ?? rows.length }
   }
   // Otherwise it is found out cheaply which records the page holds, and only their measures are read.
   const [total, keys] = await Promise.all([
-    countRecords(facts, plan.fold),
+    countRecords(facts, plan.all),
     size === 0 ? [] : firstKeys(facts, plan.fold, size + 1),
   ])
   const shown = keys.slice(0, size)
@@ -166,13 +213,19 @@ function placeOf({ query, time, served, windows }: Plan, key: number): Place {
 /** `following` is the first record of the next page: where its window begins, going back, is where that page starts. */
 function nextPath(plan: Plan, last: KeyRow, following: KeyRow | undefined): string | null {
   if (!following) return null
-  const { query, time, asked } = plan
+  const { query, asked, served } = plan
   const { endDay, endEpoch } = placeOf(plan, following.key)
-  const from = {
-    day: () => endDay,
-    hour: () => hourOf(time, endEpoch),
-    datetime: () => new Date(epochStartMs(time, chainDays(time).epochsOf(endDay).from)).toISOString(),
-  }[query.filterType]()
+  const from = boundAt(plan, endDay, endEpoch)
+  const [newestEpoch, line] = [(served.until - 1) as Epoch, chainDays(plan.time)]
+  const newest = query.newest ?? boundAt(plan, line.dayOf(newestEpoch), newestEpoch)
   const after = following.key === last.key ? last.validator : undefined
-  return pathTo(endpoint, { ...query, from, to: asked.older, after }, ['size'])
+  return pathTo(endpoint, { ...query, from, to: asked.older, after, newest }, ['size'])
 }
+
+/** As a caller would write it. */
+const boundAt = ({ query, time }: Plan, day: ChainDay, epoch: Epoch): number | string =>
+  ({
+    day: () => day,
+    hour: () => hourOf(time, epoch),
+    datetime: () => new Date(epochStartMs(time, chainDays(time).epochsOf(day).from)).toISOString(),
+  })[query.filterType]()

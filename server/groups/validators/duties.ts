@@ -27,6 +27,7 @@ import {
   type Table,
   tables,
 } from './duty-tables.ts'
+import { adoptHours, coverHours } from './hours.ts'
 import { type Measure, measures } from './measures.ts'
 
 /** One row per validator and epoch, in any order. A measure that is left out is zero everywhere. */
@@ -83,6 +84,7 @@ async function write(
     const covered = await coveredEpochs(tx, network)
     const fresh = holes(covered, epochs)
     const pieces = fold(fresh)
+    await adoptHours(tx, network, time, covered)
     if (pieces.validator.length > 0) {
       if (tx.engine === 'duckdb') {
         await mergeIn(tx, network, pieces, (table) => halfFull(time, table.window, covered, fresh))
@@ -91,6 +93,7 @@ async function write(
       }
     }
     for (const { from, until } of fresh) await cover(tx, dutiesStream(network), from, until)
+    await coverHours(tx, network, fresh)
     await also?.(tx, fresh)
     return fresh
   })

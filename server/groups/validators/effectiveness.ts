@@ -17,7 +17,7 @@ import { answer } from '#serve/answer.ts'
 import type { Cell, Facts } from '#store/facts.ts'
 import { countRecords, type Fold, foldAll, foldRecords } from './fold.ts'
 import { linksOf } from './links.ts'
-import { figures } from './method.ts'
+import { figures, methodHeaders } from './method.ts'
 import { type One, readOne } from './one.ts'
 import { shape } from './shape.ts'
 import { confidenceOf } from './span.ts'
@@ -29,10 +29,13 @@ type Query = Parsed<typeof endpoint>
 export const effectiveness = answer(endpoint, shape, async (query, desk, visit) => {
   const one = await readOne(query, desk)
   if (one.index === undefined) return { is: 'nothing', confidence: one.confidence }
-  const { total, results } = one.served ? await readPage(desk.facts, planOf(query, one, one.served)) : nothing
+  const { total, results } = one.served
+    ? await readPage(desk.facts, planOf(query, one, one.served, visit.signal))
+    : nothing
   return {
     is: 'body',
     body: { ...linksOf(endpoint, query, total, visit.origin), pages: Math.ceil(total / query.limit), results },
+    headers: methodHeaders,
     confidence: confidenceOf(one.kept, one.asked),
   }
 })
@@ -50,7 +53,12 @@ interface Plan extends Pick<One, 'index' | 'time' | 'line'> {
 /** Hours are numbered on their own; hour plus day grows from each piece of an hour to the next, also over midnight. */
 const hourlySql: Windows['sql'] = { key: 'hour + day', join: '', lists: {} }
 
-function planOf(query: Query, one: One, { epochs, days }: NonNullable<One['served']>): Plan {
+function planOf(
+  query: Query,
+  one: One,
+  { epochs, days }: NonNullable<One['served']>,
+  signal: AbortSignal | undefined,
+): Plan {
   const { index, time, line } = one
   const windows = query.granularity === 'hour' ? undefined : windowsOver(line, query.granularity, days)
   const grain = query.utc ? (windows ? 'utcDay' : 'utcHour') : windows ? 'day' : 'hour'
@@ -61,6 +69,7 @@ function planOf(query: Query, one: One, { epochs, days }: NonNullable<One['serve
     days,
     windows: windows ?? { sql: hourlySql },
     byValidator: false,
+    signal,
   }
   const moment = once((atMs: number) => new Date(atMs).toISOString())
   return { query, time, line, served: epochs, index, windows, fold, moment, date: once(formatDate) }

@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { openDesk, testNowMs } from '#test/desk.ts'
-import { csvRows, entityRecords, importEntities } from './entities.ts'
-import { putDeposits, putValidators, readValidator } from './registry.ts'
+import { putDeposits } from '#test/validators-world.ts'
+import { entityRecords, importEntities } from './entities.ts'
+import { putValidators, readValidator } from './registry.ts'
 
 const keyOf = (index: number) => `0x${String(index).padStart(96, '0')}`
 const [withdrawals, payer] = [`0x${'ab'.repeat(20)}`, `0x${'cd'.repeat(20)}`]
@@ -79,17 +80,17 @@ test('the same file again changes nothing; another one keeps what was there, wit
 describe('CSV', () => {
   test('quotes hold commas, line ends and quotes', () => {
     assert.deepEqual(
-      csvRows('a,b\r\n"x, ""y""","1\n2"\n\nlast,\n').map(({ line, cells }) => [line, ...cells]),
+      entityRecords('pool,subpool\r\n"x, ""y""","1\n2"\n\nlast,\n').map(({ at, record }) => [at, record]),
       [
-        [1, 'a', 'b'],
-        [2, 'x, "y"', '1\n2'],
-        [5, 'last', ''],
+        [2, { pool: 'x, "y"', subpool: '1\n2' }],
+        [5, { pool: 'last' }],
       ],
     )
   })
 
   test('a quote that is not closed is named by its line, an unknown column by its name', () => {
-    assert.throws(() => csvRows('a\n"b'), /line 2/)
+    assert.throws(() => entityRecords('index\n"b'), /line 2: a quote is opened here/)
+    assert.throws(() => entityRecords('index,pool\n1,"a"b\n2,c\n'), /line 2: a closing quote/)
     assert.throws(() => entityRecords('index,color\n1,red\n'), /unknown columns: color/)
   })
 })

@@ -4,6 +4,7 @@
 // 2. What is replaced goes to the history with its source and its time. The same file again changes nothing.
 // 3. A validator that no file speaks of stays without an entity; nothing is guessed (decision 0038).
 import type { Network } from '#api/wire/validators.ts'
+import { csvRows } from '#core/csv.ts'
 import type { State, StateReader, StateWriter } from '#store/state.ts'
 import { toBytes } from './registry.ts'
 
@@ -48,7 +49,10 @@ export function entityRecords(text: string): { at: number; record: EntityRecord 
       record: (record ?? {}) as EntityRecord,
     }))
   }
-  const [head, ...lines] = csvRows(text)
+  const rows = [...csvRows(text)]
+  const bad = rows.find(({ reason }) => reason !== undefined)
+  if (bad) throw new Error(`line ${bad.line}: ${bad.reason}`)
+  const [head, ...lines] = rows.filter(({ cells }) => cells.some((cell) => cell !== ''))
   const names = head?.cells.map((name) => name.trim()) ?? []
   const unknown = names.filter((name) => !entityFields.includes(name as EntityField))
   if (unknown.length > 0)
@@ -59,27 +63,6 @@ export function entityRecords(text: string): { at: number; record: EntityRecord 
       .filter(([, cell]) => cell !== '')
     return { at: line, record: Object.fromEntries(given) as EntityRecord }
   })
-}
-
-/** RFC 4180: quoted cells may hold commas, line ends and doubled quotes. */
-export function csvRows(text: string): { line: number; cells: string[] }[] {
-  const rows: { line: number; cells: string[] }[] = []
-  const cell = /("(?:[^"]|"")*"|[^",\r\n]*)(,|\r?\n|$)/gy
-  let [line, cells, start]: [number, string[], number] = [1, [], 1]
-  while (cell.lastIndex < text.length) {
-    const from = cell.lastIndex
-    const match = cell.exec(text)
-    if (!match) throw new Error(`line ${line}: a quote is not closed or stands where none can`)
-    const [whole, raw = '', end] = match
-    cells.push(raw.startsWith('"') ? raw.slice(1, -1).replaceAll('""', '"') : raw)
-    line += whole.split('\n').length - 1
-    if (end === ',' && cell.lastIndex < text.length) continue
-    if (end === ',') cells.push('')
-    if (cells.some((one) => one !== '')) rows.push({ line: start, cells })
-    ;[cells, start] = [[], line]
-    if (cell.lastIndex === from) break
-  }
-  return rows
 }
 
 export async function importEntities(

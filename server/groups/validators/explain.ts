@@ -12,7 +12,7 @@ import type { Cell, Facts } from '#store/facts.ts'
 import { countRecords, type Fold, foldRecords, type KeyRow } from './fold.ts'
 import { type LapseKind, type LapseRow, lapseEpochs, lapseKinds, readLapses, wrongHead, wrongTarget } from './lapses.ts'
 import { linksOf } from './links.ts'
-import { aggregateSql, figures, type PlaceField } from './method.ts'
+import { aggregateSql, figures, methodHeaders, type PlaceField } from './method.ts'
 import { type One, readOne } from './one.ts'
 import { shape } from './shape.ts'
 import { confidenceOf } from './span.ts'
@@ -27,7 +27,13 @@ export const explain = answer(endpoint, shape, async (query, desk, visit) => {
   if (one.index === undefined) return { is: 'nothing', confidence: one.confidence }
   const { index, asked, covered, kept, served } = one
   const told = (await lapseEpochs(facts, query.network)).flatMap((range) => within(kept, range))
-  const plan = served && { ...one, query, told, served: served.epochs, fold: foldOf(query, one, served.days) }
+  const plan = served && {
+    ...one,
+    query,
+    told,
+    served: served.epochs,
+    fold: { ...foldOf(query, one, served.days), signal: visit.signal },
+  }
   const total = plan ? await countRecords(facts, plan.fold) : 0
   return {
     is: 'body',
@@ -37,6 +43,7 @@ export const explain = answer(endpoint, shape, async (query, desk, visit) => {
       pages: Math.ceil(total / query.limit),
       results: plan && query.offset < total ? await readDays(facts, plan) : [],
     },
+    headers: methodHeaders,
     confidence: { ...confidenceOf(covered, asked), coverage: confidenceOf(told, asked).coverage ?? 'none' },
   }
 })

@@ -3,10 +3,10 @@ import { after, before, describe, test } from 'node:test'
 import fc from 'fast-check'
 import type { Input } from '#api/kit.ts'
 import { openDesk, type TestDesk, testNowMs } from '#test/desk.ts'
-import { ask, complaints, followed, writeEpochs } from '#test/validators-world.ts'
+import { ask, complaints, followed, putDeposits, writeEpochs } from '#test/validators-world.ts'
 import { importEntities } from './entities.ts'
 import { find } from './find.ts'
-import { putDeposits, putValidators, type ValidatorEntry } from './registry.ts'
+import { putValidators, type ValidatorEntry } from './registry.ts'
 
 const address = (digit: string) => `0x${digit.repeat(40)}`
 const keyOf = (index: number) => `0x${index.toString(16).padStart(8, '0')}${'e'.repeat(88)}`

@@ -24,6 +24,8 @@ export interface Fold {
   readonly byValidator: boolean
   /** Leaves out this window's validators up to this index. */
   readonly after?: Place | undefined
+  /** Aborts when nobody waits for the records any more. */
+  readonly signal?: AbortSignal | undefined
 }
 
 export interface Place {
@@ -132,7 +134,7 @@ interface Sql {
 type Stored = Fold & { readonly partsFrom: number; readonly plain: (columns: readonly string[]) => string }
 
 async function readingOf(facts: Facts, fold: Fold): Promise<{ readonly now: FactsMoment; readonly stored: Stored }> {
-  const now = await facts.now()
+  const now = await facts.now(fold.signal)
   // Hours are grouped in any case.
   const table = isHourly(fold) ? undefined : fold.grain === 'utcDay' ? 'duty_utc_days' : 'duty_days'
   const partsFrom = table ? await now.partsFrom(table, fold.network) : Number.POSITIVE_INFINITY

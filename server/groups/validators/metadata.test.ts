@@ -1,10 +1,10 @@
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import { openDesk, testVisit } from '#test/desk.ts'
-import { ask, pubkeyOf, register } from '#test/validators-world.ts'
+import { ask, pubkeyOf, putDeposits, register } from '#test/validators-world.ts'
 import { importEntities } from './entities.ts'
 import { metadata } from './metadata.ts'
-import { putDeposits, putValidators } from './registry.ts'
+import { putValidators } from './registry.ts'
 
 const address = (digit: string) => `0x${digit.repeat(40)}`
 const entity = {

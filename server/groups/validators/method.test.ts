@@ -2,8 +2,13 @@ import { strict as assert } from 'node:assert'
 import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { aggregateFields, effectivenessNumbers } from '#api/wire/validators.ts'
-import { openDesk } from '#test/desk.ts'
-import { writeEpochs } from '#test/validators-world.ts'
+import { complete } from '#core/check.ts'
+import type { Answer } from '#serve/answer.ts'
+import { openDesk, testVisit } from '#test/desk.ts'
+import { perfect, register, writeEpochs } from '#test/validators-world.ts'
+import { aggregateEffectiveness } from './aggregate-effectiveness.ts'
+import { effectiveness } from './effectiveness.ts'
+import { explain } from './explain.ts'
 import { foldRecords, newestFirst } from './fold.ts'
 import { measures } from './measures.ts'
 import { aggregateSql, figures } from './method.ts'
@@ -61,4 +66,20 @@ test('the store gives the figures of the worked example', async () => {
       assert.equal(String(record?.[name]), cells[column], `${name} of ${who}`)
     }
   }
+})
+
+test('every answer that holds figures tells the version of the method, and the page is about that one', async () => {
+  await using desk = await openDesk()
+  await register(desk, 'mainnet', [5])
+  await writeEpochs(desk, 'mainnet', { from: 0, until: 1 }, [{ ...perfect, epoch: 0, validator: 5 }])
+  const [, version] = /^Method, version (\d+)\./m.exec(page) ?? []
+  const told = async (answer: Answer, given: object) => {
+    const { value } = complete(answer.endpoint.input, given)
+    const outcome = await answer.reply(value as never, desk, testVisit())
+    return outcome.is === 'body' ? outcome.headers : undefined
+  }
+  const expected = { 'x-tetrad-method': version }
+  assert.deepEqual(await told(aggregateEffectiveness as Answer, { indices: [5] }), expected)
+  assert.deepEqual(await told(effectiveness as Answer, { validator_index_or_pubkey: '5' }), expected)
+  assert.deepEqual(await told(explain as Answer, { validator_index_or_pubkey: '5' }), expected)
 })

@@ -8,7 +8,8 @@
 // 4. In the formulae of a record a measure's name stands for its sum over the record, a score's name for its mean.
 import type { AggregateField } from '#api/wire/validators.ts'
 
-export const methodVersion = 1
+/** Sent with every answer that holds figures, so that whoever keeps them knows how they came about. */
+export const methodHeaders = { 'x-tetrad-method': '1' } as const
 
 /** Engines add doubles in any order, and differ in what they call rounding: ten digits, and a half goes up. */
 const rounded = (sql: string): string => `floor(1e10 * (${sql}) + 0.5e0) / 1e10`

@@ -188,7 +188,15 @@ describe('ratings on ClickHouse', { skip: noClickhouse }, () => {
 
   test('the endpoints, how duties enter the store, and how ingest survives being killed: all of it holds here as well', async () => {
     const { NODE_TEST_CONTEXT: _, ...env } = process.env
-    const names = ['aggregate-effectiveness', 'effectiveness', 'metadata', 'explain', 'duties', 'ingest/survival']
+    const names = [
+      'aggregate-effectiveness',
+      'effectiveness',
+      'metadata',
+      'explain',
+      'hours',
+      'duties',
+      'ingest/survival',
+    ]
     const files = names.map((name) => join(import.meta.dirname, `${name}.test.ts`))
     const child = spawn(
       process.execPath,

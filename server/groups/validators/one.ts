@@ -6,12 +6,13 @@ import type { Range } from '#core/ranges.ts'
 import type { Confidence, Desk } from '#serve/answer.ts'
 import { findIndex } from './registry.ts'
 import { askedDays, chainTimeOf, confidenceOf, type DayBounds, servedEpochs } from './span.ts'
-import { keptOf, standingOf } from './standing.ts'
+import { hourlyStandingOf, keptOf, standingOf } from './standing.ts'
 
 export interface OneQuery extends DayBounds {
   readonly network: Network
   readonly validator_index_or_pubkey: string
   readonly utc: boolean
+  readonly granularity?: string | null | undefined
 }
 
 export interface One {
@@ -35,7 +36,7 @@ export async function readOne(query: OneQuery, desk: Desk): Promise<One | { inde
   const asked = askedDays(query, line)
   const [index, standing] = await Promise.all([
     findIndex(state, network, query.validator_index_or_pubkey),
-    standingOf(facts, network),
+    query.granularity === 'hour' ? hourlyStandingOf(facts, network, time, [asked]) : standingOf(facts, network),
   ])
   const { covered } = standing
   if (index === undefined) return { confidence: confidenceOf(covered, asked) }

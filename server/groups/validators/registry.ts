@@ -22,11 +22,6 @@ export interface EntityEntry {
   readonly dvtOperators: readonly string[]
 }
 
-export interface DepositEntry {
-  readonly index: number
-  readonly address: string
-}
-
 /** Keys in one statement; well below every engine's limit on parameters. */
 const keysPerQuery = 500
 
@@ -64,20 +59,6 @@ const entryColumns = [
   'withdrawable_epoch',
   'withdrawal_address',
 ] as const
-
-export async function putDeposits(state: State, network: Network, entries: readonly DepositEntry[]): Promise<void> {
-  await state.write(async (tx) => {
-    for (const { index, address } of entries) {
-      await tx.run(
-        `insert into validator_deposits (network, validator_index, address) values (?, ?, ?)
-         on conflict (network, validator_index, address) do nothing`,
-        network,
-        index,
-        toBytes(address),
-      )
-    }
-  })
-}
 
 /** The index of a known validator, asked by index or public key. */
 export async function findIndex(

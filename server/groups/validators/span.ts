@@ -35,8 +35,23 @@ export function askedEpochs(time: ChainTime, { from, to, ...how }: Bounds): Aske
 
 const notBelowZero = ({ from, until }: Range): Range => ({ from: Math.max(0, from), until: Math.max(0, until) })
 
+/** The same epochs and those up to where the first page started, when this is a later one (decision 0031). */
+export function countedEpochs(
+  time: ChainTime,
+  asked: Range,
+  { newest, ...how }: Omit<Bounds, 'from' | 'to'> & { readonly newest?: string | undefined },
+): Range {
+  if (newest === undefined) return asked
+  return { from: asked.from, until: Math.max(asked.until, epochsAt(time, 'newest', newest, how).until) }
+}
+
 /** What one bound stands for. A time stands for the whole window that holds it (decision 0033). */
-function epochsAt(time: ChainTime, name: 'from' | 'to', text: string, how: Omit<Bounds, 'from' | 'to'>): Range {
+function epochsAt(
+  time: ChainTime,
+  name: 'from' | 'to' | 'newest',
+  text: string,
+  how: Omit<Bounds, 'from' | 'to'>,
+): Range {
   const line = chainDays(time)
   if (how.filterType === 'hour') return epochsOfHour(time, wholeNumber(name, text, 'an hour number') as ChainHour)
   if (how.filterType === 'day') return line.epochsOf(wholeNumber(name, text, 'a day number') as never)

@@ -1,9 +1,11 @@
 // What an answer about a network rests on: the epochs that have been read, and in which of them the validators it speaks of were
 // kept. It is the same until somebody writes, so it is kept in memory until then (decision 0155).
 import type { Network } from '#api/wire/validators.ts'
-import type { Range } from '#core/ranges.ts'
+import type { ChainTime } from '#core/chain-time.ts'
+import { holes, merge, type Range } from '#core/ranges.ts'
 import type { Facts } from '#store/facts.ts'
 import { coveredEpochs } from './duties.ts'
+import { hourEpochs } from './hours.ts'
 import { isWatched, keptEpochs } from './ingest/watched.ts'
 
 export interface Standing {
@@ -13,28 +15,44 @@ export interface Standing {
   readonly isWatched: boolean
 }
 
-const known = new WeakMap<Facts, { version: number; byNetwork: Map<Network, Promise<Standing>> }>()
+const known = new WeakMap<Facts, { version: number; byName: Map<string, Promise<unknown>> }>()
 
-export function standingOf(facts: Facts, network: Network): Promise<Standing> {
+/** What `read` told since the last write. */
+function remembered<T>(facts: Facts, name: string, read: () => Promise<T>): Promise<T> {
   const version = facts.version()
-  if (version === undefined) return read(facts, network)
+  if (version === undefined) return read()
   let kept = known.get(facts)
   if (kept?.version !== version) {
-    kept = { version, byNetwork: new Map() }
+    kept = { version, byName: new Map() }
     known.set(facts, kept)
   }
-  const { byNetwork } = kept
-  const found = byNetwork.get(network)
-  if (found) return found
-  const reading = read(facts, network)
-  byNetwork.set(network, reading)
-  reading.catch(() => byNetwork.delete(network))
+  const { byName } = kept
+  const found = byName.get(name)
+  if (found) return found as Promise<T>
+  const reading = read()
+  byName.set(name, reading)
+  reading.catch(() => byName.delete(name))
   return reading
 }
 
-async function read(facts: Facts, network: Network): Promise<Standing> {
-  const [covered, watched] = await Promise.all([coveredEpochs(facts, network), isWatched(facts, network)])
-  return { covered, isWatched: watched }
+export const standingOf = (facts: Facts, network: Network): Promise<Standing> =>
+  remembered(facts, `duties ${network}`, async () => {
+    const [covered, watched] = await Promise.all([coveredEpochs(facts, network), isWatched(facts, network)])
+    return { covered, isWatched: watched }
+  })
+
+/** For an answer that is made of hours in these epochs: without those whose hours have been let go of. */
+export async function hourlyStandingOf(
+  facts: Facts,
+  network: Network,
+  time: ChainTime,
+  hourly: readonly Range[],
+): Promise<Standing> {
+  const standing = await standingOf(facts, network)
+  const { covered } = standing
+  const hours = await remembered(facts, `hours ${network}`, () => hourEpochs(facts, network, time, covered))
+  const gone = merge(hourly.flatMap((range) => holes(hours, range)))
+  return { ...standing, covered: covered.flatMap((range) => holes(gone, range)) }
 }
 
 /** Of what has been read: the epochs in which all of these validators were kept. */

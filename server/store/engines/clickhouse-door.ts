@@ -29,6 +29,8 @@ export interface Ask {
   /** What follows an `insert … format …`. */
   readonly body?: Uint8Array
   readonly settings?: Readonly<Record<string, string | number>>
+  /** Ends a question whose asker has gone. */
+  readonly signal?: AbortSignal | undefined
 }
 
 const againMs = 200
@@ -61,10 +63,12 @@ export class Door {
   async read(ask: Ask): Promise<string> {
     const untilMs = systemClock.monotonicMs() + this.#patienceMs
     for (let tries = 1; ; tries += 1) {
+      ask.signal?.throwIfAborted()
       const at = this.#at
       try {
         return await this.#send(at, ask)
       } catch (error) {
+        ask.signal?.throwIfAborted()
         if (!mayPass(error) || systemClock.monotonicMs() >= untilMs) throw error
         // Somebody else may have moved on already.
         if (this.#at === at) this.#at = (at + 1) % this.#clients.length
@@ -82,9 +86,12 @@ export class Door {
     await Promise.all(this.#clients.map((client) => client.close()))
   }
 
-  async #send(at: number, { sql, externals = [], body, settings = {} }: Ask): Promise<string> {
+  async #send(at: number, { sql, externals = [], body, settings = {}, signal }: Ask): Promise<string> {
     const client = this.#clients[at] as Client
-    const common = { clickhouse_settings: { ...settings, wait_end_of_query: 1 as const } }
+    const common = {
+      clickhouse_settings: { ...settings, wait_end_of_query: 1 as const },
+      ...(signal && { abort_signal: signal }),
+    }
     try {
       const { stream } = await (externals.length > 0
         ? client.exec({ ...common, ...formOf(sql, externals) })

@@ -10,7 +10,7 @@
 import { strict as assert } from 'node:assert'
 import { Fault } from '#core/fault.ts'
 import { systemClock } from '#io/clock.ts'
-import type { Cell, FactRow, Facts, FactsMigration, FactsMoment, FactsWriter, Lists } from '../facts.ts'
+import type { Cell, FactRow, Facts, FactsMigration, FactsMoment, FactsReader, FactsWriter, Lists } from '../facts.ts'
 import { Fence } from '../fence.ts'
 import { type MigrationTurn, migrate, migrationsTable } from '../migrate.ts'
 import { type Tables, tableOf, tablesOf } from '../slices.ts'
@@ -56,7 +56,7 @@ export async function openClickhouse(
       return { id, name, statements: tables.flatMap((table) => createSql(table, manner.layout)) }
     })
     await migrate(place.name, steps, (work) => work(migrationTurn(door, manner)))
-    return new ClickhouseFacts(place, door, manner, tablesOf(migrations), pace)
+    return new ClickhouseFacts(place, [door, new Door(place, patienceMs)], manner, tablesOf(migrations), pace)
   } catch (error) {
     await door.close()
     throw renameClickhouse(error, place.name)
@@ -89,35 +89,43 @@ class ClickhouseFacts implements Facts {
   readonly #manner: Manner
   readonly #tables: Tables
   readonly #commits: Commits
+  readonly #asideDoor: Door
+  readonly #asideCommits: Commits
   readonly #tidier: Tidier
   readonly #turns: Turns
   readonly #reads = new Set<Promise<unknown>>()
   #closed = false
 
-  constructor({ name }: Place, door: Door, manner: Manner, tables: Tables, pace: Pace) {
+  constructor({ name }: Place, [door, aside]: readonly [Door, Door], manner: Manner, tables: Tables, pace: Pace) {
     this.#of = name
     this.#door = door
     this.#manner = manner
     this.#tables = tables
     this.#turns = new Turns(name, writesWaitingMax)
     this.#commits = new Commits(door, name, manner)
+    this.#asideDoor = aside
+    this.#asideCommits = new Commits(aside, name, manner)
     this.#tidier = new Tidier(door, manner, tables, this.#commits, pace)
   }
 
   query<R = FactRow>(sql: string, values: readonly Cell[] = [], lists: Lists = {}): Promise<R[]> {
-    return this.#reading(async () => {
-      const bound = this.#bound(sql, values, lists)
-      // A question that needs no table is answered while there is none.
-      return this.#ask<R>(bound, bound.sql.includes(commitMark) ? await this.#commits.newest() : 0)
-    })
+    return this.#reading(() => this.#askNow<R>(this.#door, this.#commits, this.#bound(sql, values, lists)))
   }
 
-  async now(): Promise<FactsMoment> {
+  /** Over connections of their own, and whatever waits. */
+  readonly aside: FactsReader = {
+    engine: this.engine,
+    query: <R>(sql: string, values: readonly Cell[] = [], lists: Lists = {}) =>
+      this.#renamed(() => this.#askNow<R>(this.#asideDoor, this.#asideCommits, this.#bound(sql, values, lists))),
+  }
+
+  async now(signal?: AbortSignal): Promise<FactsMoment> {
+    signal?.throwIfAborted()
     const seq = await this.#reading(() => this.#commits.newest())
     return {
       engine: this.engine,
       query: <R>(sql: string, values: readonly Cell[] = [], lists: Lists = {}) =>
-        this.#reading(() => this.#ask<R>(this.#bound(sql, values, lists), seq)),
+        this.#reading(() => this.#ask<R>(this.#door, { ...this.#bound(sql, values, lists), signal }, seq)),
       partsFrom: async (name, key) => {
         const { window } = tableOf(this.#tables, name)
         const first = await this.#reading(() => this.#commits.firstInParts(name, key, seq))
@@ -142,8 +150,13 @@ class ClickhouseFacts implements Facts {
     return bind(sql, values, lists, this.#tables, (table) => `batch global in (${liveSql(table, commitMark)})`)
   }
 
-  #ask<R>(bound: Ask, seq: number): Promise<R[]> {
-    return ask<R>(this.#door, this.#manner, { ...bound, sql: bound.sql.replaceAll(commitMark, String(seq)) })
+  /** A question that needs no table is answered while there is none. */
+  async #askNow<R>(door: Door, commits: Commits, bound: Ask): Promise<R[]> {
+    return this.#ask<R>(door, bound, bound.sql.includes(commitMark) ? await commits.newest() : 0)
+  }
+
+  #ask<R>(door: Door, bound: Ask, seq: number): Promise<R[]> {
+    return ask<R>(door, this.#manner, { ...bound, sql: bound.sql.replaceAll(commitMark, String(seq)) })
   }
 
   write<T>(work: (tx: FactsWriter) => Promise<T>): Promise<T> {
@@ -184,7 +197,7 @@ class ClickhouseFacts implements Facts {
     this.#closed = true
     await this.#turns.close()
     await Promise.allSettled(this.#reads)
-    await this.#door.close()
+    await Promise.all([this.#door.close(), this.#asideDoor.close()])
   }
 
   #renamed<T>(run: () => Promise<T>): Promise<T> {

@@ -70,8 +70,9 @@ const listSql = `(select unnest(string_split(nullif(?, ''), ',')::bigint[]) as i
 /** Of so few ids the join's list keeps most row groups from being read at all; of more, it costs and saves nothing. */
 export const shortListMax = 500
 
-/** Two megabytes of bits. */
-const bitsMax = 2 ** 24
+/** The engine copies the bits for every 2048 rows: few ids far apart are found faster by a join (decision 0120). */
+const bitsMax = 2 ** 22
+const bitsPerIdMax = 1024
 
 /**
  * Ids that lie near each other, as validators' do, are one bit each. DuckDB looks the bit up while it scans and skips what
@@ -80,10 +81,14 @@ const bitsMax = 2 ** 24
 function memberSql(column: string, ids: readonly number[]): { sql: string; bits: Typed } | undefined {
   const low = ids.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY)
   const high = ids.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY)
-  if (ids.length === 0 || high - low >= bitsMax) return undefined
-  const isIn = new Uint8Array(high - low + 1)
-  for (const id of ids) isIn[id - low] = 1
-  const value = DuckDBBitValue.fromLengthAndPredicate(isIn.length, (at) => isIn[at] === 1)
+  if (ids.length === 0 || high - low >= Math.min(bitsMax, bitsPerIdMax * ids.length)) return undefined
+  // Whole bytes, so that none is padding; the first one says so.
+  const data = new Uint8Array(1 + Math.ceil((high - low + 1) / 8))
+  for (const id of ids) {
+    const at = 1 + ((id - low) >> 3)
+    data[at] = (data[at] as number) | (0x80 >> ((id - low) & 7))
+  }
+  const value = new DuckDBBitValue(data)
   const bounds = `${column} >= ${low} and ${column} <= ${high}`
   // An index outside the bits would be an error, and conditions may be tried in any order.
   const bit = `case when ${bounds} then get_bit(?, cast(${column} - ${low} as integer)) else 0 end = 1`

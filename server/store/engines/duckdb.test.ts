@@ -6,11 +6,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { Worker } from 'node:worker_threads'
+import { DuckDBTypeId } from '@duckdb/node-api'
 import { faults } from '#api/faults.ts'
 import { Fault } from '#core/fault.ts'
 import { startProcess } from '#test/second-process.ts'
 import { type FactsPlace, factsSuite, someSums, sums } from '../facts.suite.ts'
 import { openDuckdb } from './duckdb.ts'
+import { bind } from './duckdb-cells.ts'
 
 interface DuckdbPlace extends FactsPlace {
   readonly dir: string
@@ -53,6 +55,50 @@ const otherProcess = (file: string, code: string, under: readonly string[] = [])
      ${code}`,
     under,
   )
+
+test('questions of callers who have gone leave the line, and those who watch do not stand in it', async () => {
+  await using here = await place()
+  const facts = await here.open()
+  const gone = new AbortController()
+  const moment = await facts.now(gone.signal)
+  const order: string[] = []
+  const long = 'select sum(a.range * b.range) as s from range(20000) a, range(2000) b'
+  const running = [facts.query(long), facts.query(long)].map((one) => one.then(() => order.push('long')))
+  const waiting = Array.from({ length: 50 }, () => moment.query(long))
+  const last = facts.query('select 1 as x').then(() => order.push('last'))
+  gone.abort(new Fault('server.timeout'))
+  for (const one of waiting) await assert.rejects(one, { code: 'server.timeout' })
+  await facts.aside.query('select 1 as x').then(() => order.push('aside'))
+  await Promise.all([...running, last])
+  // Fifty long ones would have been before it.
+  assert.deepEqual([order[0], order.length], ['aside', 4])
+  await facts.close()
+})
+
+test('an id list is bits where they are few for each id, and finds the same rows where they are not', async () => {
+  const sql = 'select count(*) as n from sums where who in (select id from {who})'
+  const bitsOf = (who: readonly number[]) =>
+    bind(sql, [], { who }).types.filter(({ typeId }) => typeId === DuckDBTypeId.BIT)
+  const every = (step: number, count: number, from = 0) => Array.from({ length: count }, (_, at) => from + at * step)
+  const lists = {
+    near: every(1, 600),
+    sparse: every(1000, 10),
+    two: [0, 16_777_215],
+    far: [...every(1, 600), 16_777_215],
+  }
+  assert.deepEqual(
+    Object.values(lists).map((who) => bitsOf(who).length),
+    [1, 1, 0, 0],
+  )
+  await using here = await place()
+  const facts = await here.open()
+  await facts.write((tx) => tx.append('sums', someSums(2000, 1)))
+  for (const who of [...Object.values(lists), every(1, 9, 1993), every(7, 100, 3), [1999], []]) {
+    const expected = who.filter((id) => id < 2000).length
+    assert.deepEqual(await facts.query(sql, [], { who }), [{ n: expected }])
+  }
+  await facts.close()
+})
 
 test('an append that fails tells its first reason, not that of clearing up after it', async () => {
   await using here = await place()

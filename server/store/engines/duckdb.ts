@@ -11,8 +11,20 @@ import { basename, dirname, join } from 'node:path'
 import { isMainThread } from 'node:worker_threads'
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
 import { Fault } from '#core/fault.ts'
-import type { Cell, Columns, FactRow, Facts, FactsMigration, FactsMoment, FactsWriter, Lists, Slice } from '../facts.ts'
+import type {
+  Cell,
+  Columns,
+  FactRow,
+  Facts,
+  FactsMigration,
+  FactsMoment,
+  FactsReader,
+  FactsWriter,
+  Lists,
+  Slice,
+} from '../facts.ts'
 import { Fence } from '../fence.ts'
+import { Line } from '../line.ts'
 import { type MigrationTurn, migrate } from '../migrate.ts'
 import { sliceSql, type Tables, tableOf, tablesOf } from '../slices.ts'
 import { Turns } from '../turns.ts'
@@ -21,7 +33,7 @@ import { renameDuckdb } from './duckdb-faults.ts'
 
 const writesWaitingMax = 1000
 const readsWaitingMax = 1000
-/** Each running query holds one of Node's four worker threads; one must stay free for files and names. */
+/** Each running query holds one of Node's four worker threads; one must stay free for files, names and short questions aside. */
 const readersCount = 2
 
 /** Small row groups: a query for few validators then reads little (measured four times faster than the default). */
@@ -100,10 +112,10 @@ async function connect(
     await first.run(`attach '${file.replaceAll("'", "''")}' as ${catalog} (${attachOptions})`)
     await first.run('set enable_external_access = false')
     await first.run('set lock_configuration = true')
-    for (let count = 0; count < readersCount; count += 1) connections.push(await instance.connect())
+    for (let count = 0; count < readersCount + 1; count += 1) connections.push(await instance.connect())
     for (const connection of connections) await connection.run(`use ${catalog}`)
-    const [writer, ...readers] = connections as [DuckDBConnection, ...DuckDBConnection[]]
-    return new DuckdbFacts(file, tables, writer, readers, () => {
+    const [writer, aside, ...readers] = connections as [DuckDBConnection, DuckDBConnection, ...DuckDBConnection[]]
+    return new DuckdbFacts(file, tables, { writer, aside, readers }, () => {
       for (const connection of connections) connection.closeSync()
       instance.closeSync()
       released()
@@ -126,7 +138,8 @@ class DuckdbFacts implements Facts {
   readonly #file: string
   readonly #tables: Tables
   readonly #writer: DuckDBConnection
-  readonly #readers: readonly { readonly connection: DuckDBConnection; readonly turns: Turns }[]
+  readonly #readers: Line<DuckDBConnection>
+  readonly #aside: Line<DuckDBConnection>
   readonly #turns: Turns
   readonly #release: () => void
   #version = 0
@@ -135,21 +148,35 @@ class DuckdbFacts implements Facts {
   constructor(
     file: string,
     tables: Tables,
-    writer: DuckDBConnection,
-    readers: readonly DuckDBConnection[],
+    { writer, aside, readers }: { writer: DuckDBConnection; aside: DuckDBConnection; readers: DuckDBConnection[] },
     release: () => void,
   ) {
     this.#file = file
     this.#tables = tables
     this.#writer = writer
     this.#turns = new Turns(file, writesWaitingMax)
-    this.#readers = readers.map((connection) => ({ connection, turns: new Turns(file, readsWaitingMax) }))
+    this.#readers = new Line(file, readers, readsWaitingMax)
+    this.#aside = new Line(file, [aside], readsWaitingMax)
     this.#release = release
   }
 
-  async query<R = FactRow>(sql: string, values: readonly Cell[] = [], lists: Lists = {}): Promise<R[]> {
-    const reader = this.#readers.reduce((a, b) => (b.turns.waiting < a.turns.waiting ? b : a))
-    return reader.turns.take(() => this.#renamed(() => queryOn<R>(reader.connection, bind(sql, values, lists))))
+  query<R = FactRow>(sql: string, values?: readonly Cell[], lists?: Lists): Promise<R[]> {
+    return this.#readOn<R>(this.#readers, undefined, sql, values, lists)
+  }
+
+  readonly aside: FactsReader = {
+    engine: this.engine,
+    query: (sql, values, lists) => this.#readOn(this.#aside, undefined, sql, values, lists),
+  }
+
+  #readOn<R>(
+    line: Line<DuckDBConnection>,
+    signal: AbortSignal | undefined,
+    sql: string,
+    values: readonly Cell[] = [],
+    lists: Lists = {},
+  ): Promise<R[]> {
+    return line.take((connection) => this.#renamed(() => queryOn<R>(connection, bind(sql, values, lists))), signal)
   }
 
   write<T>(work: (tx: FactsWriter) => Promise<T>): Promise<T> {
@@ -175,10 +202,10 @@ class DuckdbFacts implements Facts {
     return this.#version
   }
 
-  async now(): Promise<FactsMoment> {
+  async now(signal?: AbortSignal): Promise<FactsMoment> {
     return {
       engine: this.engine,
-      query: (sql, values, lists) => this.query(sql, values, lists),
+      query: (sql, values, lists) => this.#readOn(this.#readers, signal, sql, values, lists),
       // The writer keeps rows unique.
       partsFrom: async () => Number.POSITIVE_INFINITY,
     }
@@ -190,7 +217,7 @@ class DuckdbFacts implements Facts {
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true
-    await Promise.all([this.#turns, ...this.#readers.map(({ turns }) => turns)].map((turns) => turns.close()))
+    await Promise.all([this.#turns, this.#readers, this.#aside].map((line) => line.close()))
     this.#release()
   }
 

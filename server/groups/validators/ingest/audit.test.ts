@@ -2,12 +2,14 @@
 // not tell its rewards holds nothing up.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Network } from '#api/wire/validators.ts'
 import { openBeacon } from '#io/beacon/client.ts'
 import { systemClock } from '#io/clock.ts'
+import type { Facts } from '#store/facts.ts'
 import { openReplay, type Replay, type ReplayOptions } from '#test/beacon-replay.ts'
 import { openDesk } from '#test/desk.ts'
 import { coveredEpochs } from '../duties.ts'
-import { type AuditLine, auditTotals, readAudit, sampleOf } from './audit.ts'
+import { type AuditLine, auditTotals, sampleOf } from './audit.ts'
 import { withChainTimes } from './chain.ts'
 import { Follower, type Step } from './follow.ts'
 import type { Refined } from './refine.ts'
@@ -27,6 +29,12 @@ async function ingest(node: Replay, auditValidators: number) {
   assert.deepEqual(await coveredEpochs(desk.facts, 'hoodi'), [{ from: 0, until: epochsRead }])
   return { desk: { ...desk, settings }, steps, [Symbol.asyncDispose]: () => desk[Symbol.asyncDispose]() }
 }
+
+const readAudit = (facts: Facts, network: Network): Promise<AuditLine[]> =>
+  facts.query<AuditLine>(
+    'select epoch, part, compared, differing, gwei from beacon_audits where network = ? order by epoch, part',
+    [network],
+  )
 
 const rewards = /\/rewards\//
 const sum = (lines: readonly AuditLine[], of: (line: AuditLine) => number) =>

@@ -128,12 +128,6 @@ export async function writeAudit(tx: FactsWriter, network: Network, lines: reado
   })
 }
 
-export const readAudit = (facts: FactsReader, network: Network): Promise<AuditLine[]> =>
-  facts.query<AuditLine>(
-    'select epoch, part, compared, differing, gwei from beacon_audits where network = ? order by epoch, part',
-    [network],
-  )
-
 /** Of the epochs from here on: how many figures were compared, and how many differ. */
 export async function auditTotals(
   facts: FactsReader,

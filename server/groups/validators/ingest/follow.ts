@@ -15,6 +15,7 @@ import { type Beacon, BeaconError, type Chain } from '#io/beacon/client.ts'
 import type { Desk } from '#serve/answer.ts'
 import type { FactsReader, FactsWriter } from '#store/facts.ts'
 import { coveredEpochs, writePieces } from '../duties.ts'
+import { dropHours } from '../hours.ts'
 import { dropLapses, writeLapses } from '../lapses.ts'
 import { orderDuties } from '../order.ts'
 import { writeAudit, writeMoved } from './audit.ts'
@@ -244,7 +245,8 @@ export class Follower {
     const day = days.dayOf((until - 1) as Epoch)
     const isNewDay = from === 0 || days.dayOf((from - 1) as Epoch) < day
     if (!isNewDay) return
-    if (hoursKeptDays > 0) await tx.remove('duty_hours', { key: this.network, until: day - hoursKeptDays + 1 })
+    if (hoursKeptDays > 0 && day >= hoursKeptDays)
+      await dropHours(tx, this.network, this.#time, day - hoursKeptDays + 1)
     if (lapsesKeptDays > 0 && day >= lapsesKeptDays)
       await dropLapses(tx, this.network, days.epochsOf((day - lapsesKeptDays + 1) as never).from)
   }

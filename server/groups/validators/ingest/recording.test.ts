@@ -6,6 +6,7 @@ import { systemClock } from '#io/clock.ts'
 import { openReplay, type Replay, type ReplayOptions, type TruthRow, truth } from '#test/beacon-replay.ts'
 import { openDesk, type TestDesk } from '#test/desk.ts'
 import { coveredEpochs } from '../duties.ts'
+import { hourEpochs } from '../hours.ts'
 import { type Measure, measures } from '../measures.ts'
 import { readValidator } from '../registry.ts'
 import { withChainTimes } from './chain.ts'
@@ -219,6 +220,9 @@ test('hours of old days go, days stay', async () => {
   const [hours] = await desk.facts.query<{ least: number }>('select min(day) as least from duty_hours')
   const [days] = await desk.facts.query<{ least: number }>('select min(day) as least from duty_days')
   assert.deepEqual([hours?.least, days?.least], [3, 0])
+  const covered = await coveredEpochs(desk.facts, 'hoodi')
+  const kept = await hourEpochs(desk.facts, 'hoodi', desk.settings.validators.networks.hoodi, [])
+  assert.deepEqual(kept, [{ from: 12, until: covered.at(-1)?.until }])
 })
 
 test('a node that lacks blocks is found out: nothing is written', async () => {

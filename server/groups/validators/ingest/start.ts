@@ -167,7 +167,7 @@ export async function beaconFindings(desk: Desk): Promise<Finding[]> {
   return Promise.all(
     followed(desk).map(async (network) => {
       const time = desk.settings.validators.networks[network]
-      const until = (await coveredEpochs(desk.facts, network)).at(-1)?.until
+      const until = (await coveredEpochs(desk.facts.aside, network)).at(-1)?.until
       const nowEpoch = Math.floor(
         (desk.clock.now() / 1000 - time.genesisUnix) / (time.slotSeconds * time.slotsPerEpoch),
       )
@@ -175,7 +175,7 @@ export async function beaconFindings(desk: Desk): Promise<Finding[]> {
       const isNear = behind !== undefined && behind <= behindMaxEpochs
       const moves = isMoving(desk, networkStream(network), until ?? 0)
       const place = behind === undefined ? 'no epoch has been read yet' : `${behind} epochs behind`
-      const { compared, differing } = await auditTotals(desk.facts, network, (until ?? 0) - time.epochsPerDay)
+      const { compared, differing } = await auditTotals(desk.facts.aside, network, (until ?? 0) - time.epochsPerDay)
       // Which of the two is wrong is not known, so it is a word to the operator and no reason to take the server out.
       const doubt =
         differing === 0 ? '' : `; ${differing} of ${compared} rewards of the last day differ from the node's`

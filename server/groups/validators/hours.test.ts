@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Range } from '#core/ranges.ts'
+import { openDesk, type TestDesk } from '#test/desk.ts'
+import { ask, perfect, register, writeEpochs } from '#test/validators-world.ts'
+import { aggregateEffectiveness } from './aggregate-effectiveness.ts'
+import { coveredEpochs } from './duties.ts'
+import { effectiveness } from './effectiveness.ts'
+import { dropHours, hourEpochs } from './hours.ts'
+
+// 225 epochs a day, 9 an hour, 25 hours a day.
+const at = (day: number) => day * 225
+const daysOf = (from: number, until: number): Range => ({ from: at(from), until: at(until) })
+
+async function openDays(desk: TestDesk, { from, until }: Range): Promise<void> {
+  const rows = Array.from({ length: until - from }, (_, place) => ({ ...perfect, epoch: from + place, validator: 5 }))
+  await writeEpochs(desk, 'mainnet', { from, until }, rows)
+}
+
+const drop = (desk: TestDesk, untilDay: number) =>
+  desk.facts.write((tx) => dropHours(tx, 'mainnet', desk.settings.validators.networks.mainnet, untilDay))
+
+const kept = async (desk: TestDesk) =>
+  hourEpochs(
+    desk.facts,
+    'mainnet',
+    desk.settings.validators.networks.mainnet,
+    await coveredEpochs(desk.facts, 'mainnet'),
+  )
+
+/** What a store has that was written before hours had a coverage of their own. */
+const forget = (desk: TestDesk) => desk.facts.write((tx) => tx.remove('coverage', { key: 'hours/mainnet' }))
+
+async function hoursOf(desk: TestDesk, days: { fromDay: number; toDay: number }, utc = false) {
+  const question = { validator_index_or_pubkey: '5', granularity: 'hour', ...days, limit: 1000, utc } as const
+  const { body, confidence } = await ask(effectiveness, desk, question)
+  return [body.results.length, confidence?.coverage]
+}
+
+async function assignedIn(desk: TestDesk, from: number, to: number) {
+  const bounds = { filterType: 'hour', from: String(from), to: String(to) } as const
+  const { body, confidence } = await ask(aggregateEffectiveness, desk, {
+    ...bounds,
+    ...{ indices: [5], groupBy: 'timeWindow', granularity: 'all', include: ['totalAttestationAssignments'] },
+  })
+  return [body.data[0]?.totalAttestationAssignments ?? null, confidence?.coverage]
+}
+
+test('hours that were let go of are not claimed, whole days are, decision 0185', async () => {
+  await using desk = await openDesk()
+  await register(desk, 'mainnet', [5])
+  await openDays(desk, daysOf(10, 13))
+  assert.deepEqual(await hoursOf(desk, { fromDay: 10, toDay: 10 }), [25, 'complete'])
+  // Hour 251 is the second of day 10, hour 310 the eleventh of day 12: 60 hours of 9 epochs.
+  assert.deepEqual(await assignedIn(desk, 251, 310), [540, 'complete'])
+  await drop(desk, 12)
+  assert.deepEqual(await kept(desk), [daysOf(12, 13)])
+  assert.deepEqual(await coveredEpochs(desk.facts, 'mainnet'), [daysOf(10, 13)])
+  assert.deepEqual(await hoursOf(desk, { fromDay: 10, toDay: 10 }), [0, 'none'])
+  assert.deepEqual(await hoursOf(desk, { fromDay: 11, toDay: 12 }), [25, `${at(12)}-${at(13) - 1}`])
+  // Day 10 is cut, and its hours are gone; day 11 comes whole (225), of day 12 there are 11 hours (99).
+  assert.deepEqual(await assignedIn(desk, 251, 310), [324, `${at(11)}-${at(12) + 98}`])
+  assert.deepEqual(await assignedIn(desk, 250, 310), [549, 'complete'])
+  assert.deepEqual(await assignedIn(desk, 251, 260), [null, 'none'])
+})
+
+test('days that are cut by UTC are told as far as their hours go', async () => {
+  await using desk = await openDesk()
+  await register(desk, 'mainnet', [5])
+  await openDays(desk, daysOf(10, 13))
+  await drop(desk, 12)
+  const [hours, coverage] = await hoursOf(desk, { fromDay: 11, toDay: 13 }, true)
+  assert(Number(hours) >= 25)
+  assert.match(String(coverage), new RegExp(`^${at(12)}-`))
+})
+
+test('a store from before tells what it has, and the next write puts it down', async () => {
+  await using desk = await openDesk()
+  await register(desk, 'mainnet', [5])
+  await openDays(desk, daysOf(10, 13))
+  await drop(desk, 12)
+  await forget(desk)
+  assert.deepEqual(await kept(desk), [daysOf(12, 13)])
+  assert.deepEqual(await hoursOf(desk, { fromDay: 10, toDay: 10 }), [0, 'none'])
+  // Earlier epochs that are filled in have hours again; those between do not.
+  await openDays(desk, daysOf(8, 9))
+  await openDays(desk, { from: at(13), until: at(13) + 9 })
+  assert.deepEqual(await kept(desk), [daysOf(8, 9), { from: at(12), until: at(13) + 9 }])
+  assert.deepEqual(await hoursOf(desk, { fromDay: 8, toDay: 8 }), [25, 'complete'])
+})
+
+test('a store from before that kept all of its hours has all of them', async () => {
+  await using desk = await openDesk()
+  await register(desk, 'mainnet', [5])
+  await openDays(desk, { from: at(10) + 100, until: at(12) })
+  await forget(desk)
+  assert.deepEqual(await kept(desk), [{ from: at(10) + 100, until: at(12) }])
+  await openDays(desk, daysOf(12, 13))
+  assert.deepEqual(await kept(desk), [{ from: at(10) + 100, until: at(13) }])
+})

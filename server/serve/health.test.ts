@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { nextTurn, OwnedClock, systemClock } from '#io/clock.ts'
+import { openLog, silentLog } from '#io/log.ts'
+import { start } from '#server/main.ts'
+import { openDesk, settingsWith } from '#test/desk.ts'
+import { findingsOf, storeParts, Watch } from './health.ts'
+
+function openWatch() {
+  const clock = new OwnedClock(0)
+  const lines: string[] = []
+  return { clock, lines, watch: new Watch({ clock, log: openLog('error', (line) => lines.push(line)) }) }
+}
+
+const finding = (name: string) => [{ name, ok: true, says: 'answers' }]
+const silent = { name: 'hung', ok: false, says: 'does not answer; see the log' }
+
+describe('a watch', () => {
+  test('waits five seconds for a part that hangs, and tells of the others', async () => {
+    const { clock, watch } = openWatch()
+    const parts = { well: async () => finding('well'), hung: () => new Promise<never>(() => {}) }
+    const findings = findingsOf(watch, parts)
+    await nextTurn()
+    clock.move(5000)
+    assert.deepEqual(await findings, [...finding('well'), silent])
+  })
+
+  test('does not ask a part again that has not answered yet', async () => {
+    const { clock, watch } = openWatch()
+    let asked = 0
+    let answer = (_: object) => {}
+    const ask = () =>
+      watch.ask('slow', () => {
+        asked += 1
+        return new Promise<object>((resolve) => {
+          answer = resolve
+        })
+      })
+    const first = ask()
+    clock.move(5000)
+    assert.equal(await first, undefined)
+    const second = ask()
+    answer({ late: true })
+    assert.deepEqual(await second, { late: true })
+    assert.equal(asked, 1)
+    const third = ask()
+    answer({ again: true })
+    assert.deepEqual([await third, asked], [{ again: true }, 2])
+  })
+
+  test('logs a part that fails once a minute, however often it is asked', async () => {
+    const { clock, lines, watch } = openWatch()
+    const fail = () => watch.ask('broken', () => Promise.reject(new Error('no such luck')))
+    for (let times = 0; times < 5; times += 1) assert.equal(await fail(), undefined)
+    await watch.ask('another', () => Promise.reject(new Error('no luck either')))
+    assert.equal(lines.length, 2)
+    assert.match(lines[0] ?? '', /broken.*no such luck/)
+    clock.move(60_000)
+    await fail()
+    assert.equal(lines.length, 3)
+  })
+})
+
+test('stores are asked beside what callers ask of them', async () => {
+  await using desk = await openDesk()
+  const full = () => Promise.reject(new Error('too many are waiting'))
+  const facts = Object.assign(Object.create(desk.facts) as typeof desk.facts, { query: full })
+  assert.deepEqual(await findingsOf(new Watch(desk), storeParts({ ...desk, facts })), [
+    ...finding('state store'),
+    ...finding('facts store'),
+  ])
+})
+
+test('while the state store does not answer, /readyz names it and /metrics is served without what it would tell', async () => {
+  await using desk = await openDesk()
+  let laterMs = 0
+  const clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + laterMs }
+  const chain = { id: '5', name: 'five', rpc: [] }
+  const settings = settingsWith({ server: { port: 0 }, explorer: { chains: [chain] } })
+  const server = await start({ settings, dataDir: `${desk.dir}/own`, log: silentLog, clock })
+  try {
+    const before = (await server.inject('/metrics')).body
+    assert.match(before, /^tetrad_ready 1$/m)
+    assert.match(before, /^tetrad_stream_holes\{/m)
+    await server.desk.state.close()
+    // What was just read of the streams is told for a second.
+    laterMs = 1000
+    const { statusCode, body } = await server.inject('/metrics')
+    assert.equal(statusCode, 200)
+    assert.match(body, /^tetrad_ready 0$/m)
+    assert.match(body, /^tetrad_requests_total\{/m)
+    assert.doesNotMatch(body, /^tetrad_stream_holes\{/m)
+    const ready = await server.inject('/readyz')
+    assert.equal(ready.statusCode, 503)
+    assert.deepEqual(
+      ready
+        .json()
+        .checks.filter(({ ok }: { ok: boolean }) => !ok)
+        .map(({ name }: { name: string }) => name)
+        .slice(0, 1),
+      ['state store'],
+    )
+  } finally {
+    await server.close()
+  }
+})
