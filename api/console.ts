@@ -9,6 +9,8 @@ export interface ConsoleSession {
   readonly expiresAt?: string
   /** Which interfaces are served, and under which host name each (empty: any). For everybody. */
   readonly groups: Readonly<Record<Group, { readonly on: boolean; readonly host: string }>>
+  /** Those of the explorer, as the configuration orders and names them. For everybody. */
+  readonly chains: readonly { readonly id: string; readonly name: string }[]
 }
 
 /** POST /console/key: the key the pages call with; the same one until the session ends. */
@@ -48,7 +50,24 @@ export interface NewKeyInput {
   readonly admin?: boolean
 }
 
-/** Its answer: the only time the whole key is shown. */
+/** POST /console/keys/{id}: what is left out stays. */
+export interface KeyChangeInput {
+  readonly name?: string
+  readonly plan?: Plan
+  /** Null: all. */
+  readonly groups?: readonly Group[] | null
+  /** Null: never. */
+  readonly expiresAt?: string | null
+  readonly admin?: boolean
+}
+
+/** POST /console/keys/{id}/secret. */
+export interface RotationInput {
+  /** Needed for a key that was revoked, which then works again. */
+  readonly restore?: boolean
+}
+
+/** What both that make a secret answer: the only time the whole key is shown. */
 export interface NewKeyReply {
   readonly id: string
   readonly key: string

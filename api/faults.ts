@@ -43,6 +43,11 @@ export const faults = {
     retry: 'changed',
     says: 'Only a page of this server may make this call.',
   },
+  'console.key': {
+    status: 403,
+    retry: 'changed',
+    says: 'The key of this session’s pages was revoked or replaced; sign out and in again for a new one.',
+  },
   'limit.second': { status: 429, retry: 'later', says: 'Too many calls in one second.' },
   'limit.day': { status: 429, retry: 'later', says: 'The daily number of calls is used up.' },
   'explorer.module': { status: 400, retry: 'changed', says: 'The module name is missing or not known.' },
@@ -81,6 +86,11 @@ export const faults = {
   },
   'fx.amount_range': { status: 400, retry: 'changed', says: 'The amount is outside the range offered for this pair.' },
   'fx.pair_unknown': { status: 400, retry: 'changed', says: 'This currency or pair is not offered.' },
+  'fx.no_spender': {
+    status: 501,
+    retry: 'never',
+    says: 'Tradable quotes are not given here, reference quotes are: the operator must set fx.spender, the contract that settles.',
+  },
   'fx.rate_stale': { status: 503, retry: 'later', says: 'No fresh rate for this pair.' },
   'fx.rate_disputed': {
     status: 503,
@@ -96,6 +106,11 @@ export const faults = {
     status: 410,
     retry: 'never',
     says: 'The history that is kept here does not go back that far.',
+  },
+  'markets.too_much': {
+    status: 400,
+    retry: 'changed',
+    says: 'Too much has changed since then for one answer; ask for a later time.',
   },
   'markets.streams_full': {
     status: 503,

@@ -18,6 +18,13 @@ const failureSchemas = {
 /** Replies that carry a validator for conditional requests. */
 const cacheable: ReadonlySet<string> = new Set(['explorer.labelListV2', 'explorer.labelListV1', 'markets.bySlug'])
 
+/** Replies whose figures come by a method that has a version. */
+const rated: ReadonlySet<string> = new Set([
+  'validators.aggregateEffectiveness',
+  'validators.effectiveness',
+  'validators.explain',
+])
+
 const header = (description: string, schema: SchemaObject = { type: 'string' }) => ({ description, schema })
 
 export const headers = {
@@ -31,6 +38,7 @@ export const headers = {
   'x-tetrad-coverage': header(
     '`complete`, or the ranges that are there; of a first funding that was searched for `probed`, `listed` or `looked`.',
   ),
+  'x-tetrad-method': header('Version of the method behind the figures.'),
   etag: header('Changes when the body does.'),
   allow: header('Methods this path answers.'),
 }
@@ -87,6 +95,7 @@ function success(
   const shapes = failures.length > 0 ? [...replies, failureSchema(there, components)] : replies
   const examples = Object.fromEntries(there.map(({ id, summary, example }) => [id, { summary, value: example.reply }]))
   const names: HeaderName[] = ['x-tetrad-as-of', 'x-tetrad-finality', 'x-tetrad-coverage']
+  if (there.some(({ id }) => rated.has(id))) names.push('x-tetrad-method')
   if (isCacheable) names.push('etag')
   if (failures.length > 0) names.push('retry-after')
   return {

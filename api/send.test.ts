@@ -38,9 +38,16 @@ describe('retries', () => {
     const dated = { ...refused, headers: { 'retry-after': 'Sun, 15 Nov 2026 12:00:07 GMT' } }
     const past = { ...refused, headers: { 'retry-after': 'Sun, 15 Nov 2026 11:00:00 GMT' } }
     await using server = await serveScript(refused, dated, past, good)
-    const { client, waits } = clientOf(server, { retries: 3 })
+    const { client, waits } = clientOf(server, { retries: 3, random: () => 0 })
     await client.markets.bySlug({ slug: 'a' })
     assert.deepStrictEqual(waits, [3000, 7000, 0])
+  })
+
+  test('callers who were refused together do not come back together, and later ones spread wider', async () => {
+    await using server = await serveScript(refused, refused, good)
+    const { client, waits } = clientOf(server, { random: () => 0.5 })
+    await client.markets.bySlug({ slug: 'a' })
+    assert.deepStrictEqual(waits, [3000 + 1000, 3000 + 2000])
   })
 
   test('a wait longer than waitMaxMs is not waited: the error names it', async () => {
@@ -54,7 +61,7 @@ describe('retries', () => {
     const limit = { status: '0', message: 'NOTOK', result: 'Max calls per sec rate limit reached (2/sec)' }
     const found = contract['explorer.fundedBy'].example.reply
     await using server = await serveScript({ headers: { 'retry-after': '1' }, body: limit }, { body: found })
-    const { client, waits } = clientOf(server)
+    const { client, waits } = clientOf(server, { random: () => 0 })
     assert.deepStrictEqual(await client.explorer.fundedBy({ address: '0x' }), found)
     assert.deepStrictEqual(waits, [1000])
   })

@@ -48,6 +48,8 @@ export interface World {
 const lists: ReadonlySet<AnyId> = new Set(['explorer.labelListV2', 'explorer.labelListV1'])
 
 const backoffMs = 250
+/** Callers who were all told to come back at the same moment do not. */
+const crowdMs = 1000
 const retriesMax = 10
 
 export async function send(
@@ -64,9 +66,11 @@ export async function send(
     } catch (error) {
       options.signal?.throwIfAborted()
       if (!(attempt <= retries) || !isRepeatable(error, outgoing)) throw error
-      const waitMs = error.retryAfterMs ?? world.random() * Math.min(world.waitMaxMs, backoffMs * 2 ** attempt)
-      if (waitMs > world.waitMaxMs) throw error
-      await world.sleep(waitMs, options.signal)
+      const { retryAfterMs } = error
+      if (retryAfterMs !== undefined && retryAfterMs > world.waitMaxMs) throw error
+      const spreadMs = (retryAfterMs === undefined ? backoffMs : crowdMs) * 2 ** attempt
+      const waitMs = (retryAfterMs ?? 0) + world.random() * spreadMs
+      await world.sleep(Math.min(waitMs, world.waitMaxMs), options.signal)
       options.signal?.throwIfAborted()
     }
   }

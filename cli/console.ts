@@ -3,6 +3,7 @@
 import type { Command } from 'commander'
 import type { SessionDesk } from '#server/console/sessions.ts'
 import { withState } from './data.ts'
+import { askServer } from './owner.ts'
 import { minuteText, note, print, printJson } from './print.ts'
 import { addressOf, type CommonOptions, configOf } from './settings.ts'
 
@@ -11,10 +12,7 @@ export function addConsole(program: Command): void {
   group
     .command('link')
     .description('Print a link that signs in whoever opens it: once, within 15 minutes.')
-    .option(
-      '--url <url>',
-      'address of the server (default: its public URL, or where the configuration says it listens)',
-    )
+    .option('--url <url>', 'address of the server (default: its public URL, or where it listens)')
     .action((_: unknown, command: Command) => link(command.optsWithGlobals()))
   group
     .command('sign-out')
@@ -29,12 +27,17 @@ async function link(options: CommonOptions & { url?: string }): Promise<void> {
     import('#io/random.ts'),
   ])
   const { settings } = await configOf(options)
-  const base = options.url ?? (settings.server.publicUrl || (await addressOf(options)))
+  const base = options.url ?? (settings.server.publicUrl || (await listeningAt(options)) || (await addressOf(options)))
   const { token, expiresAtMs } = await withState(options, 'found', (state) => createLink({ state, clock, random }))
   if (options.json) return printJson({ url: signInUrl(base, token), expiresAt: new Date(expiresAtMs).toISOString() })
   print(signInUrl(base, token))
   note(`It works once, until ${minuteText(expiresAtMs)} UTC. Whoever opens it is the operator.`)
   if (!settings.console.on) note('The console is switched off (console.on), so there is no page to open it with.')
+}
+
+/** It may listen elsewhere than the configuration says: a flag or a variable of its own is known to it alone. */
+async function listeningAt(options: CommonOptions): Promise<string | undefined> {
+  return (await askServer<{ url?: string }>(options, 'status'))?.result.url
 }
 
 async function signOut(options: CommonOptions): Promise<void> {

@@ -15,6 +15,8 @@ const commands = [
   'serve --port 0',
   'keys create --name a --plan free',
   'keys list',
+  'keys rotate a',
+  'keys edit a --plan lite',
   'keys revoke a',
   'keys usage',
   'labels add --chain 1 --name A',

@@ -6,7 +6,7 @@ import { type Command, Option } from 'commander'
 import { type Network, networks } from '#api/wire/validators.ts'
 import { withState } from './data.ts'
 import { CommandFailure } from './failure.ts'
-import { print, printJson } from './print.ts'
+import { counted, print, printJson } from './print.ts'
 import type { CommonOptions } from './settings.ts'
 
 interface EntityOptions extends CommonOptions {
@@ -49,7 +49,7 @@ async function bring(file: string, options: EntityOptions): Promise<void> {
   }
   if (options.json) return printJson({ ...totals, rejected: rejects.length })
   print(
-    `${totals.records} records, ${totals.validators} validators, ${totals.changed} changed, ${rejects.length} rejected`,
+    `${counted(totals.records, 'record')}, ${counted(totals.validators, 'validator')}, ${totals.changed} changed, ${rejects.length} rejected`,
   )
   if (rejects.length > 0) print(`See ${options.rejects}.`)
 }

@@ -47,7 +47,7 @@ function faultWords(fault: Fault): string {
   return fault.message.slice(`${fault.code}: `.length)
 }
 
-function systemWords(error: NodeJS.ErrnoException & { port?: number; address?: string }): Told {
+function systemWords(error: NodeJS.ErrnoException & { port?: number; address?: string; hostname?: string }): Told {
   const place = `${error.address ?? 'the address'}:${error.port ?? ''}`
   switch (error.code) {
     case 'EADDRINUSE':
@@ -59,6 +59,13 @@ function systemWords(error: NodeJS.ErrnoException & { port?: number; address?: s
       return {
         code: 'listen.no_address',
         message: `${place} is not an address of this machine; choose one with --host.`,
+      }
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      if (error.syscall !== 'getaddrinfo') break
+      return {
+        code: 'listen.no_address',
+        message: `${error.hostname ?? 'the host'} is not a name that this machine knows; choose another with --host.`,
       }
     case 'EACCES':
       if (error.syscall !== 'listen') break

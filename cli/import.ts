@@ -12,7 +12,7 @@ import type { Piece } from '#groups/markets/split.ts'
 import type { State } from '#store/state.ts'
 import { withState } from './data.ts'
 import { CommandFailure } from './failure.ts'
-import { note, print, printJson } from './print.ts'
+import { counted, note, print, printJson } from './print.ts'
 import { type CommonOptions, configOf } from './settings.ts'
 import { inTurn, type TurnOptions, turnDesk, waitOption } from './turn.ts'
 
@@ -69,7 +69,7 @@ async function bringAll(files: readonly string[], options: ImportOptions): Promi
     throw new CommandFailure('import.stopped', 'Stopped before the end; run it again to finish, nothing is done twice.')
   }
   if (options.strict && sum.rejected > 0) {
-    throw new CommandFailure('import.rejects', `${sum.rejected} records did not fit; see ${rejects.file}.`)
+    throw new CommandFailure('import.rejects', `${counted(sum.rejected, 'record')} did not fit; see ${rejects.file}.`)
   }
 }
 
@@ -215,7 +215,7 @@ function progressLine(file: string, bytes: number | undefined, quiet: boolean) {
       const cells =
         share === undefined ? '' : `${'█'.repeat(share * 24).padEnd(24, '░')} ${(share * 100).toFixed(1)} %  `
       const rate = Math.round((records * 1000) / Math.max(1, nowMs - startMs))
-      const words = `${cells}${file}  ${(read / 1e6).toFixed(1)} MB  ${records} records  ${rate}/s`
+      const words = `${cells}${file}  ${(read / 1e6).toFixed(1)} MB  ${counted(records, 'record')}  ${rate}/s`
       stderr.write(stderr.isTTY ? `\r\u001b[2K${words}` : `${words}\n`)
     },
     end() {
@@ -232,7 +232,7 @@ function report(sum: ImportTotals, seconds: number, { json }: ImportOptions, rej
   }
   const perSecond = Math.round(sum.read / Math.max(seconds, 0.001))
   print(
-    `${sum.read} records read in ${seconds.toFixed(1)} s (${perSecond}/s): ${sum.changed} records new or different, ${sum.written} answers written, ${sum.stale} older than known, ${sum.rejected} rejected`,
+    `${counted(sum.read, 'record')} read in ${seconds.toFixed(1)} s (${perSecond}/s): ${counted(sum.changed, 'record')} new or different, ${sum.written} answers written, ${sum.stale} older than known, ${sum.rejected} rejected`,
   )
   if (rejects) note(`What did not fit, and why, is in ${rejects}.`)
 }

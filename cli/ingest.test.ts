@@ -85,7 +85,7 @@ test('coverage names the holes and fails while there are any; repair fills them'
   const { final } = at.chain
   assert.equal(holed.code, 1)
   assert.deepEqual(JSON.parse(holed.stdout)[0].holes, [{ from: 0, until: 20 }])
-  await at.run('repair', '--chain', '77')
+  await at.run('repair')
   const whole = await at.run('coverage', '--json')
   assert.deepEqual(
     [whole.code, JSON.parse(whole.stdout)[0].holes, JSON.parse(whole.stdout)[0].read],
@@ -139,5 +139,5 @@ test('1: a chain without traces cannot be indexed, and it is said why', async ()
 test('1: a chain that is not configured is named', async () => {
   await using at = await stage(1)
   const { code, stderr } = await at.run('ingest', 'evm', '--chain', '5', '--once')
-  assert.deepEqual([code, stderr], [1, 'tetrad: chain 5 is not among explorer.chains\n'])
+  assert.deepEqual([code, stderr], [1, 'tetrad: chain 5 is not among explorer.chains (77); name one with --chain\n'])
 })

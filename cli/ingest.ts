@@ -13,9 +13,10 @@ import { note, print, printJson } from './print.ts'
 import { openProgress } from './progress.ts'
 import { type CommonOptions, configOf } from './settings.ts'
 import { inTurn, type TurnOptions, waitOption } from './turn.ts'
+import { whichChain } from './which-chain.ts'
 
 interface IngestOptions extends CommonOptions, TurnOptions {
-  readonly chain: string
+  readonly chain?: string
   readonly once?: boolean
   readonly from?: number
   readonly until?: number
@@ -30,7 +31,7 @@ export function addIngest(program: Command): void {
   ingest
     .command('evm')
     .description('Read every block of a chain, then follow its head until stopped. Goes on where it was interrupted.')
-    .requiredOption('--chain <id>', 'which of the configured chains')
+    .option('--chain <id>', 'which of the configured chains (default: the only one)')
     .option('--once', 'end when the present head is reached')
     .option(...waitOption)
     .action((_: unknown, command: Command) => run(command.optsWithGlobals(), 'follow'))
@@ -38,7 +39,7 @@ export function addIngest(program: Command): void {
   program
     .command('repair')
     .description('Read the blocks that are missing between the first and the newest final one.')
-    .requiredOption('--chain <id>', 'which of the configured chains')
+    .option('--chain <id>', 'which of the configured chains (default: the only one)')
     .option('--from <block>', 'first block to look at', blockNumber)
     .option('--until <block>', 'block to stop before', blockNumber)
     .option(...waitOption)
@@ -67,7 +68,7 @@ async function run(options: IngestOptions, task: 'follow' | 'repair'): Promise<v
   await withState(options, 'made', async (state) => {
     const log = openLog('warn', (line) => process.stderr.write(line))
     const desk: FollowDesk = { state, settings, clock: systemClock, random: systemRandom, log }
-    const node = needNode(desk, options.chain)
+    const node = needNode(desk, whichChain(settings, options.chain))
     const progress = openProgress(options.json === true, () => systemClock.monotonicMs())
     const share = () => nodeShare(node, systemClock.monotonicMs() - startMs)
     const tell = (event: Event) => {

@@ -1,9 +1,9 @@
-// `tetrad keys …`: make, list and revoke keys, and see what they were used for. Opens the state store alone, so it works
+// `tetrad keys …`: make, list, change and revoke keys, and see what they were used for. Opens the state store alone, so it works
 // beside a running server, which sees the change at its next request.
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { type Group, groups, type Plan, plans } from '#api/routes.ts'
 import { keyView, stateOf } from '#server/console/key-view.ts'
-import type { KeyInfo } from '#store/keys.ts'
+import type { KeyChange, KeyInfo } from '#store/keys.ts'
 import { withState } from './data.ts'
 import { CommandFailure } from './failure.ts'
 import { minuteText, note, print, printJson, table } from './print.ts'
@@ -18,8 +18,17 @@ interface CreateOptions extends CommonOptions {
   readonly admin?: boolean
 }
 
+/** What is named is changed; the rest stays. */
+interface EditOptions extends CommonOptions {
+  readonly name?: string
+  readonly plan?: Plan
+  readonly groups?: readonly Group[] | 'all'
+  readonly expires?: string
+  readonly admin?: boolean
+}
+
 export function addKeys(program: Command): void {
-  const keys = program.command('keys').description('API keys: create, list, revoke, usage.')
+  const keys = program.command('keys').description('API keys: create, list, rotate, edit, revoke, usage.')
 
   keys
     .command('create')
@@ -39,6 +48,28 @@ export function addKeys(program: Command): void {
     .command('list')
     .description('List all keys, revoked and expired ones too.')
     .action((_: unknown, command: Command) => list(command.optsWithGlobals()))
+
+  keys
+    .command('rotate')
+    .description(
+      'Give a key a new secret, shown once; the old one is refused at once. Id, plan, usage and quotes stay.',
+    )
+    .argument('<id>', 'the id that list shows')
+    .option('--restore', 'also a key that was revoked: with the new secret it works again')
+    .action((id: string, _: unknown, command: Command) => rotate(id, command.optsWithGlobals()))
+
+  keys
+    .command('edit')
+    .description('Change what a key may do. Its id and its secret stay; what is not named stays as it is.')
+    .argument('<id>', 'the id that list shows')
+    .option('--name <name>', 'whose key it is, for people')
+    .addOption(new Option('--plan <plan>', 'what it may do, and how often').choices(plans))
+    .option('--groups <list>', `interfaces it may use: ${groups.join(', ')}, or "all"`, groupListOrAll)
+    .option('--admin', 'it may also make calls that change what everybody is answered')
+    .option('--no-admin', 'it may not')
+    .option('--expires <when>', 'when it stops working: 90d, 12h, 2027-01-31, or "never"')
+    .addHelpText('after', '\nExample:\n  $ tetrad keys edit 3f9c2a51d07be846 --plan enterprise --expires never')
+    .action((id: string, _: unknown, command: Command) => edit(id, command.optsWithGlobals()))
 
   keys
     .command('revoke')
@@ -72,9 +103,50 @@ async function create(options: CreateOptions): Promise<void> {
       systemRandom,
     ),
   )
-  if (options.json) return printJson({ id, key })
+  showOnce({ id, key }, options)
+}
+
+function showOnce({ id, key }: { readonly id: string; readonly key: string }, { json }: CommonOptions): void {
+  if (json) {
+    printJson({ id, key })
+    return
+  }
   print(`id   ${id}\nkey  ${key}`)
   note('Keep the key now: it is not stored and cannot be shown again.')
+}
+
+async function rotate(id: string, options: CommonOptions & { restore?: boolean }): Promise<void> {
+  const { systemClock, systemRandom } = await world()
+  const { rotateKey } = await import('#store/keys.ts')
+  const wanted = { id, ...(options.restore && { restore: true }) }
+  const made = await withState(options, 'found', (state) => rotateKey(state, wanted, systemClock, systemRandom))
+  if (!made) throw unknownKey(id)
+  showOnce(made, options)
+}
+
+async function edit(id: string, options: EditOptions): Promise<void> {
+  const { systemClock } = await world()
+  const { editKey, findKey } = await import('#store/keys.ts')
+  const change = changeOf(options, systemClock.now())
+  if (Object.keys(change).length === 0) {
+    throw new CommandFailure('key.unchanged', 'Nothing is named that should change; see: tetrad keys edit --help.')
+  }
+  const found = await withState(options, 'found', async (state) =>
+    (await editKey(state, id, change, systemClock)) ? findKey(state, id) : undefined,
+  )
+  if (!found) throw unknownKey(id)
+  if (options.json) printJson(keyView(found, systemClock.now()))
+  else print(`The key ${id} is changed; see: tetrad keys list.`)
+}
+
+function changeOf({ name, plan, groups: allowed, admin, expires }: EditOptions, nowMs: number): KeyChange {
+  return {
+    ...(name !== undefined && { name }),
+    ...(plan !== undefined && { plan }),
+    ...(allowed !== undefined && { groups: allowed === 'all' ? null : allowed }),
+    ...(admin !== undefined && { admin }),
+    ...(expires !== undefined && { expiresAtMs: expires === 'never' ? null : momentOf(expires, nowMs) }),
+  }
 }
 
 async function list(options: CommonOptions): Promise<void> {
@@ -136,6 +208,8 @@ function groupList(text: string): Group[] {
   if (wrong !== undefined) throw new InvalidArgumentError(`"${wrong}" is none of ${groups.join(', ')}.`)
   return named as Group[]
 }
+
+const groupListOrAll = (text: string): Group[] | 'all' => (text.trim() === 'all' ? 'all' : groupList(text))
 
 function dayCount(text: string): number {
   const days = Number(text)

@@ -11,7 +11,7 @@ import type { Counts } from '#groups/explorer/labels-put.ts'
 import { withState } from './data.ts'
 import { CommandFailure } from './failure.ts'
 import { authorOf, chainOption, oneChain, percent } from './labels-words.ts'
-import { note, print, printJson } from './print.ts'
+import { counted, note, print, printJson } from './print.ts'
 import { type CommonOptions, configOf } from './settings.ts'
 
 interface ImportOptions extends CommonOptions {
@@ -80,14 +80,14 @@ async function bring(file: string, options: ImportOptions): Promise<void> {
   if (!imported.done) {
     throw new CommandFailure(
       'labels.rejected',
-      `${imported.rejects.length} records are bad, so none was taken (--strict); see ${rejectsFile}.`,
+      `Nothing was taken (--strict): ${counted(imported.rejects.length, 'bad record')}; see ${rejectsFile}.`,
     )
   }
   const { entities, addresses, rejects } = imported
   if (options.json)
     return printJson({ entities, addresses, rejected: rejects.length, rejectsFile: rejectsFile ?? null })
   print(`entities   ${countWords(entities)}\naddresses  ${countWords(addresses)}`)
-  if (rejectsFile !== undefined) note(`${rejects.length} records were not taken; see ${rejectsFile}.`)
+  if (rejectsFile !== undefined) note(`${counted(rejects.length, 'record')} not taken; see ${rejectsFile}.`)
 }
 
 const countWords = ({ added, changed, unchanged }: Counts): string =>

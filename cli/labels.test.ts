@@ -72,7 +72,7 @@ describe('files', () => {
     assert.deepEqual(first, {
       code: 0,
       stdout: 'entities   0 added, 0 changed, 0 unchanged\naddresses  1 added, 0 changed, 0 unchanged\n',
-      stderr: '1 records were not taken; see labels.csv.rejects.csv.\n',
+      stderr: '1 record not taken; see labels.csv.rejects.csv.\n',
     })
     assert.equal(
       await readFile(join(home.dir, 'labels.csv.rejects.csv'), 'utf8'),
@@ -87,7 +87,7 @@ describe('files', () => {
     })
     const strict = await run(['labels', 'import', 'labels.csv', '--strict', '--data', 'other'], { cwd: home.dir })
     assert.equal(strict.code, 1)
-    assert.match(strict.stderr, /^tetrad: 1 records are bad, so none was taken/)
+    assert.match(strict.stderr, /^tetrad: Nothing was taken \(--strict\): 1 bad record; see/)
   })
 
   test('what export writes, import takes back unchanged, into the same store and into an empty one', async () => {

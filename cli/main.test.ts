@@ -10,7 +10,8 @@ import { openFolder, run } from './run.ts'
 
 const commands = [
   [],
-  ...['serve', 'keys', 'keys create', 'keys list', 'keys revoke', 'keys usage'].map((words) => words.split(' ')),
+  ...['serve', 'keys', 'keys create', 'keys list', 'keys rotate', 'keys edit'].map((words) => words.split(' ')),
+  ...['keys revoke', 'keys usage'].map((words) => words.split(' ')),
   ...['config', 'config check', 'config show', 'config schema', 'openapi', 'ask'].map((words) => words.split(' ')),
   ...['chains', 'ingest', 'ingest evm', 'coverage', 'repair'].map((words) => words.split(' ')),
   ...['fx', 'fx sources', 'fx rate', 'fx rate set', 'fx history', 'fx quote'].map((words) => words.split(' ')),
@@ -48,6 +49,7 @@ describe('how a command ends', () => {
     [['keys', 'create', '--plan', 'free'], /required option '--name <name>' not specified/],
     [['keys', 'create', '--name', 'x', '--plan', 'gold'], /Allowed choices are free, lite, standard/],
     [['keys', 'create', '--name', 'x', '--plan', 'free', '--groups', 'fx,nft'], /"nft" is none of explorer, fx/],
+    [['keys', 'edit', 'x', '--groups', 'all,fx'], /"all" is none of explorer, fx/],
     [['keys', 'usage', '--days', '0'], /It must be 1 to 400/],
     [['ask', 'markets.bySlug'], /required option '--slug <string>' not specified/],
     [['ask', 'validators.effectiveness', '--limit', 'ten'], /It must be a whole number/],
@@ -128,6 +130,46 @@ describe('keys', () => {
     }
   })
 
+  test('rotated and edited: the id stays, the secret is new, what is named is changed', async () => {
+    await using home = await openFolder()
+    const keys = async (...words: string[]) => {
+      const { code, stdout, stderr } = await run(['keys', ...words, '--json'], { cwd: home.dir })
+      return code === 0 ? JSON.parse(stdout) : JSON.parse(stderr).error
+    }
+    const made = await keys('create', '--name', 'ci', '--plan', 'free', '--groups', 'fx', '--expires', '90d', '--admin')
+    const rotated = await keys('rotate', made.id)
+    assert.equal(rotated.id, made.id)
+    assert.match(rotated.key, new RegExp(`^tetrad:${made.id}:[A-Za-z0-9_-]{43}$`))
+    assert.notEqual(rotated.key, made.key)
+
+    const [before] = await keys('list')
+    const edited = await keys('edit', made.id, '--plan', 'lite')
+    assert.deepEqual(edited, { ...before, plan: 'lite' })
+    const opened = await keys(
+      'edit',
+      made.id,
+      '--groups',
+      'all',
+      '--expires',
+      'never',
+      '--no-admin',
+      '--name',
+      'all of it',
+    )
+    assert.deepEqual(
+      [opened.name, opened.groups.length, opened.expiresAt, opened.admin, opened.plan],
+      ['all of it', 4, null, false, 'lite'],
+    )
+    assert.deepEqual(await keys('list'), [opened])
+    assert.equal((await keys('edit', made.id)).code, 'key.unchanged')
+    assert.equal((await keys('edit', made.id, '--expires', '2020-01-01')).code, 'expires.past')
+
+    await keys('revoke', made.id)
+    assert.match((await keys('rotate', made.id)).message, /^restore is needed for a key that was revoked/)
+    assert.match((await keys('rotate', made.id, '--restore')).key, /^tetrad:/)
+    assert.equal((await keys('list'))[0].state, 'active')
+  })
+
   test('list is a table with aligned columns and no colour when nobody looks', async () => {
     await using home = await openFolder()
     await run(['keys', 'create', '--name', 'a longer name', '--plan', 'free'], { cwd: home.dir })
@@ -138,10 +180,12 @@ describe('keys', () => {
     assert.ok(!stdout.includes('\u001b'))
   })
 
-  test('revoking or asking about a key that is not there fails', async () => {
+  test('changing, revoking or asking about a key that is not there fails', async () => {
     await using home = await openFolder()
     await run(['keys', 'create', '--name', 'x', '--plan', 'free'], { cwd: home.dir })
     for (const words of [
+      ['keys', 'rotate', 'abc'],
+      ['keys', 'edit', 'abc', '--plan', 'lite'],
       ['keys', 'revoke', 'abc'],
       ['keys', 'usage', 'abc'],
     ]) {
@@ -202,7 +246,19 @@ describe('config', () => {
       file: 'my.yaml',
       variables: ['TETRAD_LOG_LEVEL'],
       configured: true,
+      doubts: [],
     })
+  })
+
+  test('check names what is valid but hardly meant', async () => {
+    await using home = await openFolder()
+    await writeFile(join(home.dir, 'tetrad.yaml'), 'fx: { sources: [{ id: desk, kind: push }] }\n')
+    const { code, stdout, stderr } = await run(['config', 'check'], { cwd: home.dir })
+    assert.deepEqual([code, stdout], [0, 'The configuration is valid: tetrad.yaml, and defaults.\n'])
+    assert.match(
+      stderr,
+      /^fx\.spender: is not set: tradable quotes are refused.*set it to your settlement contract\.$/m,
+    )
   })
 
   test('check fails with every problem in its place', async () => {

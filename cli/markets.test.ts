@@ -70,7 +70,7 @@ describe('tetrad import markets', () => {
     for (const [args, words] of [
       [['nowhere.json'], /There is no file nowhere.json/],
       [['cut.gz'], /cut.gz cannot be unpacked/],
-      [['m.json', '--strict'], /1 records did not fit; see markets.rejects.ndjson/],
+      [['m.json', '--strict'], /1 record did not fit; see markets.rejects.ndjson/],
       [['m.json', '--like', 'main'], /There is no feed main/],
     ] as const) {
       const ended = await run(['import', 'markets', ...args], { cwd })

@@ -7,7 +7,7 @@ import type { PassReport } from '#groups/markets/ingest.ts'
 import type { Desk } from '#serve/answer.ts'
 import { withState } from './data.ts'
 import { CommandFailure } from './failure.ts'
-import { minuteText, note, print, printJson, table } from './print.ts'
+import { counted, minuteText, note, print, printJson, table } from './print.ts'
 import { type CommonOptions, configOf } from './settings.ts'
 import { inTurn, type TurnOptions, waitOption } from './turn.ts'
 
@@ -94,7 +94,7 @@ async function read(options: IngestOptions): Promise<void> {
   if (options.json) return printJson(reports)
   for (const [id, one] of Object.entries(reports)) {
     print(
-      `${id}: ${one.pass} pass, ${one.pages} pages, ${one.records} records: ${one.changed} new or different, ${one.written} answers written, ${one.rejected} rejected, ${one.vanished} vanished`,
+      `${id}: ${one.pass} pass, ${counted(one.pages, 'page')}, ${counted(one.records, 'record')}: ${one.changed} new or different, ${one.written} answers written, ${one.rejected} rejected, ${one.vanished} vanished`,
     )
   }
 }
@@ -120,7 +120,7 @@ function pageLine(feed: string, quiet: boolean) {
   const { stderr } = process
   return {
     draw({ pages, records }: PassReport) {
-      if (!quiet && stderr.isTTY) stderr.write(`\r\u001b[2K${feed}: page ${pages}, ${records} records`)
+      if (!quiet && stderr.isTTY) stderr.write(`\r\u001b[2K${feed}: page ${pages}, ${counted(records, 'record')}`)
     },
     end() {
       if (!quiet && stderr.isTTY) stderr.write('\r\u001b[2K')

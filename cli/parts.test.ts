@@ -43,7 +43,7 @@ describe('stopping, decision 0056', () => {
   afterEach(() => {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.removeAllListeners(signal)
   })
-  const send = (signal: 'SIGINT' | 'SIGTERM') => process.emit(signal, signal)
+  const send = (signal: 'SIGINT' | 'SIGTERM' | 'SIGHUP') => process.emit(signal, signal)
 
   test('the first signal closes once, and a second one right behind it changes nothing', async (t) => {
     const exit = t.mock.method(process, 'exit', () => undefined as never)
@@ -67,6 +67,25 @@ describe('stopping, decision 0056', () => {
     clock.move(501)
     send('SIGINT')
     assert.deepEqual(exit.mock.calls[0]?.arguments, [130])
+  })
+
+  test('a hang-up ends what belongs to a terminal, and nothing else', async (t) => {
+    const said = t.mock.method(process.stderr, 'write', () => true)
+    let closed = 0
+    const close = async () => {
+      closed++
+    }
+    let isOnTerminal = false
+    const stopped = untilStopped(new OwnedClock(nowMs), close, () => isOnTerminal)
+    send('SIGHUP')
+    assert.deepEqual(
+      [closed, /passed over: stop with SIGTERM/.test(String(said.mock.calls[0]?.arguments[0]))],
+      [0, true],
+    )
+    isOnTerminal = true
+    send('SIGHUP')
+    await stopped
+    assert.equal(closed, 1)
   })
 
   test('a close that fails is a failure of the command', async () => {
@@ -96,4 +115,6 @@ test('an address in use and a port that is not allowed are told with what to do'
   assert.match(tell(system('EADDRINUSE')).message, /^::1:80 is in use by another program; choose a port with --port/)
   assert.match(tell(system('EACCES')).message, /choose a port above 1023/)
   assert.match(tell(system('EADDRNOTAVAIL')).message, /choose one with --host/)
+  const unknown = Object.assign(new Error('x'), { code: 'ENOTFOUND', syscall: 'getaddrinfo', hostname: 'no.where' })
+  assert.match(tell(unknown).message, /^no\.where is not a name that this machine knows; choose another with --host/)
 })

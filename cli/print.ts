@@ -30,3 +30,6 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
 /** `2026-11-15 12:00`, UTC; a dash for never. */
 export const minuteText = (atMs: number | undefined): string =>
   atMs === undefined ? '-' : new Date(atMs).toISOString().slice(0, 16).replace('T', ' ')
+
+/** `1 record`, `2 records`. */
+export const counted = (number: number, one: string): string => `${number} ${number === 1 ? one : `${one}s`}`

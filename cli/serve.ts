@@ -93,9 +93,9 @@ interface Shown {
 
 /** The secret of a key cannot be read back, so each start gives the demo key a new one. */
 async function demoKey(desk: Desk): Promise<string> {
-  const { rotateKey } = await import('#store/keys.ts')
+  const { issueKey } = await import('#store/keys.ts')
   const wanted = { id: 'demo', name: 'demo world', plan: 'enterprise' } as const
-  return (await rotateKey(desk.state, wanted, desk.clock, desk.random)).key
+  return (await issueKey(desk.state, wanted, desk.clock, desk.random)).key
 }
 
 async function buildPages(signal: AbortSignal): Promise<void> {

@@ -1,18 +1,24 @@
 // How a server is asked to stop. The first signal lets calls in flight finish; one that comes clearly later ends the
 // process at once. A signal right after the first is the same wish: a terminal sends Ctrl-C to the whole family of
-// processes, and npm and the launcher pass it on as well (decision 0056).
+// processes, and npm and the launcher pass it on as well (decision 0056). A hang-up ends what belongs to a terminal; without one
+// (nohup, a unit, a container) it is no wish to stop: Node forgets that a signal was to be ignored.
 import { constants } from 'node:os'
 import type { Clock } from '#io/clock.ts'
+import { note } from './print.ts'
 
 const sameWishMs = 500
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
+const hasTerminal = (): boolean => [process.stdin, process.stdout, process.stderr].some(({ isTTY }) => isTTY)
+
 /** Resolves when a signal has come and `close` is done. */
-export function untilStopped(clock: Clock, close: () => Promise<void>): Promise<void> {
+export function untilStopped(clock: Clock, close: () => Promise<void>, isOnTerminal = hasTerminal): Promise<void> {
   return new Promise((resolve, reject) => {
     let firstMs: number | undefined
     const onSignal = (signal: (typeof signals)[number]) => {
-      if (firstMs === undefined) {
+      if (signal === 'SIGHUP' && !isOnTerminal()) {
+        note('A hang-up (SIGHUP) is passed over: stop with SIGTERM. Settings are read at the start.')
+      } else if (firstMs === undefined) {
         firstMs = clock.monotonicMs()
         close().then(resolve, reject)
       } else if (clock.monotonicMs() - firstMs > sameWishMs) {

@@ -9,6 +9,7 @@ import { oneChain } from './labels-words.ts'
 import { bold, minuteText, note, print, printJson } from './print.ts'
 import { type CommonOptions, configOf } from './settings.ts'
 import { sureWords } from './sure.ts'
+import { whichChain } from './which-chain.ts'
 
 interface TrailOptions extends CommonOptions {
   readonly chain?: string
@@ -42,12 +43,7 @@ async function follow(given: string, options: TrailOptions): Promise<void> {
     import('#io/random.ts'),
     import('#io/log.ts'),
   ])
-  const ids = settings.explorer.chains.map(({ id }) => id)
-  const { chain = ids.length === 1 ? (ids[0] as string) : '1' } = options
-  if (!ids.includes(chain)) {
-    const words = `chain ${chain} is not among explorer.chains (${ids.join(', ')}); name one with --chain`
-    throw new CommandFailure('trail.chain', words)
-  }
+  const chain = whichChain(settings, options.chain, '1')
   const log = openLog('warn', (line) => process.stderr.write(line))
   const { result, confidence, ...told } = await withState(options, 'found', (state) => {
     // Group A keeps nothing in the facts, which a running server owns.

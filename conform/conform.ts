@@ -1,6 +1,5 @@
 // Puts a server to the test: every check of the suite, one after another, and what came of it. This folder knows the
 // contract and nothing of any server (decision 0110).
-import { groups } from '#api/routes.ts'
 import { Broken, type Check, Skipped } from './check.ts'
 import { checks } from './checks.ts'
 import { type Samples, Site, type SiteOptions, type World } from './site.ts'
@@ -99,4 +98,3 @@ function withoutKeys(text: string, { key, lowKey }: SiteOptions): string {
 }
 
 export const checkIds: readonly string[] = checks.map(({ id }) => id)
-export const suiteGroups: readonly string[] = ['house', ...groups]

@@ -17,6 +17,7 @@ test('a folder with keys alone counts as empty, one with the demo world as demo,
     const facts: Facts = {
       engine: desk.facts.engine,
       query: (sql, values, lists) => desk.facts.query(sql, values, lists),
+      aside: desk.facts.aside,
       now: () => desk.facts.now(),
       // The two networks' chains are told, and that is all.
       write: (work) => (writes++ < 2 ? desk.facts.write(work) : Promise.reject(new Error('cut short'))),

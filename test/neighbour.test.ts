@@ -47,8 +47,15 @@ async function ordeal(desk: TestDesk, place: string): Promise<void> {
   const admission = await openAdmission(desk)
   const said = () => codeOf(admission, quote, bearing(key))
   assert.equal(await said(), 'admitted')
-  await neighbour.does('revoke', id)
-  await follows('keys', async () => (await said()) === 'key.invalid')
+  await neighbour.does('edit', id)
+  await follows('keys, edited', async () => (await said()) === 'key.group')
+  await neighbour.does('rotate', id)
+  await follows('keys, rotated', async () => (await said()) === 'key.invalid')
+  const other = await makeKey(desk, 'enterprise')
+  const saidOther = () => codeOf(admission, quote, bearing(other.key))
+  assert.equal(await saidOther(), 'admitted')
+  await neighbour.does('revoke', other.id)
+  await follows('keys, revoked', async () => (await saidOther()) === 'key.invalid')
   await admission.close()
 
   const label = { chain: '1', slug: 'mine', name: 'mine', description: '', notes: '', updatedUnix: 1_790_000_000 }

@@ -6,13 +6,15 @@ import { rotateReceiptKey } from '#groups/fx/receipt-key.ts'
 import { putMarkets } from '#groups/markets/records.ts'
 import { systemClock } from '#io/clock.ts'
 import { systemRandom } from '#io/random.ts'
-import { revokeKey } from '#store/keys.ts'
+import { editKey, revokeKey, rotateKey } from '#store/keys.ts'
 import { openState } from '#store/open.ts'
 
 const [, , place = ''] = process.argv
 const state = await openState(place, place.startsWith('postgres') ? { state: place } : {})
 const clock = systemClock
 const deeds: Record<string, (id: string) => Promise<unknown>> = {
+  edit: (id) => editKey(state, id, { groups: ['markets'] }, clock),
+  rotate: (id) => rotateKey(state, { id }, clock, systemRandom),
   revoke: (id) => revokeKey(state, id, clock),
   label: (slug) =>
     state.write((tx) => {

@@ -8,7 +8,7 @@ import { Fault } from '#core/fault.ts'
 import type { Range } from '#core/ranges.ts'
 import { writeDuties } from '#groups/validators/duties.ts'
 import { type Measure, measures } from '#groups/validators/measures.ts'
-import { putValidators } from '#groups/validators/registry.ts'
+import { putValidators, toBytes } from '#groups/validators/registry.ts'
 import type { Answer, Confidence } from '#serve/answer.ts'
 import { type TestDesk, testVisit } from './desk.ts'
 
@@ -98,4 +98,21 @@ export function followed<E extends Endpoint>(endpoint: E, link: string): Input<E
     return type === 'integer' ? Number(text) : text
   }
   return Object.fromEntries([...url.searchParams].map(([name, text]) => [name, read(name, text)])) as Input<E>
+}
+
+/** Addresses that paid for validators; one that paid twice is one. */
+export async function putDeposits(
+  state: TestDesk['state'],
+  network: Network,
+  entries: readonly { readonly index: number; readonly address: string }[],
+): Promise<void> {
+  await state.write(async (tx) => {
+    for (const { index, address } of entries) {
+      await tx.run(
+        `insert into validator_deposits (network, validator_index, address) values (?, ?, ?)
+         on conflict (network, validator_index, address) do nothing`,
+        ...[network, index, toBytes(address)],
+      )
+    }
+  })
 }

@@ -94,7 +94,10 @@ function settingsOf({ settings }: DemoValidators): object {
   return {
     validators: { networks: { hoodi: networks.hoodi } },
     server: { port: 0, publicUrl: 'http://tetrad.test' },
-    fx: { sources: [{ id: 'desk', kind: 'push', staleMs: 86_400_000 }] },
+    fx: {
+      spender: '0x3333333333333333333333333333333333333333',
+      sources: [{ id: 'desk', kind: 'push', staleMs: 86_400_000 }],
+    },
   }
 }
 

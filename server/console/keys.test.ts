@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { KeyList, KeyUsage, NewKeyReply, PlanList } from '#api/console.ts'
+import type { KeyList, KeyUsage, KeyView, NewKeyReply, PlanList } from '#api/console.ts'
 import { splitKey } from '#core/key.ts'
 import { createKey, findKey, revokeKey } from '#store/keys.ts'
 import { addUsage, dayOf } from '#store/usage.ts'
@@ -73,6 +73,76 @@ describe('POST /console/keys', () => {
       assert.match(error.message, says)
     })
   }
+})
+
+describe('POST /console/keys/{id}', () => {
+  test('200: what is named is changed and shown; 404: there is no such key', async () => {
+    await using site = await openConsole()
+    const cookie = await site.signIn()
+    const wanted = { name: 'a', plan: 'free', groups: ['fx'], expiresAtMs: testNowMs + day } as const
+    const { id } = await createKey(site.desk.state, wanted, site.desk.clock, site.desk.random)
+    const edit = (body: object, of = id) => site.ask(`/console/keys/${of}`, { method: 'POST', cookie, body })
+    const reply = await edit({ plan: 'standard', expiresAt: '2027-01-31T00:00:00Z' })
+    assert.equal(reply.status, 200)
+    const { name, plan, groups, expiresAt } = reply.json<KeyView>()
+    assert.deepEqual([name, plan, groups, expiresAt], ['a', 'standard', ['fx'], '2027-01-31T00:00:00.000Z'])
+    const free = (await edit({ groups: null, expiresAt: null, admin: true })).json<KeyView>()
+    assert.deepEqual([free.groups.length, free.expiresAt, free.admin, free.plan], [4, null, true, 'standard'])
+    assert.equal((await edit({ name: 'b' }, 'nobody')).status, 404)
+  })
+
+  const wrong: readonly [words: string, body: object][] = [
+    ['nothing named', {}],
+    ['an unknown plan', { plan: 'gold' }],
+    ['no group at all', { groups: [] }],
+    ['a past expiry', { expiresAt: '2020-01-01T00:00:00Z' }],
+    ['an expiry without its zone', { expiresAt: '2027-01-01T00:00:00' }],
+    ['a secret', { secret: 'x' }],
+  ]
+  for (const [words, body] of wrong) {
+    test(`400: ${words}`, async () => {
+      await using site = await openConsole()
+      const cookie = await site.signIn()
+      const { id } = await createKey(site.desk.state, { name: 'a', plan: 'free' }, site.desk.clock, site.desk.random)
+      const before = await findKey(site.desk.state, id)
+      const reply = await site.ask(`/console/keys/${id}`, { method: 'POST', cookie, body })
+      assert.equal(reply.status, 400)
+      assert.equal(reply.json<{ error: { code: string } }>().error.code, 'input.invalid')
+      assert.deepEqual(await findKey(site.desk.state, id), before)
+    })
+  }
+})
+
+describe('POST /console/keys/{id}/secret', () => {
+  test('200: the new key is shown once and the old one refused; 400: revoked; 404: there is no such key', async () => {
+    await using site = await openConsole()
+    const cookie = await site.signIn()
+    const before = await createKey(
+      site.desk.state,
+      { name: 'a', plan: 'enterprise' },
+      site.desk.clock,
+      site.desk.random,
+    )
+    const { id } = before
+    const rotate = (body: object, of = id) => site.ask(`/console/keys/${of}/secret`, { method: 'POST', cookie, body })
+    // 404: nobody knows this validator; 401: not even asked.
+    const said = async (key: string) =>
+      (await site.ask('/v0/eth/validators/1', { headers: { authorization: `Bearer ${key}` } })).status
+    assert.equal(await said(before.key), 404)
+    const reply = await rotate({})
+    assert.equal(reply.status, 200)
+    const after = reply.json<NewKeyReply>()
+    assert.equal(after.id, id)
+    assert.deepEqual([await said(before.key), await said(after.key)], [401, 404])
+    await revokeKey(site.desk.state, id, site.desk.clock)
+    const refused = await rotate({})
+    assert.equal(refused.status, 400)
+    assert.match(refused.body, /restore is needed for a key that was revoked/)
+    const restored = (await rotate({ restore: true })).json<NewKeyReply>()
+    assert.deepEqual([await said(after.key), await said(restored.key)], [401, 404])
+    assert.equal((await rotate({}, 'nobody')).status, 404)
+    assert.ok(site.lines.every((line) => !line.includes(splitKey(after.key)?.secret ?? '-')))
+  })
 })
 
 describe('DELETE /console/keys/{id}', () => {

@@ -1,12 +1,12 @@
 // The operator's calls about keys: what the command line does, with the same checks behind it.
-import type { KeyList, KeyUsage, NewKeyReply, PlanList } from '#api/console.ts'
-import { DateTime, oneOf, Type } from '#api/kit.ts'
+import type { KeyList, KeyUsage, KeyView, NewKeyReply, PlanList } from '#api/console.ts'
+import { DateTime, nullable, oneOf, Type } from '#api/kit.ts'
 import { groups, plans } from '#api/routes.ts'
 import { Fault, invalid } from '#core/fault.ts'
 import type { Desk } from '#serve/answer.ts'
 import type { Request } from '#serve/pipeline.ts'
 import type { Extra } from '#serve/ways.ts'
-import { anonymousId, createKey, findKey, listKeys, revokeKey } from '#store/keys.ts'
+import { anonymousId, createKey, editKey, findKey, listKeys, revokeKey, rotateKey } from '#store/keys.ts'
 import { dayMs, usageDaysKept, usageOf } from '#store/usage.ts'
 import { bodyOf, changeByOperator, forOperator, json } from './gate.ts'
 import { keyView } from './key-view.ts'
@@ -14,16 +14,32 @@ import { keyView } from './key-view.ts'
 const keysShown = 1000
 const daysUsual = 30
 
+const Groups = Type.Array(oneOf(groups), { maxItems: groups.length })
+const closed = { additionalProperties: false }
+
 const NewKeyBody = Type.Object(
   {
     name: Type.String(),
     plan: oneOf(plans),
-    groups: Type.Optional(Type.Array(oneOf(groups), { maxItems: groups.length })),
+    groups: Type.Optional(Groups),
     expiresAt: Type.Optional(DateTime),
     admin: Type.Optional(Type.Boolean()),
   },
-  { additionalProperties: false },
+  closed,
 )
+
+const KeyChangeBody = Type.Object(
+  {
+    name: Type.Optional(Type.String()),
+    plan: Type.Optional(oneOf(plans)),
+    groups: Type.Optional(nullable(Groups)),
+    expiresAt: Type.Optional(nullable(DateTime)),
+    admin: Type.Optional(Type.Boolean()),
+  },
+  { ...closed, minProperties: 1 },
+)
+
+const RotationBody = Type.Object({ restore: Type.Optional(Type.Boolean()) }, closed)
 
 export function keyPaths(desk: Desk): readonly Extra[] {
   return [
@@ -36,7 +52,15 @@ export function keyPaths(desk: Desk): readonly Extra[] {
     {
       path: '/console/keys/{id}',
       sameOrigin: true,
-      changes: { DELETE: changeByOperator(desk, async (request) => json(await revoke(desk, idOf(request)))) },
+      changes: {
+        POST: changeByOperator(desk, async (request) => json(await edit(desk, request))),
+        DELETE: changeByOperator(desk, async (request) => json(await revoke(desk, idOf(request)))),
+      },
+    },
+    {
+      path: '/console/keys/{id}/secret',
+      sameOrigin: true,
+      changes: { POST: changeByOperator(desk, async (request) => json(await rotate(desk, request))) },
     },
     {
       path: '/console/keys/{id}/usage',
@@ -77,6 +101,25 @@ function momentOf(text: string): number {
   if (!/(?:[Zz]|[+-]\d\d:?\d\d)$/.test(text))
     throw invalid(['expiresAt'], 'must name its zone, as in 2027-01-31T00:00:00Z')
   return Date.parse(text)
+}
+
+async function edit(desk: Desk, request: Request): Promise<KeyView> {
+  const { expiresAt, ...rest } = bodyOf(request, KeyChangeBody)
+  const expires = expiresAt === undefined ? {} : { expiresAtMs: expiresAt === null ? null : momentOf(expiresAt) }
+  const id = idOf(request)
+  const edited = await editKey(desk.state, id, { ...rest, ...expires }, desk.clock)
+  const found = edited ? await findKey(desk.state, id) : undefined
+  if (!found) throw new Fault('record.unknown')
+  desk.log.info({ keyId: id, plan: found.plan, admin: found.admin }, 'a key was changed in the console')
+  return keyView(found, desk.clock.now())
+}
+
+async function rotate(desk: Desk, request: Request): Promise<NewKeyReply> {
+  const wanted = { ...bodyOf(request, RotationBody), id: idOf(request) }
+  const made = await rotateKey(desk.state, wanted, desk.clock, desk.random)
+  if (!made) throw new Fault('record.unknown')
+  desk.log.info({ keyId: made.id }, 'a key got a new secret in the console')
+  return made
 }
 
 async function revoke(desk: Desk, id: string): Promise<{ readonly id: string; readonly revoked: true }> {

@@ -32,7 +32,11 @@ describe('GET /console/overview', () => {
       ['9.9.9', new Date(testNowMs).toISOString(), new Date(testNowMs + 60_000).toISOString(), true],
     )
     assert.deepEqual(overview.engines, { state: 'sqlite', facts: 'duckdb' })
-    assert.deepEqual(overview.checks, [{ name: 'state store', ok: true, says: 'answers' }])
+    // The same as /readyz counts: the server itself is one of them.
+    assert.deepEqual(overview.checks, [
+      { name: 'server', ok: true, says: 'running' },
+      { name: 'state store', ok: true, says: 'answers' },
+    ])
     assert.deepEqual(
       overview.streams.map(({ name }) => name),
       ['chain 1', 'rates desk', 'network hoodi', 'feed main'],
@@ -59,7 +63,7 @@ describe('GET /console/overview', () => {
     assert.doesNotMatch(reply.body, /verysecret|user:word/)
     const { ready, sources, checks } = reply.json<Overview>()
     assert.equal(ready, false)
-    assert.equal(checks[1]?.says, 'node.example answered with status 500')
+    assert.equal(checks[2]?.says, 'node.example answered with status 500')
     const feed = sources.find(({ name }) => name === 'main')
     assert.deepEqual([feed?.ok, feed?.failures, feed?.says], [false, 3, 'node.example no answer'])
   })

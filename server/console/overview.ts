@@ -3,7 +3,7 @@
 import type { Overview, RequestView } from '#api/console.ts'
 import type { Metrics, Totals } from '#io/metrics.ts'
 import type { Desk } from '#serve/answer.ts'
-import type { Readiness } from '#serve/health.ts'
+import { checksOf, type Readiness } from '#serve/health.ts'
 import type { Extra } from '#serve/ways.ts'
 import { recentCoverage } from '../upkeep/coverage.ts'
 import { forOperator, json } from './gate.ts'
@@ -42,8 +42,8 @@ export function overviewPath(desk: Desk, parts: OverviewParts): Extra {
 
 async function overviewOf(desk: Desk, parts: OverviewParts, startedAt: string): Promise<Overview> {
   const { version, readiness, metrics, board } = parts
-  const [findings, { streams }, sources, totals] = await Promise.all([
-    readiness.findings(),
+  const [checks, { streams }, sources, totals] = await Promise.all([
+    checksOf(readiness),
     recentCoverage(desk),
     sourceViews(desk, board),
     metrics.totals(),
@@ -51,8 +51,8 @@ async function overviewOf(desk: Desk, parts: OverviewParts, startedAt: string): 
   return {
     at: new Date(desk.clock.now()).toISOString(),
     ...{ version, startedAt },
-    ready: !readiness.stopping && findings.every(({ ok }) => ok),
-    checks: findings.map(({ name, ok, says }) => ({ name, ok, says: hostsOnly(says) })),
+    ready: checks.every(({ ok }) => ok),
+    checks: checks.map(({ name, ok, says }) => ({ name, ok, says: hostsOnly(says) })),
     streams,
     ingest: board.views(),
     sources,

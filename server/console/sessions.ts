@@ -7,6 +7,7 @@
 //    stored. It ends with the session and is removed with it.
 // 4. Links and sessions are few: expired ones, and the oldest of too many, go when the next is made.
 import { createHmac } from 'node:crypto'
+import { Fault } from '#core/fault.ts'
 import {
   digestOf,
   type KeyParts,
@@ -20,7 +21,7 @@ import {
   toSecret,
 } from '#core/key.ts'
 import type { Desk } from '#serve/answer.ts'
-import { dropKey, putKey } from '#store/keys.ts'
+import { dropKey, findKey, putKey } from '#store/keys.ts'
 import type { StateReader, StateWriter } from '#store/state.ts'
 
 export type SessionDesk = Pick<Desk, 'state' | 'clock' | 'random'>
@@ -87,13 +88,23 @@ export const signOutAll = ({ state }: Pick<SessionDesk, 'state'>): Promise<numbe
     return rows.length
   })
 
-/** The key of the session's pages, made when it is first asked for and the same ever after. */
+/**
+ * The key of the session's pages, made when it is first asked for and the same ever after. One that the operator revoked, or
+ * gave another secret, is not brought back.
+ */
 export async function keyOf({ state, clock }: Pick<SessionDesk, 'state' | 'clock'>, session: Session): Promise<Token> {
   const { expiresAtMs } = session
   const secret = toSecret(createHmac('sha256', session.secret).update('key of the console').digest())
-  const wanted = { id: keyIdOf(session.id), secret, name: 'console', plan: 'enterprise', expiresAtMs } as const
-  const { key } = await putKey(state, wanted, clock)
-  return { token: key, expiresAtMs }
+  const parts = { id: keyIdOf(session.id), secret }
+  const standing = async (reader: StateReader): Promise<string | undefined> => {
+    const found = await findKey(reader, parts.id)
+    if (!found) return undefined
+    if (found.revokedAtMs !== undefined || !sameDigest(found.digest, digestOf(parts))) throw new Fault('console.key')
+    return keyText(parts)
+  }
+  const wanted = { ...parts, name: 'console', plan: 'enterprise', expiresAtMs } as const
+  const make = async (tx: StateWriter) => (await standing(tx)) ?? putKey(tx, wanted, clock.now())
+  return { token: (await standing(state)) ?? (await state.write(make)), expiresAtMs }
 }
 
 const keyIdOf = (sessionId: string): string => sessionId.replace('session-', 'console-')

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { contract } from '#api/contract.ts'
 import { Fault } from '#core/fault.ts'
-import { findKey, listKeys } from '#store/keys.ts'
+import { splitKey } from '#core/key.ts'
+import { createKey, editKey, findKey, keyRevision, listKeys, revokeKey, rotateKey } from '#store/keys.ts'
 import { openConsole, ownOrigin } from '#test/console.ts'
 import { createLink, findSession, linkMs, sessionMs, signIn, signOutAll } from './sessions.ts'
 
@@ -105,10 +106,13 @@ describe('a change must come from a page of ours', () => {
       await using site = await openConsole()
       const cookie = await site.signIn()
       const { token } = await createLink(site.desk)
+      const { id } = await createKey(site.desk.state, { name: 'a', plan: 'free' }, site.clock, site.desk.random)
       const changes = [
         ['POST', '/console/session', { token }],
         ['POST', '/console/key', {}],
         ['POST', '/console/keys', { name: 'a', plan: 'free' }],
+        ['POST', `/console/keys/${id}`, { name: 'b' }],
+        ['POST', `/console/keys/${id}/secret`, {}],
       ] as const
       for (const [method, url, body] of changes) {
         assert.equal((await site.ask(url, { method, body, cookie, headers })).status, status, `${method} ${url}`)
@@ -132,6 +136,10 @@ describe('GET and DELETE /console/session', () => {
     assert.equal('expiresAt' in before, false)
     const groups = before.groups as Record<string, { on: boolean; host: string }>
     assert.deepEqual([groups.fx?.on, groups.markets?.host], [false, 'markets.example'])
+    assert.deepEqual(before.chains, [
+      { id: '1', name: 'Ethereum' },
+      { id: '137', name: 'Polygon' },
+    ])
     const cookie = await site.signIn()
     assert.equal((await site.ask('/console/session', { cookie })).json().signedIn, true)
     assert.equal((await site.ask('/console/session', { cookie: `a=b; ${cookie}; c=d` })).json().signedIn, true)
@@ -179,6 +187,41 @@ describe('POST /console/key', () => {
     await site.ask('/console/session', { method: 'DELETE', cookie })
     await assert.rejects(site.admission.admit(metadata, claim), { code: 'key.invalid' })
     assert.equal(await findKey(site.desk.state, id), undefined)
+  })
+
+  test('200: asked again, nothing is written, so nobody looks keys up again', async () => {
+    await using site = await openConsole()
+    const cookie = await site.signIn()
+    const ask = async () => (await site.ask('/console/key', { method: 'POST', cookie })).json<{ key: string }>().key
+    const key = await ask()
+    await editKey(site.desk.state, splitKey(key)?.id ?? '', { plan: 'lite' }, site.clock)
+    const revision = await keyRevision(site.desk.state)
+    assert.equal(await ask(), key)
+    assert.equal(await keyRevision(site.desk.state), revision)
+    assert.equal((await findKey(site.desk.state, splitKey(key)?.id ?? ''))?.plan, 'lite')
+  })
+
+  test('403: revoked or rotated it stays so, and the next session has another', async () => {
+    await using site = await openConsole()
+    const { state, random } = site.desk
+    const ends = [
+      (id: string) => revokeKey(state, id, site.clock),
+      (id: string) => rotateKey(state, { id }, site.clock, random),
+    ]
+    for (const end of ends) {
+      const cookie = await site.signIn()
+      const ask = () => site.ask('/console/key', { method: 'POST', cookie })
+      const { id = '' } = splitKey((await ask()).json<{ key: string }>().key) ?? {}
+      await end(id)
+      const ended = await findKey(state, id)
+      const reply = await ask()
+      assert.deepEqual([reply.status, codeOf(reply)], [403, 'console.key'])
+      assert.match(reply.body, /sign out and in again/)
+      assert.deepEqual(await findKey(state, id), ended)
+      assert.equal((await site.ask('/console/keys', { cookie })).status, 200)
+      const next = await site.signIn()
+      assert.equal((await site.ask('/console/key', { method: 'POST', cookie: next })).status, 200)
+    }
   })
 
   test('200: it expires with the session, to the moment', async () => {

@@ -67,4 +67,5 @@ const sessionView = (
   signedIn: session !== undefined,
   ...(session && { expiresAt: new Date(session.expiresAtMs).toISOString() }),
   groups: settings.groups,
+  chains: settings.groups.explorer.on ? settings.explorer.chains.map(({ id, name }) => ({ id, name })) : [],
 })

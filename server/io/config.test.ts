@@ -301,6 +301,19 @@ describe('problems in variables and flags name them', () => {
     assert.deepEqual(await env('TETRAD_SOMETHING_ELSE', '1'), ['TETRAD_SOMETHING_ELSE  is not a known variable'])
   })
 
+  test('two chains or two feeds of the same name, and an address that nobody can read', async () => {
+    const chain = { id: '5', name: 'Five' }
+    const feed = { id: 'a', url: 'https://feed.test/' }
+    const twice = { explorer: { chains: [chain, chain] }, markets: { feeds: [feed, feed] } }
+    await assert.rejects(load(JSON.stringify(twice)), (error: Error) => {
+      assert.match(error.message, /explorer\.chains\[1\]\.id is used twice/)
+      assert.match(error.message, /markets\.feeds\[1\]\.id is used twice/)
+      return true
+    })
+    const astray = { markets: { feeds: [{ ...feed, url: 'ftp://feed.test/' }] } }
+    await assert.rejects(load(JSON.stringify(astray)), /markets\.feeds\[0\]\.url must begin with http/)
+  })
+
   test('an alias that leads to a name it does not have, with its line', async () => {
     assert.deepEqual(await problemsOf('aliases:\n  paths:\n    /old/{a}: /new/{b}\n'), [
       'tetrad.yaml:3:15  aliases.paths./old/{a} leads to {b}, but /old/{a} names {a}; use the same name on both sides, found "/new/{b}"',

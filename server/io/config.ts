@@ -7,6 +7,7 @@ import type { Problem } from '#core/fault.ts'
 import { withoutKeys } from '#core/key.ts'
 import { aliasProblems } from '#core/settings/aliases.ts'
 import { fxProblems } from '#core/settings/fx.ts'
+import { repeated } from '#core/settings/repeated.ts'
 import { type Settings, SettingsSchema } from '#core/settings.ts'
 import { type Leaf, leaves, nodeAt, type SchemaNode, settingsNode } from './config/leaves.ts'
 import { didYouMean, nearest } from './config/nearest.ts'
@@ -85,7 +86,7 @@ export async function loadConfig(request: ConfigRequest): Promise<Config> {
   const { value: settings, problems: found } = complete(SettingsSchema, merged)
   if (unread.length === 0) {
     const source = yaml && { name, yaml }
-    const all = found.length > 0 ? found : [...aliasProblems(settings.aliases), ...fxProblems(settings.fx)]
+    const all = found.length > 0 ? found : problemsBeyondSchema(settings)
     problems.push(...all.map((problem) => placed(problem, settings, overrides, source)))
   }
   if (problems.length > 0) throw new ConfigError(problems)
@@ -262,3 +263,12 @@ function knownVariable(name: string): string | undefined {
 }
 
 const only = <T>(list: readonly T[]): T | undefined => (list.length === 1 ? list[0] : undefined)
+
+const idsOf = (named: readonly { readonly id: string }[]): readonly string[] => named.map(({ id }) => id)
+
+const problemsBeyondSchema = ({ aliases, fx, explorer, markets }: Settings): readonly Problem[] => [
+  ...aliasProblems(aliases),
+  ...fxProblems(fx),
+  ...repeated(idsOf(explorer.chains), ['explorer', 'chains'], 'id'),
+  ...repeated(idsOf(markets.feeds), ['markets', 'feeds'], 'id'),
+]

@@ -125,8 +125,8 @@ async function networkStreams(desk: CoverageDesk): Promise<Stream[]> {
   const streams: Stream[] = []
   for (const network of networks) {
     // What was read is told in the time of the chain it was read from, also where no node says it any more.
-    const own = { ...settings.validators.networks[network], ...(await storedChain(facts, network)) }
-    const covered = await coveredEpochs(facts, network)
+    const own = { ...settings.validators.networks[network], ...(await storedChain(facts.aside, network)) }
+    const covered = await coveredEpochs(facts.aside, network)
     const isFollowed = own.beacon.urls.length > 0
     const [first, last] = [covered[0], covered.at(-1)]
     if (!first && !isFollowed) continue

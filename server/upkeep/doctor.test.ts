@@ -171,6 +171,19 @@ describe('first fundings', () => {
       note: 'no chain has a node',
     })
   })
+
+  test('a node that does not answer is worth a look: nothing was compared, and it is said why', async () => {
+    const explorer = { chains: [{ id: '1', name: 'Gone', rpc: [{ url: 'http://127.0.0.1:9', timeoutMs: 100 }] }] }
+    await using desk = await openDesk({ explorer })
+    const [address, funder, tx] = [`0x${'11'.repeat(20)}`, `0x${'22'.repeat(20)}`, `0x${'33'.repeat(32)}`]
+    const place = { chain: '1', block: 5, txIndex: 0, position: 0, timeUnix: 7 }
+    await desk.state.write((tx_) => putFundings(tx_, [{ ...place, address, funder, tx, valueWei: 1n }]))
+    const { systemClock } = await import('#io/clock.ts')
+    const real = { ...desk, clock: systemClock }
+    const { level, says } = named(await storeDiagnoses(real, 3), `recheck: ${recheckOf('first fundings').name}`)
+    assert.equal(level, 'warn')
+    assert.match(says, /^none could be compared: .*node_unavailable/)
+  })
 })
 
 describe('public keys of validators', () => {
@@ -242,11 +255,28 @@ describe('machine', () => {
       ['server.publicUrl', 'fx.spender'],
     )
     const meant = settingsWith({ server: { host: '0.0.0.0', publicUrl: 'https://data.test' } })
+    const about = (fx: object) => settingsFindings(settingsWith({ fx }), true).map(({ name, level }) => [name, level])
+    const spender = `0x${'33'.repeat(20)}`
+    const bank = { id: 'bank', kind: 'ecb', path: 'rates.xml' }
+    assert.deepEqual(about({ terms: { instant: { feeBps: 3 } } }), [['fx.spender', 'warn']])
+    assert.deepEqual(about({ spender, sources: [bank] }), [['fx.sources', 'warn']])
+    assert.deepEqual(about({ spender, sources: [bank, { id: 'desk', kind: 'push' }] }), [['configuration', 'ok']])
     assert.deepEqual(
       settingsFindings(meant, true).map(({ level }) => level),
       ['ok'],
     )
   })
+})
+
+test('limits that several servers would each count alone are worth a look', () => {
+  const shared = { store: { state: 'postgres://db.test/tetrad' } }
+  const about = (settings: object) =>
+    settingsFindings(settingsWith(settings), true).find(({ name }) => name === 'limits')
+  const found = about(shared)
+  assert.equal(found?.level, 'warn')
+  assert.match(found?.todo ?? '', /a server that is alone needs none/)
+  assert.equal(about({ ...shared, limits: 'redis://cache.test' }), undefined)
+  assert.equal(about({}), undefined)
 })
 
 describe('reach', () => {

@@ -111,9 +111,17 @@ async function recheckFindings(desk: Desk, count: number): Promise<Diagnosis[]> 
   return findings
 }
 
-function judged(title: string, { todo }: Recheck, { checked, differing, doubtful = [], note }: Rechecked): Diagnosis {
+function judged(
+  title: string,
+  { todo }: Recheck,
+  { checked, differing, doubtful = [], note, unable }: Rechecked,
+): Diagnosis {
   if (differing.length > 0) return bad(title, someOf(differing), todo)
   if (doubtful.length > 0) return warn(title, someOf(doubtful), todo)
+  if (unable !== undefined) {
+    const agree = checked === 0 ? 'none could be compared' : `${checked} agree, the others could not be compared`
+    return warn(title, `${agree}: ${unable}`, 'see to it that the source answers, then run the doctor again')
+  }
   const says = checked === 0 ? 'nothing to check' : `${checked} agree`
   return well(title, note === undefined ? says : `${says} (${note})`)
 }

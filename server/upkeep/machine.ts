@@ -2,7 +2,9 @@
 import { existsSync } from 'node:fs'
 import { readdir, stat, statfs } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import { complete } from '#core/check.ts'
+import { mayPriceTrades } from '#core/settings/fx-sources.ts'
 import { type Settings, SettingsSchema } from '#core/settings.ts'
 import { checkState } from '#store/backup.ts'
 import { checkPostgres } from '#store/engines/postgres-check.ts'
@@ -100,15 +102,26 @@ export function settingsFindings(settings: Settings, configured: boolean): reado
     ...(isOpen && server.publicUrl === ''
       ? [warn('server.publicUrl', 'links are written with whatever host a caller names', 'set server.publicUrl')]
       : []),
-    ...(configured && groups.fx.on && fx.sources.length > 0 && fx.spender === usual.fx.spender
-      ? [
-          warn(
-            'fx.spender',
-            'is a placeholder: nobody can settle a tradable quote',
-            'set it to your settlement contract',
-          ),
-        ]
-      : []),
+    ...limitsFindings(settings),
+    // Whoever has written nothing about quotes serves something else.
+    ...(configured && groups.fx.on && !isDeepStrictEqual(fx, usual.fx) ? fxFindings(fx) : []),
   ]
   return findings.length > 0 ? findings : [well('configuration', 'valid, and nothing in it looks unintended')]
+}
+
+/** Whether a server shares its state is known to whoever started the others. */
+export function limitsFindings({ store, limits }: Pick<Settings, 'store' | 'limits'>): readonly Diagnosis[] {
+  if (store.state === '' || limits !== '') return []
+  const says = 'each server on this state counts calls by itself, so two of them let twice as many through'
+  return [warn('limits', says, 'set limits to a Redis that all of them reach; a server that is alone needs none')]
+}
+
+function fxFindings({ spender, sources }: Settings['fx']): readonly Diagnosis[] {
+  if (spender === '') {
+    const says = 'is not set: tradable quotes are refused, only reference quotes are given'
+    return [warn('fx.spender', says, 'set it to your settlement contract')]
+  }
+  if (sources.length === 0 || sources.some(mayPriceTrades)) return []
+  const says = 'none may price tradable quotes, so they are refused'
+  return [warn('fx.sources', says, 'add a source of the moment, or say tradable: true of one')]
 }

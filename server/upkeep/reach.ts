@@ -92,7 +92,8 @@ function feedChecks({ settings }: ReachDesk): Looking[] {
     return examined(name, 'check the address of the feed and its paging settings', async () => {
       const limits = { timeoutMs: Math.min(feed.timeoutMs, askMs), bytesMax: feed.pageBytesMax }
       const { records } = readPage(await fetchJson(pageUrl(feed, 'full', '', undefined), limits), feed, '')
-      if (records.length > 0) return [well(name, `gives ${records.length} records a page`)]
+      if (records.length > 0)
+        return [well(name, `gives ${records.length === 1 ? '1 record' : `${records.length} records`} a page`)]
       return [warn(name, 'gives no records', 'check list and query of the feed')]
     })
   })

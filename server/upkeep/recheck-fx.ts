@@ -3,7 +3,7 @@ import type { Receipt } from '#api/wire/fx-desk.ts'
 import { reaskSources } from '#groups/fx/reask.ts'
 import { signedReceipt } from '#groups/fx/receipt.ts'
 import { checkReceipt } from '#groups/fx/receipt-check.ts'
-import { compared, nothing, type Recheck, sampleOf } from './recheck.ts'
+import { asides, compared, nothing, type Recheck, sampleOf } from './recheck.ts'
 
 interface QuoteRow {
   readonly id: string
@@ -42,7 +42,7 @@ export const rates: Recheck = {
     const { fx, groups } = desk.settings
     if (!groups.fx.on || fx.sources.every(({ kind }) => kind === 'push')) return nothing('no source can be asked')
     const { same, near, differing, far, silent } = await reaskSources(desk)
-    const note = [`${same} the very same, ${near} newer and near`, ...silent].join('; ')
-    return { checked: same + near, differing, doubtful: far, note }
+    const told = asides([`${same} the very same, ${near} newer and near`], silent)
+    return { checked: same + near, differing, doubtful: far, ...told }
   },
 }

@@ -3,7 +3,7 @@ import { writeMarket } from '#groups/markets/documents.ts'
 import { loadLibrary, presentRecords } from '#groups/markets/library.ts'
 import { rereadFeed } from '#groups/markets/reread.ts'
 import { wordsOf } from './diagnosis.ts'
-import { compared, draw, nothing, type Recheck, sampleOf } from './recheck.ts'
+import { asides, compared, draw, nothing, type Recheck, sampleOf } from './recheck.ts'
 
 interface DocumentRow {
   readonly market_id: string
@@ -55,7 +55,11 @@ export const marketRecords: Recheck = {
         silent.push(`${feed.id}: ${wordsOf(error)}`)
       }
     }
-    const notes = [...(movedOn > 0 ? [`${movedOn} have moved on since`] : []), ...silent]
-    return { checked, differing: [], doubtful, ...(notes.length > 0 && { note: notes.join('; ') }) }
+    return {
+      checked,
+      differing: [],
+      doubtful,
+      ...asides(movedOn > 0 ? [`${movedOn} have moved on since`] : [], silent),
+    }
   },
 }

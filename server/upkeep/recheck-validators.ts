@@ -8,7 +8,7 @@ import { readValidator } from '#groups/validators/registry.ts'
 import { dataOf, openBeacon } from '#io/beacon/client.ts'
 import type { Desk } from '#serve/answer.ts'
 import { wordsOf } from './diagnosis.ts'
-import { compared, draw, nothing, type Recheck, sampleOf, Unable } from './recheck.ts'
+import { asides, compared, draw, nothing, type Recheck, sampleOf, Unable } from './recheck.ts'
 
 interface DutyDay {
   readonly network: Network
@@ -63,23 +63,25 @@ export const dutyHours: Recheck = {
     const own = followed(desk)
     if (own.length === 0) return nothing('no network has a beacon node')
     let checked = 0
-    const [differing, notes]: [string[], string[]] = [[], []]
+    const [differing, notes, unable]: [string[], string[], string[]] = [[], [], []]
     for (const network of own) {
       const ranges = await storedHours(desk, network)
       const newest = (ranges.at(-1)?.until ?? 0) - 1
+      const failed: string[] = []
       for (const hour of new Set(ranges.length > 0 ? [hourIn(desk, ranges), newest] : [])) {
         try {
           const read = await rereadHour(desk, network, hour, AbortSignal.timeout(rereadMs))
           checked += read.checked
           differing.push(...read.differing)
-          notes.push(`${network} hour ${hour}`)
+          notes.push(...failed.splice(0), `${network} hour ${hour}`)
           break
         } catch (error) {
-          notes.push(`${network} hour ${hour} cannot be read: ${wordsOf(error)}`)
+          failed.push(`${network} hour ${hour} cannot be read: ${wordsOf(error)}`)
         }
       }
+      unable.push(...failed)
     }
-    return { checked, differing, ...(notes.length > 0 && { note: notes.join('; ') }) }
+    return { checked, differing, ...asides(notes, unable) }
   },
 }
 

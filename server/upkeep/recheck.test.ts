@@ -45,7 +45,7 @@ test('what cannot be told ends the sample with the reason; what breaks is not hi
   assert.deepEqual(await compared([0, 1, 2, 3], look), {
     checked: 2,
     differing: ['one differs'],
-    note: 'the node is gone',
+    unable: 'the node is gone',
   })
   const broken = compared([0], async () => {
     throw new TypeError('broken')

@@ -8,8 +8,10 @@ export interface Rechecked {
   readonly differing: readonly string[]
   /** Likewise, where it may be the source that has changed. */
   readonly doubtful?: readonly string[]
-  /** What was compared, or why some could not be. */
+  /** What was compared, or why there is nothing to compare. */
   readonly note?: string
+  /** Why the rest of them could not be compared. */
+  readonly unable?: string
 }
 
 export interface Recheck {
@@ -67,10 +69,16 @@ export async function compared<T>(
       checked += 1
     } catch (error) {
       if (!(error instanceof Unable)) throw error
-      return { checked, differing, note: wordsOf(error) }
+      return { checked, differing, unable: wordsOf(error) }
     }
   }
   return { checked, differing }
 }
+
+/** What is told beside the figures, each where there is anything to tell. */
+export const asides = (notes: readonly string[], unable: readonly string[]): Pick<Rechecked, 'note' | 'unable'> => ({
+  ...(notes.length > 0 && { note: notes.join('; ') }),
+  ...(unable.length > 0 && { unable: unable.join('; ') }),
+})
 
 export const nothing = (note: string): Rechecked => ({ checked: 0, differing: [], note })

@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { askControl } from '#io/control.ts'
 import { openLog } from '#io/log.ts'
-import { openDesk } from '#test/desk.ts'
+import { openDesk, settingsWith } from '#test/desk.ts'
 import { startUpkeep } from './start.ts'
 
 test('a running server answers the operator’s questions, until it is told to stop', async () => {
   await using desk = await openDesk()
   const stop = new AbortController()
-  const upkeep = startUpkeep(desk, { dataDir: desk.dir, version: '1.2.3' }, stop.signal)
+  const upkeep = startUpkeep(desk, { dataDir: desk.dir, version: '1.2.3', url: () => 'http://here' }, stop.signal)
   const answer = async (name: string, input?: unknown) => {
     for (let tries = 0; tries < 200; tries++) {
       const found = await askControl(desk.dir, name, input)
@@ -23,6 +23,7 @@ test('a running server answers the operator’s questions, until it is told to s
     pid: process.pid,
     version: '1.2.3',
     startedAt: '2026-11-15T12:00:00.000Z',
+    url: 'http://here',
   })
   assert.equal(((await answer('coverage')) as { at: string }).at, '2026-11-15T12:00:00.000Z')
   const findings = (await answer('doctor', { sample: 1 })) as { name: string }[]
@@ -45,4 +46,19 @@ test('where no socket can be made the server is told so and goes on', async () =
   assert.match(lines[0] ?? '', /too long for a socket.*there is no control socket/)
   stop.abort()
   await upkeep
+})
+
+test('limits that other servers would not know of are told once at the start', async () => {
+  await using desk = await openDesk()
+  const told = async (settings: object) => {
+    const lines: string[] = []
+    const log = openLog('info', (line) => lines.push(line))
+    const ended = AbortSignal.abort()
+    await startUpkeep({ ...desk, log, settings: settingsWith(settings) }, { dataDir: desk.dir, version: '1' }, ended)
+    return lines.filter((line) => line.includes('limits: each server'))
+  }
+  const store = { state: 'postgres://db.test/tetrad' }
+  assert.equal((await told({ store })).length, 1)
+  assert.deepEqual(await told({ store, limits: 'redis://cache.test' }), [])
+  assert.deepEqual(await told({}), [])
 })

@@ -1,5 +1,5 @@
-// Upkeep of a running server: the operator's socket. A server without it still serves, so one that cannot be made is a
-// warning.
+// Upkeep of a running server: what is said once at its start, and the operator's socket. A server without the socket still
+// serves, so one that cannot be made is a warning.
 import { sourcesReport } from '#groups/fx/source-health.ts'
 import { askBeside } from '#groups/validators/beside.ts'
 import { keepTold } from '#groups/validators/ingest/audit.ts'
@@ -9,17 +9,21 @@ import type { Desk } from '#serve/answer.ts'
 import { copyStores } from '#store/backup.ts'
 import { coverageReport } from './coverage.ts'
 import { storeDiagnoses } from './doctor.ts'
+import { limitsFindings } from './machine.ts'
 
 export interface UpkeepOptions {
   readonly dataDir: string
   readonly version: string
+  /** Where callers reach it, once it listens. */
+  readonly url?: () => string | undefined
 }
 
 /** Runs until the signal aborts, and resolves when all of it has ended. */
 export async function startUpkeep(desk: Desk, options: UpkeepOptions, signal: AbortSignal): Promise<void> {
+  for (const { name, says, todo } of limitsFindings(desk.settings)) desk.log.warn({ todo }, `${name}: ${says}`)
   const startedAt = new Date(desk.clock.now()).toISOString()
   const control = await openControl(options.dataDir, {
-    status: async () => ({ pid: process.pid, version: options.version, startedAt }),
+    status: async () => ({ pid: process.pid, version: options.version, startedAt, url: options.url?.() }),
     coverage: () => coverageReport(desk),
     rates: () => sourcesReport(desk),
     // What is elsewhere, the command has refused already or does not need.
