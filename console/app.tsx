@@ -1,51 +1,66 @@
 // The frame around every page: where one can go, who one is, and the page itself, each loaded when it is first seen.
 import { type ComponentType, lazy, Suspense, useEffect } from 'react'
-import { Crash } from './parts/crash.tsx'
+import { Crash, NotLoaded } from './parts/crash.tsx'
 import { KeyButton } from './parts/key-button.tsx'
 import { ThemeButton } from './parts/theme-button.tsx'
 import { usePass } from './pass.tsx'
 import { hrefOf, type PageName, type Place, usePlace } from './place.ts'
 
+type Page = ComponentType<{ readonly place: Place }>
+
 interface PageEntry {
   readonly title: string
-  readonly Page: ComponentType<{ readonly place: Place }>
+  readonly Page: Page
   /** Not in the list of pages. */
   readonly hidden?: true
+  /** What was typed in it is not forgotten when one goes on within it. */
+  readonly stays?: true
 }
+
+const later = (load: () => Promise<Page>) =>
+  lazy(async () => {
+    try {
+      return { default: await load() }
+    } catch (cause) {
+      throw new NotLoaded('The code of this page did not come.', { cause })
+    }
+  })
 
 const pages: Readonly<Record<PageName, PageEntry>> = {
   overview: {
     title: 'Overview',
-    Page: lazy(() => import('./pages/overview.tsx').then(({ Overview }) => ({ default: Overview }))),
+    Page: later(() => import('./pages/overview.tsx').then(({ Overview }) => Overview)),
   },
   explorer: {
     title: 'Explorer',
-    Page: lazy(() => import('./pages/explorer.tsx').then(({ Explorer }) => ({ default: Explorer }))),
+    Page: later(() => import('./pages/explorer.tsx').then(({ Explorer }) => Explorer)),
   },
-  fx: { title: 'FX', Page: lazy(() => import('./pages/fx.tsx').then(({ Fx }) => ({ default: Fx }))) },
+  fx: { title: 'FX', stays: true, Page: later(() => import('./pages/fx.tsx').then(({ Fx }) => Fx)) },
   validators: {
     title: 'Validators',
-    Page: lazy(() => import('./pages/validators.tsx').then(({ Validators }) => ({ default: Validators }))),
+    Page: later(() => import('./pages/validators.tsx').then(({ Validators }) => Validators)),
   },
   markets: {
     title: 'Markets',
-    Page: lazy(() => import('./pages/markets.tsx').then(({ Markets }) => ({ default: Markets }))),
+    Page: later(() => import('./pages/markets.tsx').then(({ Markets }) => Markets)),
   },
-  keys: { title: 'Keys', Page: lazy(() => import('./pages/keys.tsx').then(({ Keys }) => ({ default: Keys }))) },
+  keys: { title: 'Keys', Page: later(() => import('./pages/keys.tsx').then(({ Keys }) => Keys)) },
   reference: {
     title: 'API reference',
-    Page: lazy(() => import('./pages/reference.tsx').then(({ Reference }) => ({ default: Reference }))),
+    Page: later(() => import('./pages/reference.tsx').then(({ Reference }) => Reference)),
   },
   'sign-in': {
     title: 'Sign in',
     hidden: true,
-    Page: lazy(() => import('./pages/sign-in.tsx').then(({ SignIn }) => ({ default: SignIn }))),
+    Page: later(() => import('./pages/sign-in.tsx').then(({ SignIn }) => SignIn)),
   },
+  nowhere: { title: 'No such page', hidden: true, Page: Nowhere },
 }
 
 export function App() {
   const place = usePlace()
-  const { title, Page } = pages[place.page]
+  const { title, Page, stays } = pages[place.page]
+  const at = [place.page, ...place.parts].join('/')
   useEffect(() => {
     document.title = `${title} · Tetrad`
   }, [title])
@@ -74,9 +89,9 @@ export function App() {
         </div>
       </header>
       <main id="main" tabIndex={-1}>
-        <Crash key={`${place.page}/${place.parts.join('/')}`}>
+        <Crash at={at}>
           <Suspense fallback={<p className="busy">Loading…</p>}>
-            <Page place={place} />
+            <Page key={stays ? place.page : at} place={place} />
           </Suspense>
         </Crash>
       </main>
@@ -97,6 +112,18 @@ function Who() {
         </span>
       )}
       <KeyButton />
+    </>
+  )
+}
+
+function Nowhere({ place }: { readonly place: Place }) {
+  return (
+    <>
+      <h1>No such page</h1>
+      <p className="note">
+        There is nothing at <code>#/{place.parts.join('/')}</code>. Choose a page from the list, or begin with the{' '}
+        <a href={hrefOf('overview')}>overview</a>.
+      </p>
     </>
   )
 }

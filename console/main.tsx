@@ -6,9 +6,13 @@ import { App } from './app.tsx'
 import { PassProvider } from './pass.tsx'
 import './style.css'
 
-// The client repeats what is safe to repeat; a second layer would only multiply it.
+// The client repeats what is safe to repeat; a second layer would only multiply it. Whether the browser believes to be
+// online says nothing about this server: it may run on the same machine, and it may be gone while the network is there.
 const queries = new QueryClient({
-  defaultOptions: { queries: { retry: false, staleTime: 10_000, refetchOnWindowFocus: false } },
+  defaultOptions: {
+    queries: { networkMode: 'always', retry: false, staleTime: 10_000, refetchOnWindowFocus: false },
+    mutations: { networkMode: 'always' },
+  },
 })
 
 const root = document.getElementById('root')

@@ -2,13 +2,17 @@
 import type {
   ConsoleKey,
   ConsoleSession,
+  KeyChangeInput,
   KeyList,
   KeyUsage,
+  KeyView,
   NewKeyInput,
   NewKeyReply,
   Overview,
   PlanList,
+  RotationInput,
 } from '#api/console.ts'
+import { ask as knock } from './door.ts'
 
 export class OperatorError extends Error {
   readonly status: number
@@ -22,18 +26,13 @@ export class OperatorError extends Error {
 }
 
 async function ask<T>(method: string, path: string, body?: object): Promise<T> {
-  const response = await fetch(`/console/${path}`, {
+  const { ok, status, text } = await knock(`/console/${path}`, {
     method,
     ...(method !== 'GET' && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body ?? {}) }),
   })
-  const text = await response.text()
-  if (response.ok) return (text === '' ? undefined : JSON.parse(text)) as T
+  if (ok) return (text === '' ? undefined : JSON.parse(text)) as T
   const { error } = parsed(text)
-  throw new OperatorError(
-    response.status,
-    error?.code ?? 'unknown',
-    error?.message ?? `The server answered ${response.status}.`,
-  )
+  throw new OperatorError(status, error?.code ?? 'unknown', error?.message ?? `The server answered ${status}.`)
 }
 
 function parsed(text: string): { error?: { code: string; message: string } } {
@@ -51,6 +50,8 @@ export const operator = {
   ownKey: () => ask<ConsoleKey>('POST', 'key'),
   keys: () => ask<KeyList>('GET', 'keys'),
   createKey: (wanted: NewKeyInput) => ask<NewKeyReply>('POST', 'keys', wanted),
+  editKey: (id: string, change: KeyChangeInput) => ask<KeyView>('POST', `keys/${encodeURIComponent(id)}`, change),
+  rotateKey: (id: string, how: RotationInput) => ask<NewKeyReply>('POST', `keys/${encodeURIComponent(id)}/secret`, how),
   revokeKey: (id: string) => ask<unknown>('DELETE', `keys/${encodeURIComponent(id)}`),
   usage: (id: string, days: number) => ask<KeyUsage>('GET', `keys/${encodeURIComponent(id)}/usage?days=${days}`),
   plans: () => ask<PlanList>('GET', 'plans'),

@@ -4,9 +4,9 @@ import { createContext, type ReactNode, useCallback, useContext, useEffect, useM
 import { type Client, createClient } from '#api/client.ts'
 import type { ConsoleSession } from '#api/console.ts'
 import type { Group } from '#api/routes.ts'
-import { operator } from './operator.ts'
+import { OperatorError, operator } from './operator.ts'
 
-type Session = Pick<ConsoleSession, 'signedIn' | 'expiresAt'> & Partial<Pick<ConsoleSession, 'groups'>>
+type Session = Pick<ConsoleSession, 'signedIn' | 'expiresAt'> & Partial<Pick<ConsoleSession, 'groups' | 'chains'>>
 
 export interface Pass {
   readonly key: string
@@ -35,6 +35,16 @@ function basesOf({ groups = {} as ConsoleSession['groups'] }: Session): Partial<
   return Object.fromEntries(own.map(([group, { host }]) => [group, `${protocol}//${host}${port && `:${port}`}`]))
 }
 
+/** Empty where the session's key was revoked: the operator's side goes on without one. */
+async function ownKey(): Promise<string> {
+  try {
+    return (await operator.ownKey()).key
+  } catch (error) {
+    if (error instanceof OperatorError && error.code === 'console.key') return ''
+    throw error
+  }
+}
+
 export function PassProvider({ children }: { readonly children: ReactNode }) {
   const [key, setKey] = useState(() => sessionStorage.getItem(place) ?? '')
   const [session, setSession] = useState<Session>({ signedIn: false })
@@ -48,7 +58,7 @@ export function PassProvider({ children }: { readonly children: ReactNode }) {
 
   const settle = useCallback(
     async (found: Session) => {
-      if (found.signedIn && !sessionStorage.getItem(place)) takeKey((await operator.ownKey()).key)
+      if (found.signedIn && !sessionStorage.getItem(place)) takeKey(await ownKey())
       setSession(found)
     },
     [takeKey],
@@ -81,9 +91,9 @@ export function PassProvider({ children }: { readonly children: ReactNode }) {
         await settle(found)
       },
       async signOut() {
-        await operator.signOut()
+        const found = await operator.signOut()
         takeKey('')
-        setSession(({ groups }) => ({ signedIn: false, ...(groups && { groups }) }))
+        setSession(found)
       },
     }),
     [key, session, known, takeKey, settle],

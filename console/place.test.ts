@@ -24,7 +24,8 @@ test('the bare addresses are the overview and the reference', () => {
   assert.equal(hrefOf('reference'), '/docs')
 })
 
-test('a page that is not there, or a broken escape, leads to a page and not to a failure', () => {
-  assert.equal(placeOf('/', '#/nowhere/x').page, 'overview')
+test('a page that is not there is said not to be there; a broken escape is taken as it stands', () => {
+  assert.deepEqual(placeOf('/', '#/nope/x'), { page: 'nowhere', parts: ['nope', 'x'], query: new URLSearchParams() })
+  assert.equal(placeOf('/', '#/').page, 'overview')
   assert.deepEqual(placeOf('/', '#/explorer/%zz').parts, ['%zz'])
 })

@@ -11,6 +11,7 @@ export const pageNames = [
   'keys',
   'reference',
   'sign-in',
+  'nowhere',
 ] as const
 export type PageName = (typeof pageNames)[number]
 
@@ -29,7 +30,8 @@ export function placeOf(pathname: string, hash: string): Place {
   const rest = new URLSearchParams(query)
   if (pathname === '/docs') return { page: 'reference', parts: words, query: rest }
   const [first = '', ...parts] = words
-  return { page: isPage(first) ? first : 'overview', parts, query: rest }
+  if (first === '') return { page: 'overview', parts, query: rest }
+  return isPage(first) ? { page: first, parts, query: rest } : { page: 'nowhere', parts: words, query: rest }
 }
 
 function decoded(text: string): string {

@@ -1,7 +1,7 @@
 // Explorer: from an address to who funded it and where that leads; from a name to its addresses.
 import { type FormEvent, useState } from 'react'
 import { useAsk } from '../calls.ts'
-import { chainName, useChains } from '../parts/chains.ts'
+import { useChainName, useChains } from '../parts/use-chains.ts'
 import { go, type Place } from '../place.ts'
 import { Funding } from './explorer/funding.tsx'
 import { Labels } from './explorer/labels.tsx'
@@ -75,6 +75,7 @@ interface AskProps {
 function Ask({ chain: shown, chains, text: asked }: AskProps) {
   const [text, setText] = useState(asked)
   const [chain, setChain] = useState(shown)
+  const chainName = useChainName()
   const choices = chains.includes(shown) ? chains : [shown, ...chains]
   const submit = (event: FormEvent) => {
     event.preventDefault()

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Page } from 'playwright-core'
 import { privateKeyToAccount } from 'viem/accounts'
 import { noBrowser, openBrowser } from '#test/browser.ts'
 
@@ -33,6 +34,14 @@ function wallet(refuses = false) {
   }
 }
 
+const quoteBehind = (page: Page): Promise<object> =>
+  page.evaluate(async () => {
+    const key = sessionStorage.getItem('tetrad-key')
+    const [, , id] = window.location.hash.split('/')
+    const reply = await fetch(`/v1/exchange/fx/quotes/${id}`, { headers: { authorization: `Bearer ${key}` } })
+    return reply.json()
+  })
+
 test('the FX page', { skip: noBrowser }, async (t) => {
   await using browser = await openBrowser()
   await t.test('from a question to a price, a signature by a wallet, and a verdict', async () => {
@@ -47,6 +56,15 @@ test('the FX page', { skip: noBrowser }, async (t) => {
     await fields.getByText('You give 1,000 USDC').waitFor()
     await page.getByText('off the mid').waitFor()
     await browser.accessible(page)
+    const { id, to, fee } = (await quoteBehind(page)) as { id: string; to: { amount: string }; fee: string }
+    // In millionths, where floats are exact up to nine thousand million.
+    const net = (Math.round(Number(to.amount) * 1e6) - Math.round(Number(fee) * 1e6)) / 1e6
+    await page.getByText(`${net} EURC`, { exact: true }).waitFor()
+
+    // The form keeps what was typed, so that one that has expired is asked for again by one click.
+    await page.getByRole('button', { name: 'Get a price' }).click()
+    await page.waitForURL((url) => /^#\/fx\/[\w-]+$/.test(url.hash) && !url.hash.endsWith(id))
+    await page.getByText(/s left$/).waitFor()
 
     await page.getByRole('button', { name: 'Sign with the wallet' }).click()
     await page.getByText('The signature is good.').waitFor()

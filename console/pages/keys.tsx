@@ -1,14 +1,17 @@
-// Keys: made, shown once, revoked, and what they were used for. Only for the operator.
+// Keys: made, shown once, changed, revoked, and what they were used for. Only for the operator.
 import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
 import type { KeyView } from '#api/console.ts'
 import { operator } from '../operator.ts'
-import { Answer } from '../parts/answer.tsx'
+import { Answer, Failure } from '../parts/answer.tsx'
 import { Columns } from '../parts/columns.tsx'
 import { Scroll } from '../parts/scroll.tsx'
 import { time } from '../parts/words.ts'
 import { usePass } from '../pass.tsx'
 import { hrefOf, type Place } from '../place.ts'
+import { EditKey } from './keys/edit-key.tsx'
 import { NewKey } from './keys/new-key.tsx'
+import { ShownOnce } from './keys/shown-once.tsx'
 import { Usage } from './keys/usage.tsx'
 
 export function Keys({ place }: { readonly place: Place }) {
@@ -32,10 +35,15 @@ export function Keys({ place }: { readonly place: Place }) {
 function All() {
   const queries = useQueryClient()
   const keys = useQuery({ queryKey: ['keys'], queryFn: operator.keys })
+  const [editing, setEditing] = useState<KeyView>()
   const again = () => queries.invalidateQueries({ queryKey: ['keys'] })
+  const edited = () => {
+    setEditing(undefined)
+    void again()
+  }
   return (
     <>
-      <NewKey made={again} />
+      {editing ? <EditKey key={editing.id} of={editing} done={edited} /> : <NewKey made={again} />}
       <section className="card" aria-labelledby="all-keys">
         <h2 id="all-keys">All keys</h2>
         <Answer of={keys}>
@@ -46,7 +54,7 @@ function All() {
                   The newest {found.length} of {total}.
                 </p>
               )}
-              <KeyTable keys={found} changed={again} />
+              <KeyTable keys={found} changed={again} edit={setEditing} />
             </>
           )}
         </Answer>
@@ -59,12 +67,56 @@ function All() {
   )
 }
 
-function KeyTable({ keys, changed }: { readonly keys: readonly KeyView[]; readonly changed: () => void }) {
-  const revoke = async ({ id, name }: KeyView) => {
-    if (!window.confirm(`Revoke ${name} (${id})? Callers that use it are refused from now on.`)) return
-    await operator.revokeKey(id)
+interface TableProps {
+  readonly keys: readonly KeyView[]
+  changed(): void
+  edit(key: KeyView): void
+}
+
+function KeyTable({ keys, changed, edit }: TableProps) {
+  const [fresh, setFresh] = useState('')
+  const [error, setError] = useState<unknown>()
+  /** A change that is asked about first. */
+  const change = async (question: string, make: () => Promise<unknown>) => {
+    if (!window.confirm(question)) return
+    setError(undefined)
+    await make().catch(setError)
     changed()
   }
+  const revoke = ({ id, name }: KeyView) =>
+    change(`Revoke ${name} (${id})? Callers that use it are refused from now on.`, () => operator.revokeKey(id))
+  const rotate = ({ id, name, state }: KeyView) => {
+    const restore = state === 'revoked'
+    const words = restore
+      ? 'It was revoked; with the new secret it works again.'
+      : 'The old one is refused from now on.'
+    return change(`A new secret for ${name} (${id})? ${words}`, async () =>
+      setFresh((await operator.rotateKey(id, { restore })).key),
+    )
+  }
+  return (
+    <>
+      {error !== undefined && <Failure error={error} />}
+      {fresh !== '' && <ShownOnce text={fresh} />}
+      <KeyRows keys={keys} acts={{ Edit: edit, 'New secret': rotate, Revoke: revoke }} />
+    </>
+  )
+}
+
+type Act = 'Edit' | 'New secret' | 'Revoke'
+
+const actsOn: Readonly<Record<KeyView['state'], readonly Act[]>> = {
+  active: ['Edit', 'New secret', 'Revoke'],
+  revoked: ['Edit', 'New secret'],
+  expired: ['Edit'],
+}
+
+interface RowsProps {
+  readonly keys: readonly KeyView[]
+  readonly acts: Readonly<Record<Act, (key: KeyView) => unknown>>
+}
+
+function KeyRows({ keys, acts }: RowsProps) {
   return (
     <Scroll name="Keys and what they may do">
       <table>
@@ -90,16 +142,17 @@ function KeyTable({ keys, changed }: { readonly keys: readonly KeyView[]; readon
               <td className="small">{key.lastUsedAt === null ? 'never' : time(key.lastUsedAt)}</td>
               <td className="small">{key.expiresAt === null ? 'never' : time(key.expiresAt)}</td>
               <td className="right">
-                {key.state === 'active' && (
+                {actsOn[key.state].map((act) => (
                   <button
+                    key={act}
                     type="button"
                     className="plain"
-                    onClick={() => void revoke(key)}
-                    aria-label={`Revoke ${key.name} ${key.id}`}
+                    onClick={() => void acts[act](key)}
+                    aria-label={`${act} ${key.name} ${key.id}`}
                   >
-                    Revoke
+                    {act}
                   </button>
-                )}
+                ))}
               </td>
             </tr>
           ))}

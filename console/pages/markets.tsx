@@ -6,7 +6,7 @@ import { Market } from './markets/market.tsx'
 export function Markets({ place }: { readonly place: Place }) {
   const [slug] = place.parts
   return slug === undefined ? (
-    <Find words={place.query.get('q') ?? ''} all={place.query.has('all')} />
+    <Find words={place.query.get('q')?.trim() ?? ''} all={place.query.has('all')} />
   ) : (
     <Market key={slug} slug={slug} query={place.query} />
   )

@@ -40,7 +40,7 @@ test('what the operator sees', { skip: noBrowser }, async (t) => {
     },
   )
 
-  await t.test('a key is made, shown once, used, counted and revoked', async () => {
+  await t.test('a key is made, shown once, used, counted, changed, given a new secret and revoked', async () => {
     const { world } = browser
     const { token } = await createLink(world.server.desk)
     const page = await browser.page(`/#/sign-in/${token}`, { key: '' })
@@ -58,16 +58,32 @@ test('what the operator sees', { skip: noBrowser }, async (t) => {
     const row = page.getByRole('row', { name: /treasury desk/ })
     await row.getByText('explorer, fx, validators').waitFor()
 
+    await row.getByRole('button', { name: /^Edit/ }).click()
+    await page.getByRole('heading', { name: /^Change / }).waitFor()
+    await browser.accessible(page)
+    await page.getByRole('checkbox', { name: 'markets' }).check()
+    await page.getByLabel('Days until it expires').fill('30')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await row.getByText('explorer, fx, validators, markets').waitFor()
+    assert.doesNotMatch(await row.innerText(), /never/)
+    assert.equal((await client.fx.currencies()).chainId, 1)
+
     page.on('dialog', (dialog) => void dialog.accept())
+    await row.getByRole('button', { name: /^New secret/ }).click()
+    const fresh = await page.getByText(/^tetrad:[\w-]+:[\w-]+$/).innerText()
+    await assert.rejects(client.fx.currencies(), { status: 401 })
+    const renewed = createClient({ baseUrl: world.url, key: fresh })
+    assert.equal((await renewed.fx.currencies()).chainId, 1)
+
     await row.getByRole('button', { name: /^Revoke/ }).click()
     await row.getByText('revoked').waitFor()
-    await assert.rejects(client.fx.currencies(), { status: 401 })
+    await assert.rejects(renewed.fx.currencies(), { status: 401 })
 
     await row.getByRole('link', { name: 'treasury desk' }).click()
-    await page.getByRole('row', { name: /fx\.currencies 1 0/ }).waitFor()
+    await page.getByRole('row', { name: /fx\.currencies 3 0/ }).waitFor()
     await browser.accessible(page)
     await page.reload()
-    assert.equal(await page.getByText(key).count(), 0)
+    for (const shown of [key, fresh]) assert.equal(await page.getByText(shown).count(), 0)
     browser.done()
   })
 })

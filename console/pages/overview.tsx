@@ -3,9 +3,11 @@
 import { useQuery } from '@tanstack/react-query'
 import type { Overview as Report, StreamView } from '#api/console.ts'
 import { groups } from '#api/routes.ts'
+import { read } from '../door.ts'
 import { operator } from '../operator.ts'
 import { Answer } from '../parts/answer.tsx'
 import { CoverageBar } from '../parts/coverage-bar.tsx'
+import { useChainName } from '../parts/use-chains.ts'
 import { count, span } from '../parts/words.ts'
 import { usePass } from '../pass.tsx'
 import { hrefOf } from '../place.ts'
@@ -20,9 +22,12 @@ interface Standing {
 
 /** What anybody may ask. */
 async function standing(): Promise<Standing> {
-  const [coverage, ready] = await Promise.all([fetch('/coverage'), fetch('/readyz')])
-  if (!coverage.ok) throw new Error(`/coverage answered ${coverage.status}.`)
-  return { streams: (await coverage.json()).streams, checks: (await ready.json()).checks }
+  // Not ready is an answer, too.
+  const [{ streams }, { checks }] = await Promise.all([
+    read<Pick<Standing, 'streams'>>('/coverage'),
+    read<Pick<Standing, 'checks'>>('/readyz', [503]),
+  ])
+  return { streams, checks }
 }
 
 export function Overview() {
@@ -41,15 +46,16 @@ export function Overview() {
       </p>
       <Answer of={report}>
         {(found) => (
-          <>
-            <Verdict report={found} />
+          // Whoever does not answer any more is neither ready nor well.
+          <div className={report.isError ? 'past' : ''}>
+            {!report.isError && <Verdict report={found} />}
             <div className="cards">
               {groups.map((group) => (
                 <GroupCard key={group} group={group} report={found} />
               ))}
             </div>
             {isWhole(found) ? <Live report={found} /> : <Visitor />}
-          </>
+          </div>
         )}
       </Answer>
     </>
@@ -126,11 +132,13 @@ function GroupCard({
 }
 
 function Stream({ stream, report }: { readonly stream: StreamView; readonly report: Standing & Partial<Report> }) {
+  const chainName = useChainName()
+  const chain = stream.group === 'explorer' ? /^chain (\d+)$/.exec(stream.name)?.[1] : undefined
   const progress = report.ingest?.find(({ group, stream: name }) => group === stream.group && name === stream.name)
   return (
     <div className="stream">
       <div className="spread">
-        <strong>{stream.name}</strong>
+        <strong>{chain === undefined ? stream.name : chainName(chain)}</strong>
         <span className={`badge ${tones[stream.standing]}`}>{stream.standing}</span>
       </div>
       {stream.from !== null && stream.until !== null && <CoverageBar stream={stream} />}

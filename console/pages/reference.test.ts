@@ -1,7 +1,19 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Page } from 'playwright-core'
 import { allRoutes } from '#api/routes.ts'
 import { noBrowser, openBrowser } from '#test/browser.ts'
+
+/** Lines with raw backticks, but for what is quoted as it is sent or typed. */
+const backticks = (page: Page): Promise<string[]> =>
+  page.evaluate(() => {
+    const lines = [...document.querySelectorAll('main p, main td, main li')].map((one) => {
+      const copy = one.cloneNode(true) as Element
+      for (const quoted of copy.querySelectorAll('code, pre')) quoted.remove()
+      return copy.textContent ?? ''
+    })
+    return lines.filter((line) => line.includes('`'))
+  })
 
 test('every endpoint has its page, can be called with the visitor’s key, and is shown as text to paste', {
   skip: noBrowser,
@@ -10,6 +22,7 @@ test('every endpoint has its page, can be called with the visitor’s key, and i
   const page = await browser.page('/docs')
   await page.getByRole('heading', { name: 'API reference' }).waitFor()
   await browser.accessible(page)
+  assert.deepEqual(await backticks(page), [])
   for (const id of Object.keys(allRoutes)) await page.getByRole('link', { name: id, exact: true }).waitFor()
 
   await page.getByRole('link', { name: 'fx.createQuote', exact: true }).click()
@@ -34,6 +47,7 @@ test('every endpoint has its page, can be called with the visitor’s key, and i
     await page.goto(`${browser.world.url}/docs#/${id}`)
     await page.getByRole('heading', { name: id, exact: true }).waitFor()
     await page.getByRole('heading', { name: 'What can go wrong' }).waitFor()
+    assert.deepEqual(await backticks(page), [], id)
   }
   browser.done()
 })

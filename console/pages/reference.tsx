@@ -1,28 +1,36 @@
 // The reference: every endpoint as the OpenAPI document tells it, with a form to call it and the call as text.
 import { useQuery } from '@tanstack/react-query'
 import { groups } from '#api/routes.ts'
+import { read } from '../door.ts'
 import { Answer } from '../parts/answer.tsx'
+import { Prose } from '../parts/prose.tsx'
 import { hrefOf, type Place } from '../place.ts'
 import { type Document, type Entry, entriesOf } from './reference/document.ts'
 import { EndpointPage } from './reference/endpoint-page.tsx'
 
-async function read(): Promise<Document> {
-  const response = await fetch('/openapi.json')
-  if (!response.ok) throw new Error(`The OpenAPI document cannot be read (${response.status}).`)
-  return response.json()
-}
-
 export function Reference({ place }: { readonly place: Place }) {
-  const document = useQuery({ queryKey: ['openapi'], queryFn: read, staleTime: Number.POSITIVE_INFINITY })
+  const document = useQuery({
+    queryKey: ['openapi'],
+    queryFn: () => read<Document>('/openapi.json'),
+    staleTime: Number.POSITIVE_INFINITY,
+  })
+  const [asked] = place.parts
   return (
     <Answer of={document} waiting="Reading the OpenAPI document…">
       {(found) => {
         const entries = entriesOf(found)
-        const chosen = entries.find(({ id }) => id === place.parts[0])
+        const chosen = entries.find(({ id }) => id === asked)
         return chosen ? (
           <EndpointPage key={chosen.id} entry={chosen} document={found} />
         ) : (
-          <Index document={found} entries={entries} />
+          <>
+            {asked !== undefined && (
+              <p className="note">
+                There is no endpoint <code>{asked}</code>. These there are:
+              </p>
+            )}
+            <Index document={found} entries={entries} />
+          </>
         )
       }}
     </Answer>
@@ -34,14 +42,18 @@ function Index({ document, entries }: { readonly document: Document; readonly en
     <>
       <h1>API reference</h1>
       <p className="lead">
-        {document.info.summary} Choose an endpoint to see what it takes and gives, and to try it with your key. The same
-        as a document: <a href="/openapi.json">openapi.json</a>.
+        <Prose text={document.info.summary} /> Choose an endpoint to see what it takes and gives, and to try it with
+        your key. The same as a document: <a href="/openapi.json">openapi.json</a>.
       </p>
-      <p>{document.info.description}</p>
+      <p>
+        <Prose text={document.info.description} />
+      </p>
       {groups.map((group) => (
         <section key={group} className="card" aria-labelledby={`group-${group}`}>
           <h2 id={`group-${group}`}>{group}</h2>
-          <p className="soft">{document.tags.find(({ name }) => name === group)?.description}</p>
+          <p className="soft">
+            <Prose text={document.tags.find(({ name }) => name === group)?.description} />
+          </p>
           <table>
             <tbody>
               {entries
@@ -51,7 +63,9 @@ function Index({ document, entries }: { readonly document: Document; readonly en
                     <td>
                       <a href={hrefOf('reference', [id])}>{id}</a>
                       <br />
-                      <span className="soft small">{summary}</span>
+                      <span className="soft small">
+                        <Prose text={summary} />
+                      </span>
                     </td>
                     <td>
                       <code>

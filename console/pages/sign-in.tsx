@@ -22,15 +22,16 @@ export function SignIn({ place }: { readonly place: Place }) {
       <h1>Sign in</h1>
       {error !== undefined ? (
         <Failure error={error} />
-      ) : (
+      ) : token !== '' ? (
         <p className="busy" role="status">
-          {token === '' ? 'This link has no token.' : 'Signing in…'}
+          Signing in…
+        </p>
+      ) : (
+        <p className="note">
+          The operator signs in with a one-time link: it is printed when the server starts in a terminal, and by{' '}
+          <code>tetrad console link</code> at any time.
         </p>
       )}
-      <p className="soft">
-        The operator signs in with a one-time link: it is printed when the server starts in a terminal, and by{' '}
-        <code>tetrad console link</code> at any time.
-      </p>
     </>
   )
 }

@@ -213,6 +213,12 @@ describe('Validators page', { skip: noBrowser }, () => {
       data[0]?.validatorEffectiveness?.toFixed(2),
       'the pool’s effectiveness',
     )
+    await page.setViewportSize({ width: 1100, height: 800 })
+    const table = page.getByRole('region', { name: 'All figures of the range' })
+    assert.ok(
+      await table.evaluate(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth),
+      'no column is cut off',
+    )
     await browser.accessible(page)
     await page.context().close()
   })

@@ -3,11 +3,20 @@ import type { Place } from '../place.ts'
 import { Compare } from './validators/compare.tsx'
 import { Find } from './validators/find.tsx'
 import { lookOf } from './validators/look.ts'
+import { useUsualNetwork } from './validators/networks.ts'
 import { One } from './validators/one.tsx'
 
 export function Validators({ place }: { readonly place: Place }) {
+  const here = useUsualNetwork()
+  if (here === undefined && !place.query.has('network'))
+    return (
+      <p className="busy" role="status">
+        Asking…
+      </p>
+    )
   const [first] = place.parts
-  if (first === undefined) return <Find place={place} />
-  if (first === 'compare') return <Compare place={place} />
-  return <One id={first} look={lookOf(place.query)} />
+  const look = lookOf(place.query, here)
+  if (first === undefined) return <Find place={place} look={look} />
+  if (first === 'compare') return <Compare place={place} look={look} />
+  return <One id={first} look={look} />
 }

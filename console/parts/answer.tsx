@@ -2,7 +2,8 @@
 import type { UseQueryResult } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { TetradError } from '#api/client.ts'
-import { OperatorError } from '../operator.ts'
+import { NoAnswer } from '../door.ts'
+import { time } from './words.ts'
 
 interface AnswerProps<T> {
   readonly of: UseQueryResult<T>
@@ -14,7 +15,13 @@ interface AnswerProps<T> {
 }
 
 export function Answer<T>({ of, children, waiting = 'Asking…', nothing }: AnswerProps<T>) {
-  if (of.data !== undefined) return children(of.data)
+  if (of.data !== undefined)
+    return (
+      <>
+        {of.error && <Old error={of.error} atMs={of.dataUpdatedAt} />}
+        {children(of.data)}
+      </>
+    )
   if (of.error) return <Failure error={of.error} nothing={nothing} />
   return of.fetchStatus === 'idle' ? null : (
     <p className="busy" role="status">
@@ -22,6 +29,20 @@ export function Answer<T>({ of, children, waiting = 'Asking…', nothing }: Answ
     </p>
   )
 }
+
+/** Above an answer that came once and did not come again. */
+function Old({ error, atMs }: { readonly error: unknown; readonly atMs: number }) {
+  const at = time(atMs / 1000)
+  return (
+    <div role="alert" className="note bad">
+      <strong className="bad">{isSilence(error) ? `The server has not answered since ${at}.` : wordsOf(error)}</strong>{' '}
+      What is shown is from {isSilence(error) ? 'then' : at}.
+    </div>
+  )
+}
+
+const isSilence = (error: unknown): boolean =>
+  error instanceof NoAnswer || (error instanceof TetradError && error.status === 0)
 
 export function Failure({ error, nothing }: { readonly error: unknown; readonly nothing?: ReactNode }) {
   if (nothing !== undefined && error instanceof TetradError && error.notFound)
@@ -33,15 +54,15 @@ export function Failure({ error, nothing }: { readonly error: unknown; readonly 
   )
 }
 
-/** The endpoint's name at the front is for developers. */
-const wordsOf = (error: unknown): string =>
-  error instanceof Error ? error.message.replace(/^[a-z]+\.[A-Za-z0-9]+: /, '') : String(error)
+/** As a sentence; the endpoint's name at the front is for developers. */
+function wordsOf(error: unknown): string {
+  const words = error instanceof Error ? error.message.replace(/^[a-z]+\.[A-Za-z0-9]+: /, '') : String(error)
+  return /[.!?…]$/.test(words) ? words : `${words}.`
+}
 
 function adviceOf(error: unknown): string {
-  if (error instanceof OperatorError)
-    return error.status === 401 ? 'Sign in with a link from the terminal: tetrad console link.' : ''
+  if (isSilence(error)) return 'Is the server still running?'
   if (!(error instanceof TetradError)) return ''
-  if (error.status === 0) return 'Is the server still running?'
   if (isAboutKeys(error)) return 'Set a key with the button at the side of the page.'
   const id = error.requestId === undefined ? '' : `Request ${error.requestId}.`
   return error.retryable ? `Try again in a moment. ${id}` : id

@@ -1,19 +1,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { chainName, chainsIn, coins } from './chains.ts'
+import { chainName, coins } from './chains.ts'
 
-test('the chains are those of the explorer’s streams, in their order', () => {
-  const streams = [
-    { group: 'explorer', name: 'chain 137' },
-    { group: 'explorer', name: 'chain 1' },
-    { group: 'validators', name: 'network mainnet' },
+test('a chain goes by the name of the configuration, by that which people know, or by its number', () => {
+  const configured = [
+    { id: '5', name: 'Testing ground' },
+    { id: '1', name: 'Main' },
   ]
-  assert.deepEqual(chainsIn({ streams }), ['137', '1'])
-  assert.deepEqual(chainsIn({}), [])
-})
-
-test('a chain nobody has named goes by its number', () => {
-  assert.deepEqual([chainName('1'), chainName('31337')], ['Ethereum (1)', 'chain 31337'])
+  assert.deepEqual(
+    ['5', '1', '10', '31337'].map((id) => chainName(id, configured)),
+    ['Testing ground (5)', 'Main (1)', 'OP Mainnet (10)', 'chain 31337'],
+  )
+  assert.equal(chainName('1'), 'Ethereum (1)')
 })
 
 test('an amount is exact as far as it is shown, and something is never nothing', () => {

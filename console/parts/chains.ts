@@ -1,5 +1,4 @@
-// The chains this server answers for, as its coverage report names them, and what people call them and their coins.
-import { useQuery } from '@tanstack/react-query'
+// What people call chains and their coins: the name of the configuration goes first.
 import { units } from './words.ts'
 
 const known: Readonly<Record<string, readonly [name: string, coin: string]>> = {
@@ -17,32 +16,20 @@ const known: Readonly<Record<string, readonly [name: string, coin: string]>> = {
   11155111: ['Sepolia', 'ETH'],
 }
 
+interface Chain {
+  readonly id: string
+  readonly name: string
+}
+
 /** `Ethereum (1)`; the number alone where nobody knows a name. */
-export const chainName = (id: string): string => (known[id] ? `${known[id][0]} (${id})` : `chain ${id}`)
+export function chainName(id: string, configured: readonly Chain[] = []): string {
+  const name = configured.find((chain) => chain.id === id)?.name ?? known[id]?.[0]
+  return name === undefined ? `chain ${id}` : `${name} (${id})`
+}
 
 /** An amount of the chain's own coin. What is too small to show at `places` decimals is never shown as nothing. */
 export function coins(chain: string, wei: string, places = 6): string {
   const shown = units(wei, 18, places)
   const amount = shown === '0' && BigInt(wei) > 0n ? `<${units(10n ** BigInt(18 - places), 18, places)}` : shown
   return `${amount} ${known[chain]?.[1] ?? 'coins'}`
-}
-
-/** Ids in the order of the configuration. Undefined until they are known. */
-export function useChains(): readonly string[] | undefined {
-  return useQuery({
-    queryKey: ['coverage', 'chains'],
-    staleTime: 60_000,
-    queryFn: async ({ signal }) => {
-      const response = await fetch('/coverage', { signal })
-      if (!response.ok) throw new Error(`coverage: HTTP ${response.status}`)
-      return chainsIn(await response.json())
-    },
-  }).data
-}
-
-export function chainsIn(report: {
-  readonly streams?: readonly { readonly group: string; readonly name: string }[]
-}): readonly string[] {
-  const named = (report.streams ?? []).map(({ group, name }) => group === 'explorer' && /^chain (\d+)$/.exec(name)?.[1])
-  return named.filter((id) => typeof id === 'string')
 }

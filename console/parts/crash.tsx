@@ -1,19 +1,39 @@
-// A page that breaks takes nothing else down with it.
+// A page that breaks, or that cannot be loaded, takes nothing else down with it.
 import { Component, type ReactNode } from 'react'
+import { Unloaded } from './unloaded.tsx'
 
-export class Crash extends Component<{ readonly children: ReactNode }, { readonly words?: string }> {
-  override state: { readonly words?: string } = {}
+/** The code of a page did not come. */
+export class NotLoaded extends Error {}
 
-  static getDerivedStateFromError(error: unknown): { words: string } {
-    return { words: error instanceof Error ? error.message : String(error) }
+interface CrashProps {
+  /** Elsewhere is another page, which may be whole. */
+  readonly at: string
+  readonly children: ReactNode
+}
+
+interface CrashState {
+  readonly at: string
+  readonly error?: unknown
+}
+
+export class Crash extends Component<CrashProps, CrashState> {
+  override state: CrashState = { at: this.props.at }
+
+  static getDerivedStateFromProps({ at }: CrashProps, state: CrashState): CrashState | null {
+    return at === state.at ? null : { at, error: undefined }
+  }
+
+  static getDerivedStateFromError(error: unknown): Partial<CrashState> {
+    return { error: error ?? new Error('It does not say why.') }
   }
 
   override render(): ReactNode {
-    const { words } = this.state
-    if (words === undefined) return this.props.children
+    const { error } = this.state
+    if (error === undefined) return this.props.children
+    if (error instanceof NotLoaded) return <Unloaded />
     return (
       <div role="alert" className="note bad">
-        <strong>This page broke.</strong> {words}
+        <strong>This page broke.</strong> {error instanceof Error ? error.message : String(error)}
         <br />
         <button type="button" className="plain" onClick={() => window.location.reload()}>
           Load it again

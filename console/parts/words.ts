@@ -16,6 +16,19 @@ export function units(amount: string | bigint | number, decimals = 18, places = 
   return `${sign}${whole}${part === '' ? '' : `.${part}`}`
 }
 
+/** One decimal text less another, exactly; without zeros at the end. */
+export function less(amount: string, taken: string): string {
+  const places = Math.max(...[amount, taken].map((text) => text.split('.')[1]?.length ?? 0))
+  const scaled = (text: string): bigint => {
+    const [whole = '0', part = ''] = text.split('.')
+    return BigInt(whole + part.padEnd(places, '0'))
+  }
+  const left = scaled(amount) - scaled(taken)
+  const digits = (left < 0n ? -left : left).toString().padStart(places + 1, '0')
+  const text = places === 0 ? digits : `${digits.slice(0, -places)}.${digits.slice(-places)}`.replace(/\.?0+$/, '')
+  return left < 0n ? `−${text}` : text
+}
+
 export const ether = (wei: string | bigint): string => `${units(wei)} ETH`
 export const gwei = (amount: string | bigint | number, places = 6): string => `${units(amount, 9, places)} ETH`
 

@@ -4,9 +4,9 @@ import { useState } from 'react'
 import type { LabelRecord } from '#api/wire/explorer.ts'
 import { useAsk } from '../../calls.ts'
 import { Failure } from '../../parts/answer.tsx'
-import { chainName, useChains } from '../../parts/chains.ts'
 import { Columns } from '../../parts/columns.tsx'
 import { Scroll } from '../../parts/scroll.tsx'
+import { useChainName, useChains } from '../../parts/use-chains.ts'
 import { count, time } from '../../parts/words.ts'
 import { usePass } from '../../pass.tsx'
 import { hrefOf } from '../../place.ts'
@@ -25,6 +25,7 @@ export function Labels({ chain, words, page }: LabelsProps) {
   const second = useAsk('explorer.labelListV2', { chainid: chain })
   const first = useAsk('explorer.labelListV1', {}, { when: whole && chain === '1' })
   const chains = useChains()
+  const chainName = useChainName()
   const result = first.data?.reply.result ?? second.data?.reply.result
   const error = first.error ?? second.error
   return (

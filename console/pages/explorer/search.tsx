@@ -2,9 +2,9 @@
 import { TetradError } from '#api/client.ts'
 import type { FoundLabel } from '#api/wire/label-search.ts'
 import { useAsk } from '../../calls.ts'
-import { chainName, useChains } from '../../parts/chains.ts'
 import { Columns } from '../../parts/columns.tsx'
 import { Scroll } from '../../parts/scroll.tsx'
+import { useChainName, useChains } from '../../parts/use-chains.ts'
 import { hrefOf } from '../../place.ts'
 import { Trouble } from './trouble.tsx'
 
@@ -53,6 +53,7 @@ function Nobody({ words, chain }: { readonly words: string; readonly chain: stri
 }
 
 function Found({ labels }: { readonly labels: readonly FoundLabel[] }) {
+  const chainName = useChainName()
   return (
     <>
       <Scroll name="Names that were found">

@@ -1,7 +1,7 @@
 // Why the explorer has no answer, and what to do about it. Group A tells its failures in words only, so words are matched.
 import { ExplorerError } from '#api/client.ts'
 import { Failure } from '../../parts/answer.tsx'
-import { chainName } from '../../parts/chains.ts'
+import { useChainName } from '../../parts/use-chains.ts'
 import { hrefOf } from '../../place.ts'
 
 interface TroubleProps {
@@ -12,6 +12,7 @@ interface TroubleProps {
 }
 
 export function Trouble({ error, chain, chains }: TroubleProps) {
+  const chainName = useChainName()
   if (error instanceof ExplorerError && /unsupported chainid/.test(error.result))
     return (
       <div role="alert" className="note warn">

@@ -1,7 +1,7 @@
 // A quote at a glance: what for what, at which rate, and how long it still stands.
 import { useEffect, useState } from 'react'
 import type { Quote } from '#api/wire/fx.ts'
-import { span, time } from '../../parts/words.ts'
+import { less, span, time } from '../../parts/words.ts'
 
 export function QuoteCard({ quote }: { readonly quote: Quote }) {
   return (
@@ -21,6 +21,10 @@ export function QuoteCard({ quote }: { readonly quote: Quote }) {
         <dt>Fee</dt>
         <dd>
           {quote.fee} {quote.to.currency}
+        </dd>
+        <dt>After the fee</dt>
+        <dd>
+          {less(quote.to.amount, quote.fee)} {quote.to.currency}
         </dd>
         {quote.collateral !== undefined && (
           <>

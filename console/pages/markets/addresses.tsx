@@ -5,9 +5,9 @@ import { useState } from 'react'
 import type { Market } from '#api/wire/markets.ts'
 import type { Trail } from '#api/wire/trail.ts'
 import { Failure } from '../../parts/answer.tsx'
-import { chainName, useChains } from '../../parts/chains.ts'
 import { Columns } from '../../parts/columns.tsx'
 import { Scroll } from '../../parts/scroll.tsx'
+import { useChainName, useChains } from '../../parts/use-chains.ts'
 import { usePass } from '../../pass.tsx'
 import { hrefOf } from '../../place.ts'
 import { addressesIn, spelled } from './reading.ts'
@@ -15,6 +15,7 @@ import { addressesIn, spelled } from './reading.ts'
 export function Addresses({ market }: { readonly market: Market }) {
   const chains = useChains() ?? ['1']
   const [chosen, setChosen] = useState<string>()
+  const chainName = useChainName()
   const chain = chosen ?? chains[0] ?? '1'
   const [wanted, setWanted] = useState(false)
   const mentions = addressesIn(market)

@@ -1,5 +1,5 @@
 // Finding a market: the most traded open ones to begin with, and any by its words while they are typed.
-import { type FormEvent, useEffect, useState } from 'react'
+import { type FormEvent, useEffect, useEffectEvent, useRef, useState } from 'react'
 import type { FoundMarket } from '#api/wire/market-search.ts'
 import { useAsk } from '../../calls.ts'
 import { Answer } from '../../parts/answer.tsx'
@@ -37,19 +37,42 @@ export function Find({ words, all }: { readonly words: string; readonly all: boo
   )
 }
 
-/** Replaced and not added, so that the back button leads out of the search and not through its letters. */
-const show = (text: string) => window.location.replace(hrefOf('markets', [], { q: text.trim() }))
-
+/**
+ * Follows what is typed. The first letter of a search adds to the history and the others replace it, so that the back
+ * button leads from one search to the one before and not through its letters.
+ */
 function SearchBox({ words }: { readonly words: string }) {
   const [text, setText] = useState(words)
+  /** What this field put into the address; anything else there came from outside. */
+  const own = useRef(words)
+  const typing = useRef(false)
   useEffect(() => {
-    if (text.trim() === words) return
-    const timer = setTimeout(() => show(text), typingMs)
+    if (own.current === words) return
+    own.current = words
+    typing.current = false
+    setText(words)
+  }, [words])
+  const show = (shown: string) => {
+    if (shown === own.current) return
+    own.current = shown
+    const href = hrefOf('markets', [], { q: shown })
+    if (typing.current) window.location.replace(href)
+    else window.location.assign(href)
+    typing.current = true
+  }
+  const showTyped = useEffectEvent(show)
+  useEffect(() => {
+    const timer = setTimeout(() => showTyped(text.trim()), typingMs)
     return () => clearTimeout(timer)
-  }, [text, words])
+  }, [text])
+  /** What is typed from here on is another search. */
+  const settle = () => {
+    typing.current = false
+  }
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    show(text)
+    show(text.trim())
+    settle()
   }
   return (
     <search>
@@ -62,6 +85,7 @@ function SearchBox({ words }: { readonly words: string }) {
             maxLength={200}
             value={text}
             onChange={({ target }) => setText(target.value)}
+            onBlur={settle}
           />
         </label>
         <button type="submit" className="main">

@@ -6,6 +6,7 @@ import { Plot } from '../../parts/plot.tsx'
 import { Scroll } from '../../parts/scroll.tsx'
 import { count, span } from '../../parts/words.ts'
 import { emptyHistory, type History, linesOf, remember } from './history.ts'
+import { stateOf } from './source-state.ts'
 
 export function Live({ report }: { readonly report: Overview }) {
   const [history, setHistory] = useState<History>(emptyHistory)
@@ -46,25 +47,31 @@ function Sources({ sources }: { readonly sources: readonly SourceView[] }) {
         <table>
           <Columns of={['Source', 'State', 'Last good', 'Latency', 'Says']} figures={['Latency']} />
           <tbody>
-            {sources.map(({ group, kind, name, ok, says, lastGoodAt, latencyMs, failures }) => (
-              <tr key={`${group} ${kind} ${name}`}>
-                <td>
-                  {name} <span className="soft small">{`${group} ${kind}`}</span>
-                </td>
-                <td>
-                  <span className={`badge ${ok === null ? '' : ok ? 'good' : 'bad'}`}>
-                    {ok === null ? 'not asked' : ok ? 'good' : `failing ×${failures}`}
-                  </span>
-                </td>
-                <td>{lastGoodAt === null ? '–' : `${span((Date.now() - Date.parse(lastGoodAt)) / 1000)} ago`}</td>
-                <td className="num">{latencyMs === null ? '–' : `${latencyMs.toFixed(0)} ms`}</td>
-                <td className="soft">{says}</td>
-              </tr>
+            {sources.map((source) => (
+              <Source key={`${source.group} ${source.kind} ${source.name}`} source={source} />
             ))}
           </tbody>
         </table>
       </Scroll>
     </section>
+  )
+}
+
+function Source({ source }: { readonly source: SourceView }) {
+  const { group, kind, name, says, lastGoodAt, latencyMs } = source
+  const { word, tone } = stateOf(source)
+  return (
+    <tr>
+      <td>
+        {name} <span className="soft small">{`${group} ${kind}`}</span>
+      </td>
+      <td>
+        <span className={`badge ${tone}`}>{word}</span>
+      </td>
+      <td>{lastGoodAt === null ? '–' : `${span((Date.now() - Date.parse(lastGoodAt)) / 1000)} ago`}</td>
+      <td className="num">{latencyMs === null ? '–' : `${latencyMs.toFixed(0)} ms`}</td>
+      <td className="soft">{says}</td>
+    </tr>
   )
 }
 

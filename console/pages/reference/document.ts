@@ -107,7 +107,7 @@ const isOf = (id: AnyId, parameter: Parameter): boolean => parameter['x-endpoint
 /** Where endpoints share a path, each has a paragraph that begins with its name. */
 function noteOf(id: AnyId, description: string): string {
   const paragraph = description.split('\n\n').find((one) => one.startsWith(`**${id}**`)) ?? description
-  return paragraph.replace(/^\*\*[^*]+\*\*[^:]*: /, '').replaceAll('`', '')
+  return paragraph.replace(/^\*\*[^*]+\*\*[^:]*: /, '')
 }
 
 /** Answers of the endpoints at this path stand in their order, before what all of them share. */

@@ -1,5 +1,6 @@
 // One endpoint of the reference: what it takes, what it gives, what can go wrong, and a place to try it.
 import { Columns } from '../../parts/columns.tsx'
+import { Prose } from '../../parts/prose.tsx'
 import { Scroll } from '../../parts/scroll.tsx'
 import { hrefOf } from '../../place.ts'
 import { type Document, type Entry, fieldsOf, typeOf } from './document.ts'
@@ -18,8 +19,12 @@ export function EndpointPage({ entry, document }: { readonly entry: Entry; reado
         <a href={hrefOf('reference')}>All endpoints</a>
       </p>
       <h1>{entry.id}</h1>
-      <p className="lead">{entry.summary}</p>
-      <p>{entry.notes}</p>
+      <p className="lead">
+        <Prose text={entry.summary} />
+      </p>
+      <p>
+        <Prose text={entry.notes} />
+      </p>
       <dl className="facts">
         <dt>Route</dt>
         <dd>
@@ -87,7 +92,9 @@ function Inputs({ entry, document }: { readonly entry: Entry; readonly document:
                   {typeOf(one.schema, document)}
                   {one.schema.default !== undefined && <> = {JSON.stringify(one.schema.default)}</>}
                 </td>
-                <td>{one.description}</td>
+                <td>
+                  <Prose text={one.description} />
+                </td>
               </tr>
             ))}
             {body.map((row) => (
@@ -98,7 +105,9 @@ function Inputs({ entry, document }: { readonly entry: Entry; readonly document:
                 </td>
                 <td>body</td>
                 <td className="soft">{row.type}</td>
-                <td>{row.description}</td>
+                <td>
+                  <Prose text={row.description} />
+                </td>
               </tr>
             ))}
           </tbody>
@@ -124,7 +133,9 @@ function Fields({ name, rows }: { readonly name: string; readonly rows: ReturnTy
                 {type}
                 {!required && ', may be absent'}
               </td>
-              <td>{description}</td>
+              <td>
+                <Prose text={description} />
+              </td>
             </tr>
           ))}
         </tbody>
@@ -145,7 +156,7 @@ function Failures({ entry }: { readonly entry: Entry }) {
               <tr key={`${status} ${code}`}>
                 <td className="mono">{status}</td>
                 <td>
-                  {summary}
+                  <Prose text={summary} />
                   <br />
                   <code className="soft">{code}</code>
                 </td>

@@ -6,11 +6,10 @@ import { CompareSingle } from './compare-single.tsx'
 import { type Measure, measures, measureWords } from './compared.tsx'
 import { Comparison } from './comparison.tsx'
 import { LookControls, NetworkChoice, Tabs } from './controls.tsx'
-import { type Look, lookOf, queryOf } from './look.ts'
+import { type Look, queryOf } from './look.ts'
 import { indicesIn, type Parties } from './side-by-side.ts'
 
-export function Compare({ place }: { readonly place: Place }) {
-  const look = lookOf(place.query)
+export function Compare({ place, look }: { readonly place: Place; readonly look: Look }) {
   const [of = '', pool = '', against = ''] = ['of', 'pool', 'against'].map((name) => place.query.get(name) ?? '')
   const chosen: Chosen = { of, pool, against }
   const isPools = pool !== '' || against !== ''

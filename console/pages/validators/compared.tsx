@@ -92,7 +92,7 @@ export function Sums({ parties, records, others }: Compared) {
   const told = toldOf(parties, records, others)
   return (
     <Scroll name="All figures of the range">
-      <table>
+      <table className="tight">
         <Columns of={[parties.length === 2 ? 'Pool' : 'Validator', ...titles]} figures={titles} />
         <tbody>
           {parties.flatMap((party) =>

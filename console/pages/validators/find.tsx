@@ -6,11 +6,10 @@ import { type AskedBy, askedFor } from './asked.ts'
 import { NetworkChoice } from './controls.tsx'
 import { Examples } from './examples.tsx'
 import { Found } from './found.tsx'
-import { lookOf } from './look.ts'
+import type { Look } from './look.ts'
 import { Pools } from './pools.tsx'
 
-export function Find({ place }: { readonly place: Place }) {
-  const look = lookOf(place.query)
+export function Find({ place, look }: { readonly place: Place; readonly look: Look }) {
   const { network } = look
   const q = place.query.get('q') ?? ''
   const asked = askedFor(q)

@@ -58,8 +58,9 @@ const dateIn = (query: URLSearchParams, name: string): string => {
 const dayIn = (text: string | null): number | undefined =>
   text !== null && /^\d{1,9}$/.test(text) ? Number(text) : undefined
 
-export const lookOf = (query: URLSearchParams): Look => ({
-  network: oneOf(networks, query.get('network'), usual.network),
+/** Where the address names no network, `here` is looked at. */
+export const lookOf = (query: URLSearchParams, here: Network = usual.network): Look => ({
+  network: oneOf(networks, query.get('network'), here),
   grain: oneOf(grains, query.get('by'), usual.grain),
   utc: query.get('days') === 'utc',
   last: oneOf(spans, query.get('last'), usual.last),

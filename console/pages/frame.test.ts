@@ -1,0 +1,100 @@
+// What holds for every page: it says so when the server is gone and comes back by itself, and it fits into a narrow window.
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { createLink } from '#server/console/sessions.ts'
+import { type Browser, noBrowser, openBrowser } from '#test/browser.ts'
+
+describe('every page', { skip: noBrowser }, () => {
+  let browser: Browser
+  before(async () => {
+    browser = await openBrowser()
+  })
+  after(() => browser[Symbol.asyncDispose]())
+
+  const signInPlace = async () => `/#/sign-in/${(await createLink(browser.world.server.desk)).token}`
+
+  test('in a window of 360 px nothing is wider than it, and every page can be gone to', async () => {
+    const page = await browser.page(await signInPlace(), { key: '', viewport: { width: 360, height: 800 } })
+    await page.getByRole('heading', { name: 'Requests a second' }).waitFor()
+    for (const [link, shown] of [
+      ['Keys', 'All keys'],
+      ['API reference', 'explorer'],
+      ['FX', 'Ask for a quote'],
+      ['Overview', 'Requests a second'],
+    ] as const) {
+      await page.getByRole('navigation').getByRole('link', { name: link }).click()
+      await page.getByRole('heading', { name: shown, exact: true }).waitFor()
+      const { wide, outside } = await page.evaluate(() => ({
+        wide: document.documentElement.scrollWidth,
+        outside: [...document.querySelectorAll('nav a')].filter((one) => one.getBoundingClientRect().right > 360)
+          .length,
+      }))
+      assert.deepEqual([wide, outside], [360, 0], link)
+    }
+    await browser.accessible(page)
+    await page.context().close()
+  })
+
+  test('an address without a page says so, and so does one without an endpoint', async () => {
+    const page = await browser.page('/#/nope/x')
+    await page.getByRole('heading', { name: 'No such page' }).waitFor()
+    await page.getByText('#/nope/x').waitFor()
+    await browser.accessible(page)
+    await page.goto(new URL('/docs#/fx.nothing', browser.world.url).href)
+    await page.getByText('There is no endpoint fx.nothing.').waitFor()
+    await page.context().close()
+  })
+
+  test('a refusal ends its sentence and tells once what to do', async () => {
+    const place = await signInPlace()
+    const first = await browser.page(place, { key: '' })
+    await first.getByRole('button', { name: 'Sign out' }).waitFor()
+    await first.context().close()
+    const second = await browser.page(place, { key: '' })
+    await second.getByRole('alert').waitFor()
+    assert.equal((await second.getByRole('main').innerText()).split('tetrad console link').length, 2)
+    await second.context().close()
+
+    const stranger = await browser.page('/#/explorer', { key: 'tetrad:nobody:nothing' })
+    await stranger.getByText(/^Invalid API Key\. Set a key/).waitFor()
+    await stranger.context().close()
+    browser.done()
+  })
+
+  test('a server that is gone is said to be gone and since when, and that it is back, also to the operator', async () => {
+    const [visitor, operator] = [
+      await browser.page('/#/overview', { key: '' }),
+      await browser.page(await signInPlace(), { key: '' }),
+    ]
+    const readyOn = (page: Page) => page.getByRole('heading', { name: 'Ready: all checks pass' })
+    for (const page of [visitor, operator]) {
+      await readyOn(page).waitFor()
+      await page.context().setOffline(true)
+    }
+    for (const page of [visitor, operator]) {
+      await page.getByText(/^The server has not answered since \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC\./).waitFor()
+      assert.equal(await readyOn(page).count(), 0)
+      await browser.accessible(page)
+      await page.context().setOffline(false)
+    }
+    for (const page of [visitor, operator]) {
+      await readyOn(page).waitFor()
+      assert.equal(await page.getByRole('alert').count(), 0)
+      await page.context().close()
+    }
+  })
+
+  test('a page that was not loaded before the server went comes when it is back', async () => {
+    const page = await browser.page('/#/overview')
+    await page.getByRole('heading', { name: 'Ready: all checks pass' }).waitFor()
+    await page.context().setOffline(true)
+    await page.getByRole('navigation').getByRole('link', { name: 'Markets' }).click()
+    await page.getByText('The server does not answer, and this page has yet to be loaded from it').waitFor()
+    await page.getByRole('button', { name: 'Try again' }).waitFor()
+    await browser.accessible(page)
+    await page.context().setOffline(false)
+    await page.getByRole('heading', { name: 'Most traded open markets' }).waitFor()
+    await page.context().close()
+  })
+})
