@@ -59,7 +59,7 @@ export const jsonContent = (schema: SchemaObject, examples: SchemaObject) => ({
 const streamContent = ({ example }: Endpoint) => ({
   'text/event-stream': {
     schema: { type: 'string' },
-    example: `event: change\nid: 4211\ndata: ${JSON.stringify(example.reply)}\n\n`,
+    example: `event: change\nid: ${(example.reply as { cursor: string }).cursor}\ndata: ${JSON.stringify(example.reply)}\n\n`,
   },
 })
 

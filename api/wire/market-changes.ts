@@ -49,7 +49,7 @@ const slugs = Type.Optional(
 )
 
 const change: MarketChange = {
-  cursor: '4211',
+  cursor: '228',
   at: '2026-11-15T11:59:30.000Z',
   kind: 'market',
   id: '501',
@@ -67,7 +67,12 @@ export const changesBySlug = endpoint({
     slug,
     cursor: cursor('Where the page starts; left out: the newest change.'),
     limit,
-    fields: Type.Optional(many(Text, { maxItems: 50, description: 'Only changes of these fields.' })),
+    fields: Type.Optional(
+      many(Text, {
+        maxItems: 50,
+        description: 'Only changes of these fields; other names than those of fields are refused.',
+      }),
+    ),
     related: withDefault(
       Type.Boolean({ description: 'With `true` also changes of the records that the market shows.' }),
       false,
@@ -77,7 +82,7 @@ export const changesBySlug = endpoint({
   faults: ['record.unknown', 'markets.too_much'],
   example: {
     input: { slug: 'will-the-harbour-bridge-open-in-2026', limit: 1 },
-    reply: { changes: [change], next: '4187' },
+    reply: { changes: [change], next: '21' },
   },
 })
 
@@ -85,7 +90,8 @@ export const changes = endpoint({
   ...extensionRoutes['markets.changes'],
   id: 'markets.changes',
   summary: 'Changes of all market records, or of chosen ones, oldest first.',
-  notes: 'Ask again with `after` set to `next`; `more` tells whether that gives something at once.',
+  notes:
+    'Ask again with `after` set to `next`; `more` tells whether that gives something at once. A cursor that is no longer kept, or is ahead of the newest change, is refused with 410.',
   input: Type.Object({
     after: cursor('The cursor up to which changes are known already; left out: from the oldest that is kept.'),
     limit,
@@ -95,8 +101,8 @@ export const changes = endpoint({
   reply: Type.Object({ changes: Type.Array(MarketChange), next: Text, more: Type.Boolean() }),
   faults: ['markets.history_gone'],
   example: {
-    input: { after: '4210', limit: 1 },
-    reply: { changes: [change], next: '4211', more: false },
+    input: { after: '227', limit: 1 },
+    reply: { changes: [change], next: '228', more: true },
   },
 })
 

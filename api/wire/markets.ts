@@ -401,9 +401,10 @@ export const bySlug = endpoint({
     slug,
     include_tag: withDefault(Type.Boolean({ description: 'Leave the tags out with `false`.' }), true),
     asOf: Type.Optional(
-      Type.String({
+      Shaped('^\\d{4}-\\d\\d-\\d\\d[Tt ]', 'be a time such as 2026-11-14T09:00:00Z', {
         format: 'date-time',
-        description: 'Answers the market as it was known at this time (ISO 8601, UTC unless it says otherwise).',
+        description:
+          'Answers the market as it was known at this time (ISO 8601, UTC unless it says otherwise), not in the future.',
       }),
     ),
   }),

@@ -130,14 +130,20 @@ describe('404', () => {
 describe('422, 429, 500', () => {
   const { shape } = bySlug
 
-  test('422: a malformed slug, and any other input', () => {
+  test('422: a malformed slug in fixed words; any other input says what was expected, of a list which item', () => {
     assert.deepEqual(shape.fault(invalid(['path', 'slug'], 'must match …')), {
       status: 422,
       body: { type: 'validation error', error: 'slug is invalid' },
     })
-    assert.deepEqual(shape.fault(invalid(['query', 'include_tag'], 'must be boolean')).body, {
+    const told = (at: string[], says: string, value?: unknown) =>
+      shape.fault(invalid(['query', ...at], says, value)).body
+    assert.deepEqual(told(['include_tag'], 'must be boolean', 'x'), {
       type: 'validation error',
-      error: 'include_tag is invalid',
+      error: 'include_tag must be boolean',
+    })
+    assert.deepEqual(told(['kinds', '0'], 'must be one of a, b', 'foo'), {
+      type: 'validation error',
+      error: 'kinds: "foo" must be one of a, b',
     })
   })
 

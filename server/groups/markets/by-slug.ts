@@ -8,6 +8,7 @@ import { withoutTags } from './documents.ts'
 import { marketAsOf } from './past.ts'
 import { readyMarket } from './ready.ts'
 import { shape } from './shape.ts'
+import { logHead } from './versions.ts'
 
 /** A past answer stays what it is; how long it is kept here is the operator's choice, so not for ever. */
 const pastAgeSeconds = 3600
@@ -29,6 +30,7 @@ async function inThePast(
   asOfMs: number,
 ): Promise<Outcome<never>> {
   const nowMs = desk.clock.now()
+  await refuseFuture(desk, asOfMs, nowMs)
   const past = await marketAsOf(desk.state, slug, asOfMs)
   if (!past) return { is: 'nothing' }
   const etag = tags || past.tagsAt < 0 ? past.etag : `${past.etag.slice(0, -1)}-t"`
@@ -36,7 +38,13 @@ async function inThePast(
   const headers = { etag, 'cache-control': `public, max-age=${maxAge}` }
   if (isUnchanged(visit.headers, etag)) return { is: 'unchanged', headers }
   const bytes = tags ? past.body : withoutTags(past.body, past.tagsAt)
-  return { is: 'bytes', bytes, headers, confidence: { asOf: new Date(Math.min(asOfMs, nowMs)).toISOString() } }
+  return { is: 'bytes', bytes, headers, confidence: { asOf: new Date(asOfMs).toISOString() } }
+}
+
+/** What will be is not known yet. The log may be ahead of a clock that was set back. */
+async function refuseFuture({ state }: Desk, asOfMs: number, nowMs: number): Promise<void> {
+  if (asOfMs <= nowMs || asOfMs <= (await logHead(state)).atMs) return
+  throw invalid(['query', 'asOf'], `must not be in the future; here it is ${new Date(nowMs).toISOString()}`)
 }
 
 /** A time without a zone is UTC. */

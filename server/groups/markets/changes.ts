@@ -61,7 +61,7 @@ const isOneOf = (column: string, count: number): string =>
 
 /**
  * The cursor to start from. Without one: before the oldest entry that is kept. One that points to entries that were
- * dropped is refused, so that nobody believes to have seen everything.
+ * dropped, or to ones that are not there yet, is refused: nobody shall believe to have seen everything (decision 0192).
  */
 export async function startOf(reader: StateReader, after: string | undefined): Promise<number> {
   const { seq, horizonMs } = await logHead(reader)
@@ -69,9 +69,13 @@ export async function startOf(reader: StateReader, after: string | undefined): P
   const first = (oldest?.seq ?? seq + 1) - 1
   if (after === undefined) return first
   const asked = Number(after)
-  if (horizonMs !== undefined && asked < first) throw new Fault('markets.history_gone')
+  if (horizonMs !== undefined && asked < first) throw gone(`Changes up to ${first} are no longer kept.`, seq)
+  if (asked > seq) throw gone(`${asked} is ahead of the newest change here, so it is no cursor of this history.`, seq)
   return asked
 }
+
+const gone = (what: string, head: number): Fault =>
+  new Fault('markets.history_gone', { says: `${what} Read the markets anew and go on with after=${head}.` })
 
 /** Ids of markets by slug, present or past; unknown slugs name nobody. */
 export async function marketIdsOf(reader: StateReader, slugs: readonly string[]): Promise<Set<string>> {

@@ -1,4 +1,5 @@
 // One page of a market feed: its address, and what is in it. Pure; the going from page to page is ingest.ts's.
+import { stringifyJson } from '#api/json.ts'
 import { follow } from '#core/follow.ts'
 import type { MarketFeed } from '#core/settings/markets.ts'
 
@@ -47,6 +48,14 @@ export function readPage(document: unknown, feed: MarketFeed, cursor: string): P
     oldestMs: times.length > 0 ? Math.min(...times) : undefined,
   }
 }
+
+/** How the records read that the next page is asked to begin with again. */
+export const endOf = ({ paging: { overlap } }: MarketFeed, { records }: Page): ReadonlySet<string> =>
+  new Set(records.slice(Math.max(0, records.length - overlap)).map((record) => stringifyJson(record)))
+
+/** The records of a page with their places in it, without those that the page before ended with. */
+export const newIn = ({ paging: { overlap } }: MarketFeed, { records }: Page, before: ReadonlySet<string>) =>
+  [...records.entries()].filter(([at, record]) => at >= overlap || !before.has(stringifyJson(record)))
 
 /** The last page is the one that brings nothing beyond what the one before it had: sources may give fewer than asked for. */
 function nextOffset({ paging: { overlap } }: MarketFeed, records: readonly unknown[], cursor: string) {

@@ -6,7 +6,7 @@ import { nextTurn } from '#io/clock.ts'
 import { cleanUrl, FetchError, fetchJson } from '#io/fetch.ts'
 import type { Desk } from '#serve/answer.ts'
 import { decompose, Renames } from './decompose.ts'
-import { hasRecent, type Page, type Pass, pageUrl, readPage } from './feed.ts'
+import { endOf, hasRecent, newIn, type Page, type Pass, pageUrl, readPage } from './feed.ts'
 import { settle } from './rebuild.ts'
 import { putMarkets } from './records.ts'
 import type { MarketRecord } from './refine.ts'
@@ -21,6 +21,7 @@ const longestWaitMs = 60_000
 export interface PassReport {
   readonly pass: Pass
   readonly pages: number
+  /** Those that pages overlap by count once. */
   readonly records: number
   readonly changed: number
   readonly written: number
@@ -57,6 +58,7 @@ export async function readFeed(desk: Desk, feed: MarketFeed, options: PassOption
   const total = { pass: standing.pass, pages: 0, records: 0, changed: 0, written: 0, rejected: 0, vanished: 0 }
   const sinceMs = standing.markMs === null ? undefined : standing.markMs - feed.recent.overlapMs
   const pace = paceOf(desk, feed)
+  let before: ReadonlySet<string> = new Set()
   try {
     for (;;) {
       await pace(signal)
@@ -64,10 +66,12 @@ export async function readFeed(desk: Desk, feed: MarketFeed, options: PassOption
       const page = await fetchPage(desk, feed, standing, sinceMs, signal)
       const last = isLast(feed, standing, page, sinceMs)
       if (!last && standing.page + 1 >= feed.pagesMax) throw new Error(`more than ${feed.pagesMax} pages; see pagesMax`)
-      const wrote = await writePage(desk, feed, renames, standing, page, last)
+      const found = newIn(feed, page, before)
+      before = endOf(feed, page)
+      const wrote = await writePage(desk, feed, renames, standing, { ...page, found, last })
       standing = wrote.standing
       total.pages += 1
-      total.records += page.records.length
+      total.records += found.length
       total.changed += wrote.changed
       total.written += wrote.written
       total.rejected += wrote.rejected
@@ -168,13 +172,12 @@ async function writePage(
   feed: MarketFeed,
   renames: Renames,
   standing: Standing,
-  page: Page,
-  last: boolean,
+  page: Page & { readonly found: ReturnType<typeof newIn>; readonly last: boolean },
 ) {
   const nowMs = desk.clock.now()
   const where = `${cleanUrl(feed.url)} page ${standing.page + 1}`
   const records: MarketRecord[] = []
-  for (const [at, value] of page.records.entries()) {
+  for (const [at, value] of page.found) {
     const inside = decompose(value, feed.record, renames, `${where} record ${at + 1}`)
     for (const record of inside) records.push(record)
     await nextTurn()
@@ -187,11 +190,11 @@ async function writePage(
     const seen = records.filter(({ kind, id }) => kind === 'market' && id !== '').map(({ id }) => id)
     await sight(tx, feed.id, seen, standing.sweep, nowMs)
     const held = { ...standing, heldUntilMs: nowMs + holdMs(feed) }
-    const next = last ? finished(held, page.newestMs, nowMs) : moved(held, page.next ?? '', page.newestMs)
+    const next = page.last ? finished(held, page.newestMs, nowMs) : moved(held, page.next ?? '', page.newestMs)
     await putStanding(tx, next)
     const others = desk.settings.markets.feeds.map(({ id }) => id).filter((id) => id !== feed.id)
     const vanished =
-      last && standing.pass === 'full'
+      page.last && standing.pass === 'full'
         ? await markVanished(tx, feed.id, others, standing.sweep, feed.vanishAfter, nowMs)
         : []
     return { ...report, rejected: report.rejects.length, vanished: vanished.length, standing: next }

@@ -96,11 +96,23 @@ test('200: a past answer says what time it is about, and has the tag it had', as
   assert.equal(await askPast(desk, 'one', testNowMs, true, { 'if-none-match': then?.etag }), 'unchanged')
 })
 
-test('404: before a market was known there was none', async () => {
+test('404: a market that was not known yet at a time that is covered, and one that never was', async () => {
+  await using desk = await openDesk()
+  assert.equal(await askPast(desk, 'one', testNowMs), 'nothing')
+  await put(desk, ...first)
+  desk.clock.move(1000)
+  await put(desk, record('market', '4', { slug: 'four' }))
+  assert.equal(await askPast(desk, 'four', testNowMs + 999), 'nothing')
+  assert.notEqual(await askPast(desk, 'four', testNowMs + 1000), 'nothing')
+  assert.equal(await askPast(desk, 'nowhere', testNowMs), 'nothing')
+})
+
+test('410: a time before anything was kept, though nothing was ever dropped, decision 0192', async () => {
   await using desk = await openDesk()
   await put(desk, ...first)
-  assert.equal(await askPast(desk, 'one', testNowMs - 1), 'nothing')
-  assert.equal(await askPast(desk, 'nowhere', testNowMs), 'nothing')
+  const says = 'What is kept here begins at 2026-11-15T12:00:00.000Z; ask for then or later.'
+  await assert.rejects(askPast(desk, 'one', testNowMs - 1), { code: 'markets.history_gone', status: 410, says })
+  assert.notEqual(await askPast(desk, 'one', testNowMs), 'nothing')
 })
 
 test('410: a time before what is kept is refused, not answered with nothing', async () => {
@@ -114,6 +126,24 @@ test('410: a time before what is kept is refused, not answered with nothing', as
   await assert.rejects(askPast(desk, 'one', testNowMs), { code: 'markets.history_gone', status: 410 })
   assert.equal(JSON.parse((await askPast(desk, 'one', cutoffMs)) ?? '').bestBid, 0.4)
   assert.equal(JSON.parse((await askPast(desk, 'one', desk.clock.now())) ?? '').bestBid, 0.5)
+})
+
+test('422: a time that has not come yet; the present may be asked for, also by a clock that was set back', async () => {
+  await using desk = await openDesk()
+  await put(desk, ...first)
+  const problems = [
+    {
+      at: ['query', 'asOf'],
+      says: 'must not be in the future; here it is 2026-11-15T12:00:00.000Z',
+      value: undefined,
+    },
+  ]
+  await assert.rejects(askPast(desk, 'one', testNowMs + 1), { code: 'input.invalid', problems })
+  assert.notEqual(await askPast(desk, 'one', testNowMs), 'nothing')
+  const later = [record('market', '1', { slug: 'one', bestBid: 0.9 })]
+  await desk.state.write((tx) => putMarkets(tx, later, testNowMs + 5000))
+  assert.equal(JSON.parse((await askPast(desk, 'one', testNowMs + 5000)) ?? '').bestBid, 0.9)
+  await assert.rejects(askPast(desk, 'one', testNowMs + 5001), { code: 'input.invalid' })
 })
 
 test('422: a time that is none', async () => {

@@ -1,7 +1,7 @@
 // A market as it was known at a time: its records, and all it shows, taken back along the log of versions and written
 // by the same hand that writes today's document. What was answered then is answered again, byte for byte.
 //
-// 1. Nothing is said about a time before the oldest entry that is kept (decision 0047).
+// 1. Nothing is said about a time before the oldest entry that is kept (decisions 0047, 0192).
 // 2. A slug is looked up among the names of that time first, then among today's: whoever knows a market by its present
 //    name may ask about its past.
 // 3. What one answer may read is bounded; beyond that it is refused in words (decision 0191).
@@ -13,7 +13,7 @@ import { recordAfter } from './keyframes.ts'
 import { type KindName, kinds } from './kinds.ts'
 import { loadLibrary, type Records } from './library.ts'
 import { pastSlugsOf } from './refine.ts'
-import { logHead } from './versions.ts'
+import { keptFromMs } from './versions.ts'
 
 export interface PastMarket extends Document {
   readonly id: string
@@ -49,8 +49,10 @@ export async function marketAsOf(
 }
 
 async function refuseGone(reader: StateReader, asOfMs: number): Promise<void> {
-  const { horizonMs } = await logHead(reader)
-  if (horizonMs !== undefined && asOfMs < horizonMs) throw new Fault('markets.history_gone', { terms: { horizonMs } })
+  const fromMs = await keptFromMs(reader)
+  if (fromMs === undefined || asOfMs >= fromMs) return
+  const begins = new Date(fromMs).toISOString()
+  throw new Fault('markets.history_gone', { says: `What is kept here begins at ${begins}; ask for then or later.` })
 }
 
 /** Records as they were after the entry with this number. */

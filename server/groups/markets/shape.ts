@@ -27,7 +27,10 @@ function typeOf(status: number): string {
   return status < 500 ? 'request error' : 'availability error'
 }
 
-const aboutInput = (fault: Fault): string => {
-  const name = fault.problems[0]?.at.at(-1)
-  return name === undefined ? fault.says : `${name} is invalid`
+/** The slug has fixed words (decision 0045); of a list, the item at fault is shown. */
+function aboutInput({ problems: [problem], says }: Fault): string {
+  if (!problem) return says
+  const [, name, item] = problem.at
+  if (name === 'slug') return 'slug is invalid'
+  return item === undefined ? `${name} ${problem.says}` : `${name}: ${JSON.stringify(problem.value)} ${problem.says}`
 }

@@ -38,6 +38,14 @@ export async function logHead(reader: StateReader): Promise<LogHead> {
   return { seq: row?.seq ?? 0, atMs: row?.at_ms ?? 0, horizonMs: row?.horizon_ms ?? undefined }
 }
 
+/** The time from which on every entry is there; undefined while there has been none. */
+export async function keptFromMs(reader: StateReader): Promise<number | undefined> {
+  const { horizonMs } = await logHead(reader)
+  if (horizonMs !== undefined) return horizonMs
+  const oldest = await reader.get<{ at_ms: number | null }>('select min(at_ms) as at_ms from market_versions')
+  return oldest?.at_ms ?? undefined
+}
+
 /** The log, open for one transaction. */
 export class VersionLog {
   readonly atMs: number
