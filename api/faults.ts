@@ -102,10 +102,15 @@ export const faults = {
     retry: 'changed',
     says: 'This idempotency key was used with another body; use a new key.',
   },
+  'validators.windows_changed': {
+    status: 503,
+    retry: 'never',
+    says: 'What is stored of this network was added up in other hours or days than are configured; the operator must set them back.',
+  },
   'markets.history_gone': {
     status: 410,
     retry: 'never',
-    says: 'The history that is kept here does not go back that far.',
+    says: 'The history that is kept here does not hold that time or cursor.',
   },
   'markets.too_much': {
     status: 400,

@@ -1,5 +1,6 @@
 // `tetrad backup DIR` copies both stores, beside a running server or without one; `tetrad restore DIR` makes a data folder
 // of such a copy. Both check what they have made before they say that it is done.
+import { readdir } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import type { Manifest } from '#store/backup.ts'
@@ -37,11 +38,18 @@ async function refuseElsewhere(options: CommonOptions, todo: { state: string; fa
   if (words.length > 0) throw new CommandFailure('backup.elsewhere', `${words.join(' ')} See docs/scaling.md.`)
 }
 
+/** One that cannot be looked into is left to whoever copies, who says what is wrong with it. */
+async function refuseUsed(dir: string): Promise<void> {
+  const there = await readdir(dir).catch(() => [])
+  if (there.length > 0) throw new CommandFailure('backup.not_empty', `${dir} is not empty; name a new folder.`)
+}
+
 async function backup(target: string, options: CommonOptions): Promise<void> {
   await refuseElsewhere(options, {
     state: 'back it up with pg_dump --format=custom, or with what your database has for it.',
     facts: 'replicas keep them through the loss of a machine; copy them with BACKUP DATABASE or clickhouse-backup.',
   })
+  await refuseUsed(target)
   const [{ copyStores, sealBackup }, { systemClock }] = await Promise.all([
     import('#store/backup.ts'),
     import('#io/clock.ts'),
@@ -62,6 +70,7 @@ async function restore(source: string, options: CommonOptions): Promise<void> {
   })
   const { restoreBackup } = await import('#store/backup.ts')
   const dataDir = dataDirOf(options)
+  await refuseUsed(resolve(dataDir))
   const manifest = await restoreBackup(source, dataDir)
   report(options, `Restored into ${resolve(dataDir)}, as of ${manifest.madeAt}`, resolve(dataDir), manifest)
 }

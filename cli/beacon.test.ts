@@ -55,6 +55,38 @@ test('epochs that were left out are filled in by a range, and a second time noth
   assert.deepEqual({ network, filled, missing }, { network: 'hoodi', filled: 5, missing: 0 })
   const second = await at.run('ingest', 'beacon', '--network', 'hoodi', ...range)
   assert.match(second.stdout, /^hoodi: 0 epochs filled in, 0 missing/)
+  assert.match(second.stderr, /epochs from 13 on were not left out: reading has not come that far/)
+})
+
+test('epochs that are out of reach are a failure, and it is said why nothing was filled in', async () => {
+  await using at = await openScene({ fromEpoch: 9 })
+  const fill = (from: string, until: string) =>
+    at.run('ingest', 'beacon', '--network', 'hoodi', '--from-epoch', from, '--until-epoch', until)
+  const nothing = await fill('0', '9')
+  assert.deepEqual([nothing.code, nothing.stdout], [1, ''])
+  assert.match(nothing.stderr, /Nothing was filled in: nothing has been read of hoodi yet, so nothing was left out/)
+  await at.run('ingest', 'beacon', '--network', 'hoodi', '--once')
+  const future = await fill('900', '1000')
+  assert.deepEqual([future.code, future.stdout], [1, ''])
+  assert.match(future.stderr, /hoodi has been read up to epoch 12, and 900 was not left out/)
+  const none = await fill('9', '4')
+  assert.deepEqual([none.code, none.stdout], [1, ''])
+  assert.match(none.stderr, /there is no epoch from 9 up to 4/)
+})
+
+test('a network is not read with other days than its rows have, and the command says what to set back', async () => {
+  await using at = await openScene()
+  await at.run('ingest', 'beacon', '--network', 'hoodi', '--once')
+  const beacon = { ...at.settings.validators.networks.hoodi, epochsPerDay: 8 }
+  await writeFile(join(at.dir, 'tetrad.yaml'), JSON.stringify({ validators: { networks: { hoodi: beacon } } }))
+  for (const how of [['--once'], ['--from-epoch', '0']]) {
+    const { code, stdout, stderr } = await at.run('ingest', 'beacon', '--network', 'hoodi', ...how)
+    assert.deepEqual([code, stdout], [1, ''])
+    assert.match(stderr, /hoodi\.epochsPerDay is 8, but what is stored was added up by 4: set it back/)
+  }
+  const explained = await at.run('validators', 'explain', '0', '--network', 'hoodi')
+  assert.deepEqual([explained.code, explained.stdout], [1, ''])
+  assert.match(explained.stderr, /was added up by 4/)
 })
 
 /** A server that has read the network and would look again in an hour. */
@@ -107,6 +139,9 @@ test('beside a running server, that fills in what was left out, and keeps what a
     { network: 'hoodi', filled: 3, missing: 0, seconds: 0 },
   )
   assert.deepEqual(await coveredEpochs(server.facts, 'hoodi'), [{ from: 6, until: 13 }])
+  const future = await at.run('ingest', 'beacon', '--network', 'hoodi', '--from-epoch', '900')
+  assert.deepEqual([future.code, future.stdout], [1, ''])
+  assert.match(future.stderr, /hoodi has been read up to epoch 12, and 900 was not left out/)
   const audited = await at.run('validators', 'audit', '--network', 'hoodi', '--from-epoch', '2')
   assert.equal(audited.code, 0, audited.stderr)
   assert.match(audited.stdout, /Both ways agree\.\n$/)

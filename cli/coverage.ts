@@ -54,6 +54,9 @@ async function reportsOf(options: CommonOptions & { chain?: string }): Promise<r
 /** What is missing where nobody is meant to read is how the operator left it. */
 const isWrong = ({ standing }: Stream): boolean => standing === 'stale' || standing === 'holes'
 
+/** A source that nobody has set a rate for. */
+const isWaiting = ({ group, standing }: Stream): boolean => group === 'fx' && standing === 'not followed'
+
 function show(streams: readonly Shown[]): void {
   const rows = streams.map((stream) => {
     const { name, standing, from, until, read, holesCount, ageSeconds, addresses } = stream
@@ -72,6 +75,9 @@ function show(streams: readonly Shown[]): void {
     if (holesCount > holesShown) print(`${name}: … and ${holesCount - holesShown} more`)
   }
   print(`\n${summary(streams)}`)
+  for (const { name } of streams.filter(isWaiting)) {
+    note(`${name}: no rate has been set yet: tetrad fx rate set EUR/USD … --source ${name.split(' ')[1]}`)
+  }
   const broken = streams.find(({ chain, standing }) => chain !== undefined && standing === 'holes')
   if (broken) note(`Fill the holes with: tetrad repair --chain ${broken.chain}`)
 }
@@ -80,10 +86,12 @@ function show(streams: readonly Shown[]): void {
 function summary(streams: readonly Stream[]): string {
   const wrong = streams.filter(isWrong).length
   const catching = streams.filter(({ standing }) => standing === 'catching up').length
-  const open = streams.filter(({ standing, complete }) => standing === 'not followed' && !complete).length
+  const waiting = streams.filter(isWaiting).length
+  const open = streams.filter(({ standing, complete }) => standing === 'not followed' && !complete).length - waiting
   const also = [
     ...(catching > 0 ? [`${catching} catching up`] : []),
     ...(open > 0 ? [`${open} with a part that nobody reads`] : []),
+    ...(waiting > 0 ? [`${waiting} without a rate yet`] : []),
   ]
   if (wrong > 0) return `${wrong} of ${streams.length} stale or incomplete${also.map((one) => `, ${one}`).join('')}.`
   return also.length > 0 ? `Nothing stale; ${also.join(', ')}.` : 'Fresh and complete.'

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { writeFile } from 'node:fs/promises'
+import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { privateKeyToAccount } from 'viem/accounts'
@@ -68,7 +68,7 @@ test('what cannot be a rate is refused in words, and nothing is stored', async (
     [['rate', 'set', 'EUR/EUR', '1.1'], 1, /not two currencies/],
     [['rate', 'set', 'EUR/USD', '0'], 1, /the rate is zero/],
     [['rate', 'set', 'EUR/USD', 'much'], 1, /is not a decimal above zero/],
-    [['rate', 'set', 'EUR/USD', '1.1', '--source', 'bank'], 1, /must be one of desk/],
+    [['rate', 'set', 'EUR/USD', '1.1', '--source', 'bank'], 1, /^tetrad: --source must be one of desk\.$/m],
     [['history', 'EUR/USD', '--since', 'soon'], 1, /--since "soon" is not understood/],
     [['history', 'EUR/USD', '--limit', '0'], 2, /It must be 1 to/],
   ]
@@ -78,6 +78,22 @@ test('what cannot be a rate is refused in words, and nothing is stored', async (
     assert.match(ended.stderr, expected)
   }
   assert.deepEqual((await home.json('sources')).rates, [])
+})
+
+test('where no source takes pushed rates, those that are there are named, and what to add', async () => {
+  await using home = await openDeskFolder()
+  const set = () => home.tetrad('rate', 'set', 'EUR/USD', '1.1')
+  await writeFile(
+    join(home.dir, 'tetrad.yaml'),
+    'fx:\n  sources:\n    - id: bank\n      kind: ecb\n      path: rates.xml\n',
+  )
+  const todo = 'add one of kind push to fx.sources in the configuration (docs/fx.md).'
+  const among = 'none of the sources takes pushed rates'
+  assert.deepEqual(await set(), {
+    ...{ code: 1, stdout: '', stderr: `tetrad: No rate can be set: ${among}: bank (ecb); ${todo}\n` },
+  })
+  await rm(join(home.dir, 'tetrad.yaml'))
+  assert.match((await set()).stderr, /No rate can be set: there is no source; add one of kind push/)
 })
 
 test('a quote, its receipt and the check of it, offline; one changed digit is found', async () => {

@@ -1,6 +1,8 @@
 // `tetrad fx …`: where rates come from and how they are doing, rates set by hand and read back, quotes and their receipts,
 // and the check of a signature. All of it reads the state store or files, so it works beside a running server.
 import { type Command, InvalidArgumentError } from 'commander'
+import { Fault } from '#core/fault.ts'
+import type { sourcesReport } from '#groups/fx/source-health.ts'
 import type { Desk } from '#serve/answer.ts'
 import { withState } from './data.ts'
 import { CommandFailure } from './failure.ts'
@@ -57,11 +59,13 @@ async function withView<T>(options: CommonOptions, work: (view: View) => Promise
   return withState(options, 'found', (state) => work({ state, settings, clock: systemClock }))
 }
 
+type Report = Awaited<ReturnType<typeof sourcesReport>>
+
 async function sources(options: CommonOptions): Promise<void> {
-  const { sourcesReport } = await import('#groups/fx/source-health.ts')
+  const { sourcesReport: report } = await import('#groups/fx/source-health.ts')
   // A running server knows what it asks, the demo's feed included; without one it is what this configuration names.
-  const told = await askServer<Awaited<ReturnType<typeof sourcesReport>>>(options, 'rates')
-  const { sources: states, rates } = told ? told.result : await withView(options, sourcesReport)
+  const told = await askServer<Report>(options, 'rates')
+  const { sources: states, rates } = told ? told.result : await withView(options, report)
   if (options.json) {
     return printJson({
       sources: states.map(({ triedMs, goodMs, says, ...state }) => ({
@@ -91,13 +95,35 @@ async function setRate(
   options: CommonOptions & { source?: string; at?: string },
 ): Promise<void> {
   const { pushRate } = await import('#groups/fx/push.ts')
+  await wantPushSource(options)
   const kept = await withView(options, (view) => {
     const atMs = options.at === undefined ? undefined : pastOf(options.at, view.clock.now(), '--at')
-    return pushRate(view, { pair, rate, source: options.source, atMs })
+    return pushRate(view, { pair, rate, source: options.source, atMs }).catch((error: unknown) => {
+      throw asOptions(error)
+    })
   })
   const told = { source: kept.source, pair, rate: kept.rate, time: timeOf(kept.atMs) }
   if (options.json) printJson(told)
   else print(`${told.source} ${pair} ${told.rate} at ${told.time}`)
+}
+
+/** The demo's sources are known to its server alone. */
+async function wantPushSource(options: CommonOptions): Promise<void> {
+  const { sources: own } = (await configOf(options)).settings.fx
+  if (own.some(({ kind }) => kind === 'push')) return
+  const { noPushSource } = await import('#groups/fx/push.ts')
+  const told = own.length === 0 ? await askServer<Report>(options, 'rates') : undefined
+  const sources = told ? told.result.sources.map(({ source: id, kind }) => ({ id, kind })) : own
+  throw new CommandFailure('fx.no_push_source', `No rate can be set: ${noPushSource(sources)} (docs/fx.md).`)
+}
+
+const optionNames: Readonly<Record<string, string>> = { source: '--source', rate: 'The rate', time: '--at' }
+
+/** The members of the call are options here. */
+function asOptions(error: unknown): unknown {
+  if (!(error instanceof Fault) || error.problems.length === 0) return error
+  const words = error.problems.map(({ at, says }) => `${optionNames[at.at(-1) ?? ''] ?? at.join('.')} ${says}`)
+  return new CommandFailure(error.code, `${words.join('; ')}.`)
 }
 
 async function history(

@@ -10,7 +10,7 @@ import type { ExportPart } from '#groups/explorer/labels-export.ts'
 import type { Counts } from '#groups/explorer/labels-put.ts'
 import { withState } from './data.ts'
 import { CommandFailure } from './failure.ts'
-import { authorOf, chainOption, oneChain, percent } from './labels-words.ts'
+import { authorOf, chainOption, oneChain, percent, tellUnserved } from './labels-words.ts'
 import { counted, note, print, printJson } from './print.ts'
 import { type CommonOptions, configOf } from './settings.ts'
 
@@ -83,11 +83,13 @@ async function bring(file: string, options: ImportOptions): Promise<void> {
       `Nothing was taken (--strict): ${counted(imported.rejects.length, 'bad record')}; see ${rejectsFile}.`,
     )
   }
-  const { entities, addresses, rejects } = imported
-  if (options.json)
-    return printJson({ entities, addresses, rejected: rejects.length, rejectsFile: rejectsFile ?? null })
-  print(`entities   ${countWords(entities)}\naddresses  ${countWords(addresses)}`)
-  if (rejectsFile !== undefined) note(`${counted(rejects.length, 'record')} not taken; see ${rejectsFile}.`)
+  const { entities, addresses, chains, rejects } = imported
+  if (options.json) printJson({ entities, addresses, rejected: rejects.length, rejectsFile: rejectsFile ?? null })
+  else {
+    print(`entities   ${countWords(entities)}\naddresses  ${countWords(addresses)}`)
+    if (rejectsFile !== undefined) note(`${counted(rejects.length, 'record')} not taken; see ${rejectsFile}.`)
+  }
+  await tellUnserved(options, chains)
 }
 
 const countWords = ({ added, changed, unchanged }: Counts): string =>

@@ -2,6 +2,8 @@
 import { userInfo } from 'node:os'
 import { InvalidArgumentError, Option } from 'commander'
 import type { Author } from '#groups/explorer/labels-history.ts'
+import { note } from './print.ts'
+import { type CommonOptions, configOf } from './settings.ts'
 
 /** What a word on the command line stands for. */
 export async function subjectOf(text: string): Promise<{ slug: string; address: string | undefined }> {
@@ -25,6 +27,17 @@ export function percent(text: string): number {
   if (!/^\d{1,3}$/.test(text) || Number(text) > 100) throw new InvalidArgumentError('It must be 0 to 100.')
   return Number(text)
 }
+
+/** Labels of a chain that is not configured wait for it: not wrong, and easily a slip. */
+export async function tellUnserved(options: CommonOptions, chains: readonly string[]): Promise<void> {
+  const served = (await configOf(options)).settings.explorer.chains.map(({ id }) => id)
+  const others = chains.filter((chain) => !served.includes(chain))
+  if (others.length === 0) return
+  const some = others.length > othersShown ? [...others.slice(0, othersShown), '…'] : others
+  note(`Kept, but not served: chain ${some.join(', ')} is not configured (explorer.chains: ${served.join(', ')}).`)
+}
+
+const othersShown = 10
 
 export async function authorOf(options: { readonly by?: string }, via: string): Promise<Author> {
   const { systemClock } = await import('#io/clock.ts')

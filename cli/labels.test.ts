@@ -138,6 +138,17 @@ describe('files', () => {
   })
 })
 
+test('labels of a chain that is not configured are kept, and it is said that they are not served', async () => {
+  await using home = await openFolder()
+  const said = 'Kept, but not served: chain 10 is not configured (explorer.chains: 1, 137).\n'
+  const tetrad = (...words: string[]) => run(['labels', ...words], { cwd: home.dir })
+  const added = await tetrad('add', '--chain', '1,10', '--name', 'Harbour')
+  assert.deepEqual(added, { code: 0, stdout: 'added harbour on chain 1, 10 (2)\n', stderr: said })
+  assert.equal((await tetrad('add', '--chain', '10', '--name', 'Hot', '--address', hot, '--json')).stderr, said)
+  await tetrad('export', '--out', 'all.json')
+  assert.equal((await tetrad('import', 'all.json', '--data', 'other')).stderr, said)
+})
+
 describe('1: what cannot be done is told with what to do', () => {
   const cases: readonly (readonly [words: string[], expected: RegExp])[] = [
     [['edit', 'nobody', '--name', 'x'], /There is no entity nobody; see: tetrad labels search nobody/],
@@ -152,6 +163,12 @@ describe('1: what cannot be done is told with what to do', () => {
       ['add', '--chain', '1', '--name', 'x', '--address', hot, '--entity', 'y'],
       /chain 1 has no entity y; add it first/,
     ],
+    [
+      ['add', '--chain', '1', '--name', 'x', '--address', '0x5aAeb6053f3E94C9b9A09f33669435E7Ef1BeAed'],
+      /address must have the right checksum \(EIP-55\)/,
+    ],
+    [['add', '--chain', '1', '--name', ''], /--name is empty/],
+    [['add', '--chain', '1', '--name', '日本 取引所'], /give one with --slug/],
     [['import', 'nowhere.csv'], /nowhere\.csv cannot be read; check the path/],
     [['import', 'labels.txt'], /cannot be read|ends neither in/],
     [['export', '--format', 'csv', '--what', 'all'], /A CSV file holds one table/],

@@ -8,7 +8,7 @@ import { withState } from './data.ts'
 import { CommandFailure } from './failure.ts'
 import { addLabelFiles } from './labels-files.ts'
 import { addLabelLists } from './labels-show.ts'
-import { authorOf, chainOption, chainsOf, percent, subjectOf } from './labels-words.ts'
+import { authorOf, chainOption, chainsOf, percent, subjectOf, tellUnserved } from './labels-words.ts'
 import { print, printJson } from './print.ts'
 import type { CommonOptions } from './settings.ts'
 
@@ -51,8 +51,8 @@ function onAdd(labels: Command): void {
       'after',
       `
 Examples:
-  $ tetrad labels add --chain 1,137 --name "Harbour Exchange" --description "Centralised exchange."
-  $ tetrad labels add --chain 1 --address 0x28c6… --name "Hot wallet 14" --entity harbour-exchange --confidence 95`,
+  $ tetrad labels add --chain 1,137 --name "Quayside Exchange" --description "Centralised exchange."
+  $ tetrad labels add --chain 1 --address 0x28c6… --name "Hot wallet 14" --entity quayside-exchange --confidence 95`,
     )
     .action((_: unknown, command: Command) => addOne(command.optsWithGlobals()))
 }
@@ -99,11 +99,23 @@ async function addOne(options: FieldOptions): Promise<void> {
   if (tag) {
     const patches = checked(tagPatches(record, defaults))
     await withState(options, 'made', (state) => addTags(state, author, patches))
-    return told(options, { added: patches.length, address: patches[0]?.address, chains: chainList(patches) })
+    told(options, { added: patches.length, address: patches[0]?.address, chains: chainList(patches) })
+    return tellUnserved(options, chainList(patches))
   }
+  await wantSlug(options)
   const patches = checked(entityPatches(record, defaults))
   await withState(options, 'made', (state) => addEntities(state, author, patches))
   told(options, { added: patches.length, slug: patches[0]?.slug, chains: chainList(patches) })
+  await tellUnserved(options, chainList(patches))
+}
+
+/** The slug is made from the name, and not every name has the letters for one. */
+async function wantSlug({ name = '', slug }: FieldOptions): Promise<void> {
+  const { slugOf } = await import('#groups/explorer/labels-check.ts')
+  if (name.trim() === '') throw new CommandFailure('labels.options', '--name is empty.')
+  if (slug !== undefined || slugOf(name) !== '') return
+  const words = 'has none of the letters a-z and digits that a slug is made of; give one with --slug'
+  throw new CommandFailure('labels.options', `--name ${words}.`)
 }
 
 async function editOne(what: string, options: FieldOptions): Promise<void> {

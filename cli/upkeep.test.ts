@@ -91,11 +91,26 @@ describe('beside a running server', () => {
     assert.ok(!bad.stdout.includes(key))
   })
 
-  test('1: a backup into a folder that is not empty is refused in the server’s words', async () => {
-    await writeFile(join(home.dir, 'file'), '')
-    const { code, stderr } = await run(['backup', '.', '--json'], { cwd: home.dir })
+  test('1: fx rate set in the demo names its sources, none of which takes pushed rates', async () => {
+    const { code, stderr } = await run(['fx', 'rate', 'set', 'EUR/USD', '1.1'], { cwd: home.dir })
     assert.equal(code, 1)
-    assert.match(JSON.parse(stderr).error.message, /is not empty; name a new folder/)
+    assert.match(
+      stderr,
+      /none of the sources takes pushed rates: demo-north \(http-json\), demo-south \(http-json\); add/,
+    )
+  })
+
+  test('1: a backup into a folder that is not empty is refused, and so is a restore', async () => {
+    await writeFile(join(home.dir, 'file'), '')
+    for (const words of [
+      ['backup', '.'],
+      ['restore', 'nowhere', '--data', '.'],
+    ]) {
+      const { code, stderr } = await run([...words, '--json'], { cwd: home.dir })
+      const { error } = JSON.parse(stderr)
+      assert.deepEqual([code, error.code], [1, 'backup.not_empty'])
+      assert.match(error.message, /is not empty; name a new folder/)
+    }
   })
 })
 

@@ -8,7 +8,7 @@ import { knownKeywords, misfits } from './fits.ts'
 
 const endpoints = Object.values(contract) as unknown as Endpoint[]
 /** Words for people, and what the schema kit keeps for itself. */
-const silent = new Set(['description', 'default', 'title', '$id'])
+const silent = new Set(['description', 'default', 'title', '$id', 'x-must'])
 
 function keywordsOf(node: unknown, isNames = false): string[] {
   if (typeof node !== 'object' || node === null) return []

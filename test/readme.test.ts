@@ -33,7 +33,7 @@ describe('README', () => {
   for (const [at, id] of inOrder.entries()) {
     test(`${id}: the call works when pasted`, async () => {
       const line = (calls[at] ?? '').replaceAll('http://127.0.0.1:8080', world.url)
-      const { stdout } = await run('sh', ['-c', line], { env: { PATH: process.env.PATH, KEY: world.key } })
+      const { stdout } = await run('sh', ['-c', line], { env: { PATH: process.env.PATH, TETRAD_KEY: world.key } })
       assert.deepEqual(checker(contract[id].reply)(JSON.parse(stdout)), [], stdout.slice(0, 300))
     })
   }

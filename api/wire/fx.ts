@@ -124,13 +124,14 @@ export const createQuote = endpoint({
     ),
     recipientAddress: Type.Optional({
       ...Address,
-      description: "Receives the taker's proceeds; required when `type` is `tradable`.",
+      description:
+        "Receives the taker's proceeds; required when `type` is `tradable`. Letters of mixed case must be its EIP-55 checksum.",
     }),
     idempotencyKey: Type.Optional(
       Type.String({
         minLength: 1,
         maxLength: 255,
-        description: 'The same key and body replay the first reply for 24 hours.',
+        description: 'The same key and body replay the first reply for 24 hours. Inside the body it is refused.',
       }),
     ),
   }),

@@ -45,6 +45,16 @@ export function checksummed(address: string): string {
   return `0x${cased.join('')}`
 }
 
+/**
+ * Whether the case of its letters says that it was mistyped: mixed, and not as EIP-55 has it. Letters all of one case say
+ * nothing about it.
+ */
+export function isMistyped(address: string): boolean {
+  const digits = address.slice(2)
+  if (digits === digits.toLowerCase() || digits === digits.toUpperCase()) return false
+  return checksummed(address).slice(2) !== digits
+}
+
 function permute(state: Int32Array): void {
   const column = new Int32Array(10)
   const row = new Int32Array(10)

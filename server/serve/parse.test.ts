@@ -158,6 +158,19 @@ describe('body', () => {
     ])
   })
 
+  test('what belongs in a header is refused in the body by either name, and null there is left out, decision 0184', () => {
+    const refusal = (name: string) => [`body.${name} must not be in the body: it is sent as the header idempotency-key`]
+    for (const name of ['idempotencyKey', 'idempotency-key']) {
+      const given = (value: string) => send(`{"${name}":${value},${good.slice(1)}`)
+      assert.deepEqual(
+        problemsOf(() => given('"order-7"')),
+        refusal(name),
+      )
+      assert.deepEqual(given('null'), send(good))
+    }
+    assert.deepEqual(send(`{"orderId":"order-7",${good.slice(1)}`), send(good))
+  })
+
   test('a key named __proto__ changes nothing', () => {
     const input = send(`{"__proto__":{"type":"reference"},${good.slice(1)}`)
     assert.equal(input.type, 'tradable')

@@ -33,6 +33,7 @@ const integerText = /^-?\d{1,16}$/
 
 export function parser<E extends Endpoint>(endpoint: E): (arrival: Arrival) => Parsed<E> {
   const takers: Taker[] = []
+  const fromHeader = Object.entries(endpoint.headers ?? {})
   const fromBody: string[] = []
   for (const [name, schema] of Object.entries(endpoint.input.properties as Record<string, TSchema>)) {
     const place = placeOf(endpoint, name)
@@ -43,7 +44,10 @@ export function parser<E extends Endpoint>(endpoint: E): (arrival: Arrival) => P
   return (arrival) => {
     const input: Record<string, unknown> = {}
     const problems: Problem[] = []
-    if (fromBody.length > 0) takeBody(arrival, fromBody, input)
+    if (fromBody.length > 0) {
+      const body = takeBody(arrival, fromBody, input)
+      for (const [name, wireName] of fromHeader) misplaced(body, name, wireName, problems)
+    }
     for (const taker of takers) take(taker, arrival, input, problems)
     for (const problem of check(input)) problems.push(placed(endpoint, problem))
     if (problems.length > 0) throw new Fault('input.invalid', { problems, detail: describe(problems) })
@@ -88,7 +92,15 @@ function readText(text: string, schema: JsonSchema): unknown {
   return text
 }
 
-function takeBody(arrival: Arrival, names: readonly string[], input: Record<string, unknown>): void {
+/** Other unknown members are nobody's business; this one the caller relies on (decision 0184). */
+function misplaced(body: object, name: string, wireName: string, problems: Problem[]): void {
+  for (const given of [name, wireName]) {
+    if (!Object.hasOwn(body, given) || (body as Record<string, unknown>)[given] === null) continue
+    problems.push({ at: ['body', given], says: `must not be in the body: it is sent as the header ${wireName}` })
+  }
+}
+
+function takeBody(arrival: Arrival, names: readonly string[], input: Record<string, unknown>): object {
   if (!/^application\/([\w.+-]+\+)?json\s*(;|$)/i.test(arrival.contentType)) throw new Fault('body.type')
   const body = readJson(arrival.body)
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
@@ -98,6 +110,7 @@ function takeBody(arrival: Arrival, names: readonly string[], input: Record<stri
     const value = (body as Record<string, unknown>)[name] ?? undefined
     if (value !== undefined) input[name] = withoutNulls(value)
   }
+  return body
 }
 
 /** Many serializers write null for what is left out: in a body and in its members it means just that (decision 0182). */

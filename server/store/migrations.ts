@@ -30,6 +30,7 @@ import { migration as beacon } from './migrations/facts-0003-beacon.ts'
 import { migration as audits } from './migrations/facts-0004-audits.ts'
 import { migration as watched } from './migrations/facts-0005-watched.ts'
 import { migration as lapses } from './migrations/facts-0006-lapses.ts'
+import { migration as windows } from './migrations/facts-0007-windows.ts'
 import type { Migration } from './state.ts'
 
 export const stateMigrations: readonly Migration[] = [
@@ -58,4 +59,12 @@ export const stateMigrations: readonly Migration[] = [
   searchesRest,
   marketKeyframes,
 ]
-export const factsMigrations: readonly FactsMigration[] = [duties, dutiesCoverage, beacon, audits, watched, lapses]
+export const factsMigrations: readonly FactsMigration[] = [
+  duties,
+  dutiesCoverage,
+  beacon,
+  audits,
+  watched,
+  lapses,
+  windows,
+]

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { blocksOf, putHead } from '#groups/explorer/standing.ts'
+import { pushRate } from '#groups/fx/push.ts'
 import { keepRates } from '#groups/fx/rate-store.ts'
 import { newStanding, putStanding } from '#groups/markets/standing.ts'
-import { beaconFindings, networkStream } from '#groups/validators/ingest/start.ts'
+import { networkStream } from '#groups/validators/ingest/health.ts'
+import { beaconFindings } from '#groups/validators/ingest/start.ts'
 import { noteStep } from '#ingest/steps.ts'
 import { cover } from '#store/coverage.ts'
 import { openDesk } from '#test/desk.ts'
@@ -89,6 +91,17 @@ describe('coverage', () => {
     desk.clock.move(8 * 384_000)
     assert.equal((await byName()).get('network mainnet')?.fresh, false)
     assert.equal((await coverageReport(desk)).fresh, false)
+  })
+
+  test('a source that waits for its first rate to be set is not followed; one that was set and left is stale', async () => {
+    await using desk = await openDesk({ fx: { sources: [{ id: 'desk', kind: 'push' }] } })
+    const rates = async () => (await coverageReport(desk)).streams.find(({ name }) => name === 'rates desk')
+    const before = await rates()
+    assert.deepEqual([before?.standing, before?.fresh, before?.complete], ['not followed', null, false])
+    await pushRate(desk, { pair: 'EUR/USD', rate: '1.08' })
+    assert.equal((await rates())?.standing, 'well')
+    desk.clock.move(900_001)
+    assert.equal((await rates())?.standing, 'stale')
   })
 
   test('rates and feeds tell how old they are', async () => {

@@ -3,12 +3,11 @@
 import type { Group } from '#api/routes.ts'
 import { networks } from '#api/wire/validators.ts'
 import { holes, type Range } from '#core/ranges.ts'
+import type { FxSource } from '#core/settings/fx.ts'
 import { standingOf } from '#groups/explorer/standing.ts'
 import { sourceHealth } from '#groups/fx/source-health.ts'
 import { allStandings, newStanding } from '#groups/markets/standing.ts'
-import { coveredEpochs } from '#groups/validators/duties.ts'
-import { storedChain } from '#groups/validators/ingest/chain.ts'
-import { networkStream } from '#groups/validators/ingest/start.ts'
+import { networkHealth, networkStream } from '#groups/validators/ingest/health.ts'
 import { isMoving } from '#ingest/steps.ts'
 import type { Desk } from '#serve/answer.ts'
 import type { Readable } from '#serve/ways.ts'
@@ -18,7 +17,8 @@ export type CoverageDesk = Pick<Desk, 'state' | 'facts' | 'settings' | 'clock'>
 
 /**
  * In a word. `holes`: something is missing that nobody is reading. `catching up`: behind, but moving. `on demand`: a chain
- * that is searched when asked. `not followed`: data that was brought in, and no node or source behind it.
+ * that is searched when asked. `not followed`: data that was brought in, and no node or source behind it; or a source that
+ * waits for its first rate to be set.
  */
 export type StreamStanding = 'well' | 'catching up' | 'stale' | 'holes' | 'on demand' | 'not followed'
 
@@ -50,8 +50,6 @@ export interface Coverage {
 }
 
 const holesShown = 100
-/** Finality takes two epochs, the votes of the last one a third; more than this is late. */
-const behindMaxEpochs = 8
 /** A chain whose head was not reached for so long is stale; longer where it is asked less often. */
 const headMaxMs = 300_000
 const headMaxRounds = 5
@@ -121,39 +119,37 @@ async function chainStreams(desk: CoverageDesk): Promise<Stream[]> {
 }
 
 async function networkStreams(desk: CoverageDesk): Promise<Stream[]> {
-  const { facts, settings, clock } = desk
   const streams: Stream[] = []
   for (const network of networks) {
-    // What was read is told in the time of the chain it was read from, also where no node says it any more.
-    const own = { ...settings.validators.networks[network], ...(await storedChain(facts.aside, network)) }
-    const covered = await coveredEpochs(facts.aside, network)
-    const isFollowed = own.beacon.urls.length > 0
+    const { covered, ageSeconds = null, isFresh, isMoving: moves } = await networkHealth(desk, network)
+    const isFollowed = desk.settings.validators.networks[network].beacon.urls.length > 0
     const [first, last] = [covered[0], covered.at(-1)]
     if (!first && !isFollowed) continue
-    const span = { from: first?.from ?? 0, until: last?.until ?? 0 }
-    const epochSeconds = own.slotSeconds * own.slotsPerEpoch
-    const ageSeconds = last ? Math.round(clock.now() / 1000 - own.genesisUnix - last.until * epochSeconds) : null
-    const place = stretch(span, covered)
+    const place = stretch({ from: first?.from ?? 0, until: last?.until ?? 0 }, covered)
     const stream: Bare = {
       ...{ group: 'validators', name: networkStream(network), ...place, ageSeconds },
       complete: place.holesCount === 0 && last !== undefined,
-      fresh: isFollowed ? ageSeconds !== null && ageSeconds <= behindMaxEpochs * epochSeconds : null,
+      fresh: isFollowed ? isFresh : null,
     }
     // The follower goes on from the newest epoch: a hole behind it is not filled by moving.
-    const moves = isMoving(desk, stream.name, last?.until ?? 0) && stream.fresh === false
     streams.push(isFollowed ? followed(stream, moves) : { ...stream, standing: 'not followed' })
   }
   return streams
 }
 
+/** What a source of rates is called where streams are told apart. */
+export const rateStream = ({ id }: Pick<FxSource, 'id'>): string => `rates ${id}`
+
 async function rateStreams(desk: CoverageDesk): Promise<Stream[]> {
   return (await sourceHealth(desk)).map(({ source, rates }) => {
     const stream: Bare = {
-      ...{ group: 'fx', name: `rates ${source.id}`, ...unordered },
+      ...{ group: 'fx', name: rateStream(source), ...unordered },
       ageSeconds: rates.length > 0 ? Math.round(Math.min(...rates.map(({ ageMs }) => ageMs)) / 1000) : null,
       complete: rates.length > 0,
       fresh: rates.some(({ standing }) => standing !== 'stale'),
     }
+    // Nobody has begun to set rates: the server has nothing to read there.
+    if (source.kind === 'push' && rates.length === 0) return { ...stream, fresh: null, standing: 'not followed' }
     return followed(stream, false)
   })
 }

@@ -1,12 +1,15 @@
 // What the doctor can only ask whoever has the stores open: whether they are sound, whether what is in them is fresh and
 // complete, and whether a sample of stored answers still follows from its sources.
 import { rateFindings } from '#groups/fx/rates.ts'
+import { sourceHealth } from '#groups/fx/source-health.ts'
 import type { Desk } from '#serve/answer.ts'
 import { factsRows } from '#store/backup.ts'
 import { listKeys } from '#store/keys.ts'
 import { ageText } from './age.ts'
-import { coverageReport, type Stream } from './coverage.ts'
+import { coverageReport, rateStream, type Stream } from './coverage.ts'
 import { bad, type Diagnosis, examined, warn, well } from './diagnosis.ts'
+import { networkFindings } from './network-findings.ts'
+import { rateAdvice } from './rate-advice.ts'
 import type { Recheck, Rechecked } from './recheck.ts'
 import { rechecks } from './rechecks.ts'
 
@@ -19,6 +22,7 @@ export async function storeDiagnoses(desk: Desk, sampleSize: number): Promise<re
     ...(await examined('stores', 'see the log; restore the last backup if a file is damaged', () => soundness(desk))),
     ...(await examined('keys', 'see the log', () => keyFindings(desk))),
     ...(await examined('coverage', 'see the log', () => streamFindings(desk))),
+    ...(await examined('networks', 'see the log', () => networkFindings(desk))),
     ...(await examined('rates', 'see the log', () => pricing(desk))),
     ...(await recheckFindings(desk, count)),
   ]
@@ -40,7 +44,12 @@ async function keyFindings({ state, clock }: Desk): Promise<Diagnosis[]> {
 }
 
 async function streamFindings(desk: Desk): Promise<Diagnosis[]> {
-  return (await coverageReport(desk)).streams.map(aboutStream)
+  const { streams } = await coverageReport(desk)
+  const sources = new Map((await sourceHealth(desk)).map((health) => [rateStream(health.source), health]))
+  return streams.map((stream) => {
+    const health = stream.group === 'fx' && stream.standing !== 'well' ? sources.get(stream.name) : undefined
+    return health ? rateAdvice(stream.name, health, desk.clock.now()) : aboutStream(stream)
+  })
 }
 
 /** What is missing where nobody reads is how the operator left it, and answers say so: worth a look, not bad. */
@@ -95,7 +104,7 @@ async function pricing(desk: Desk): Promise<Diagnosis[]> {
   return (await rateFindings(desk)).map(({ name, ok, says }) =>
     ok
       ? well(name, 'every currency can be priced')
-      : bad(name, says, 'see each source above; quotes are refused until a rate is fresh'),
+      : bad(name, says, 'see each source above: quotes are refused until there are fresh rates that agree'),
   )
 }
 

@@ -31,6 +31,7 @@ describe('the form of the Open Labels Initiative, decision 0093', () => {
         { address: cold, chain_id: 'eip155-137', name: 'Vault', usage_category: 'cex' },
         { address: cold, chain_id: 'eip155:1', is_contract: true },
         { address: cold, chain_id: 'solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp', contract_name: 'x' },
+        { address: '0x5aAeb6053f3E94C9b9A09f33669435E7Ef1BeAed', chain_id: 'eip155:1', contract_name: 'x' },
       ],
       null,
       1,
@@ -39,7 +40,7 @@ describe('the form of the Open Labels Initiative, decision 0093', () => {
     assert.deepEqual([entities.added, addresses.added], [1, 2])
     assert.deepEqual(
       rejects.map(({ reason }) => reason.slice(0, 32)),
-      ['no tag names the address', 'chain_id must be eip155: and a n'],
+      ['no tag names the address', 'chain_id must be eip155: and a n', 'address must have the right chec'],
     )
     const [tag] = await findTags(desk.state, hot)
     assert.deepEqual(

@@ -2,7 +2,7 @@
 // They come pivoted (a member per tag), one tag a record, or as attestations with their tags inside; all three are
 // gathered into one set of tags per chain, address and attester before anything is read from them.
 import type { ImportedRecord } from './import-csv.ts'
-import { isAddress, isLink, type RawRecord, slugOf } from './labels-check.ts'
+import { isLink, type RawRecord, slugOf, wrongAddress } from './labels-check.ts'
 
 /** Arrays that a document of theirs may hold its records in. */
 export const oliArrays = ['labels', 'results', 'attestations', 'data'] as const
@@ -76,8 +76,8 @@ function placeOf(record: RawRecord): { chain: string; address: string } | string
   const whole = String(record.caip10 ?? record.chain_id ?? '')
   const [, chain, within] = /^(?:eip155[:-])?([1-9]\d{0,18}|any)(?::(0x[0-9a-f]{40}))?$/i.exec(whole) ?? []
   if (chain === undefined) return `chain_id must be eip155: and a number, not ${whole.slice(0, 60) || 'empty'}`
-  const address = String(within ?? record.address ?? record.recipient ?? '').toLowerCase()
-  return isAddress(address) ? { chain: chain.toLowerCase(), address } : 'address must be 0x and 40 hexadecimal digits'
+  const address = String(within ?? record.address ?? record.recipient ?? '')
+  return wrongAddress(address) ?? { chain: chain.toLowerCase(), address: address.toLowerCase() }
 }
 
 function tagsOf(record: RawRecord): (readonly [string, unknown])[] | string {

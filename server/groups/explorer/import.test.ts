@@ -20,6 +20,7 @@ const bring = (desk: TestDesk, form: ImportForm, text: string, options: Partial<
     ...options,
   })
 
+const mistyped = '0x5aAeb6053f3E94C9b9A09f33669435E7Ef1BeAed'
 const entities = [
   'chains,slug,name,description,notes',
   '"1,137",harbour,Harbour Exchange,"Deposit, hot wallets.","two\r\nlines"',
@@ -41,6 +42,7 @@ describe('CSV', () => {
     assert.deepEqual(first, {
       entities: { added: 3, changed: 0, unchanged: 0 },
       addresses: { added: 0, changed: 0, unchanged: 0 },
+      chains: ['1', '137'],
       rejects: [],
       done: true,
     })
@@ -79,7 +81,8 @@ describe('CSV', () => {
       `1,${cold},Link,,other,90,ftp://x`, // 12
       `1,${cold},,,third,90,`, // 13
       `1,${cold},Sure,,fourth,101,`, // 14
-      `1,${cold},"never closed,,own,90,`, // 15
+      `1,${mistyped},Mistyped,,own,90,`, // 15
+      `1,${cold},"never closed,,own,90,`, // 16
       `1,${cold},Lost,,own,90,`, // swallowed by the quote above
     ].join('\n')
     const { addresses, rejects } = await bring(desk, 'csv', file)
@@ -97,7 +100,8 @@ describe('CSV', () => {
         [12, 'evidence must be a link that begins with http:// or https://'],
         [13, 'name is needed'],
         [14, 'confidence must be a whole number from 0 to 100'],
-        [15, 'a quote is opened here and never closed'],
+        [15, 'address must have the right checksum (EIP-55): a letter is wrong, or its case'],
+        [16, 'a quote is opened here and never closed'],
       ],
     )
     assert.equal(rejects[0]?.raw, `1,0x123,Short,,own,90,`)

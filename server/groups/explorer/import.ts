@@ -37,6 +37,8 @@ export interface Reject {
 export interface Imported {
   readonly entities: Counts
   readonly addresses: Counts
+  /** Chains of the records that were good. */
+  readonly chains: readonly string[]
   /** By line. */
   readonly rejects: readonly Reject[]
   /** False when a strict import met a bad record: nothing was written. */
@@ -66,7 +68,9 @@ export async function importLabels(
   // Also where it is clear that nothing will be taken: every bad record is told at once.
   const { refused, ...result } = await put(state, author, sorted, wanted)
   for (const { patch, reason } of refused) rejects.push(rejectOf(lineOf.get(patch), reason))
-  return { ...result, rejects: rejects.sort((a, b) => a.line - b.line) }
+  const chains = new Set<string>()
+  for (const patches of [entities, tags]) for (const { chain } of patches) chains.add(chain)
+  return { ...result, chains: [...chains], rejects: rejects.sort((a, b) => a.line - b.line) }
 }
 
 type Wanted = (refused: readonly RefusedTag[]) => boolean

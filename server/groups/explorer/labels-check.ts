@@ -1,5 +1,6 @@
 // What may stand in the registry, whoever brings it: a command line, a CSV file or a JSON file. A record is read as a
 // whole; what is wrong with it is said in words that fit into a file of rejects.
+import { isMistyped } from '#core/keccak.ts'
 import type { LabelPatch } from './labels.ts'
 import type { TagPatch } from './tags.ts'
 
@@ -73,6 +74,7 @@ export const entityPatches = (record: RawRecord, defaults: RecordDefaults): Read
     const fields = fieldsOf(record, false)
     const name = text(fields, 'name', 200)
     const slug = text(fields, 'slug', 128) || slugOf(name ?? '')
+    if (slug === '') throw new Bad(name ? 'no slug can be made of the name; give one' : 'name or slug is needed')
     if (!slugText.test(slug) || addressText.test(slug)) {
       throw new Bad('slug must be lower-case letters, digits and . _ ~ -, 1 to 128 of them, and no address')
     }
@@ -92,8 +94,10 @@ export const entityPatches = (record: RawRecord, defaults: RecordDefaults): Read
 export const tagPatches = (record: RawRecord, defaults: RecordDefaults): Read<TagPatch> =>
   reading(() => {
     const fields = fieldsOf(record, true)
-    const address = (text(fields, 'address', 100) ?? '').toLowerCase()
-    if (!addressText.test(address)) throw new Bad('address must be 0x and 40 hexadecimal digits')
+    const written = text(fields, 'address', 100) ?? ''
+    const wrong = wrongAddress(written)
+    if (wrong !== undefined) throw new Bad(wrong)
+    const address = written.toLowerCase()
     const name = text(fields, 'name', 200)
     if (!name) throw new Bad('name is needed')
     const entity = text(fields, 'entity', 128)
@@ -128,6 +132,14 @@ export const slugOf = (name: string): string =>
     .slice(0, 128)
 
 export const isAddress = (text: string): boolean => addressText.test(text.toLowerCase())
+
+/** What is wrong with an address that somebody wrote; letters all of one case carry no checksum (decision 0184). */
+export function wrongAddress(written: string): string | undefined {
+  if (!isAddress(written)) return 'address must be 0x and 40 hexadecimal digits'
+  return isMistyped(written)
+    ? 'address must have the right checksum (EIP-55): a letter is wrong, or its case'
+    : undefined
+}
 
 export const isLink = (text: string): boolean => /^https?:\/\/[^\s]+$/i.test(text) && URL.canParse(text)
 

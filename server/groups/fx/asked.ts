@@ -5,8 +5,10 @@ import type { Parsed } from '#api/kit.ts'
 import type { createQuote } from '#api/wire/fx.ts'
 import { decimal, fits } from '#core/decimal.ts'
 import { Fault, type Problem } from '#core/fault.ts'
+import { isMistyped } from '#core/keccak.ts'
 import type { FxToken } from '#core/settings/fx.ts'
 import { type Asked, placesOf } from './price.ts'
+import { signable } from './typed-data.ts'
 
 export type QuoteInput = Parsed<typeof createQuote>
 
@@ -55,8 +57,13 @@ function recipientProblems({ type, recipientAddress }: QuoteInput): readonly Pro
   if (recipientAddress === undefined) {
     return type === 'tradable' ? [{ at, says: 'is required when type is tradable' }] : []
   }
-  if (!zeroAddress.test(recipientAddress)) return []
-  return [{ at, says: 'must not be the zero address', value: recipientAddress }]
+  const value = recipientAddress
+  if (zeroAddress.test(value)) return [{ at, says: 'must not be the zero address', value }]
+  // The proceeds go there, and nobody gets them back (decision 0184). What can be signed as it is needs no second checksum.
+  if (signable(value) !== value && isMistyped(value)) {
+    return [{ at, says: 'must have the right checksum (EIP-55): a letter is wrong, or its case', value }]
+  }
+  return []
 }
 
 /** Two bodies are the same when they ask the same, whatever their spacing, order and unknown members (decision 0024). */

@@ -227,6 +227,27 @@ describe('400', () => {
     ])
   })
 
+  test('a recipient whose letters were mistyped, of either kind of quote; letters all of one case are taken, decision 0184', async () => {
+    await using desk = await openPricedDesk()
+    const right = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
+    const wrong = right.replace('5aA', '5aa')
+    for (const type of ['tradable', 'reference'] as const) {
+      const to = (recipientAddress: string) => bytesOf(desk, { ...usual, type, recipientAddress })
+      for (const good of [right, right.toLowerCase(), `0x${right.slice(2).toUpperCase()}`]) await to(good)
+      await assert.rejects(to(wrong), (error) => {
+        assert.ok(refusedWith('input.invalid', 400)(error))
+        assert.deepEqual((error as Fault).problems, [
+          {
+            at: ['body', 'recipientAddress'],
+            says: 'must have the right checksum (EIP-55): a letter is wrong, or its case',
+            value: wrong,
+          },
+        ])
+        return true
+      })
+    }
+  })
+
   test('no amount, two amounts, nothing of it, the zero address', async () => {
     await using desk = await openPricedDesk()
     const none = { ...usual, from: { currency: 'USDC' } }

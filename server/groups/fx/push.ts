@@ -34,10 +34,17 @@ export async function pushRate(desk: Pick<Desk, 'state' | 'settings' | 'clock'>,
 function pushSource(sources: readonly FxSource[], asked: string | undefined): string {
   const pushes = sources.filter(({ kind }) => kind === 'push').map(({ id }) => id)
   const [only] = pushes
-  if (only === undefined) throw refused('source', 'is not there: configure one under fx.sources with kind push', asked)
+  if (only === undefined) throw refused('source', `cannot be pushed to: ${noPushSource(sources)}`, asked)
   if (asked === undefined && pushes.length === 1) return only
   if (asked !== undefined && pushes.includes(asked)) return asked
   throw refused('source', `must be one of ${pushes.join(', ')}`, asked)
+}
+
+/** Why no rate can be set, and what to do. */
+export function noPushSource(sources: readonly { readonly id: string; readonly kind: string }[]): string {
+  const there = sources.map(({ id, kind }) => `${id} (${kind})`).join(', ')
+  const others = there === '' ? 'there is no source' : `none of the sources takes pushed rates: ${there}`
+  return `${others}; add one of kind push to fx.sources in the configuration`
 }
 
 const refused = (name: string, says: string, value: unknown): Fault =>

@@ -233,8 +233,52 @@ test('a rate that leaves the others is shown as an outlier and does not price qu
   desk.clock.move(1)
   await say('b', '1.20')
   assert.deepEqual(await standings(), ['outlier', 'outlier', 'outlier'])
-  assert.equal((await rateFindings(desk))[0]?.ok, false)
+  const [finding] = await rateFindings(desk)
+  assert.equal(finding?.ok, false)
+  assert.match(
+    finding?.says ?? '',
+    /^the sources disagree about the rate between USD and EUR: a EUR\/USD 1 ms old, outlier; /,
+  )
   await assert.rejects(ask(desk), /fx\.rate_disputed: USD\/EUR/)
+})
+
+test('what is missing and what is in dispute are told apart, also for tradable quotes alone', async () => {
+  const token = (code: string, tracks: string) => ({ code, tracks, decimals: 6, contract: `0x${'44'.repeat(20)}` })
+  const fx = {
+    spender: `0x${'33'.repeat(20)}`,
+    tokens: [token('USDC', 'USD'), token('EURC', 'EUR'), token('GBPC', 'GBP')],
+    sources: ['a', 'b', 'c'].map((id) => ({ ...source, id, staleMs: 60_000, tradable: id !== 'c' })),
+  }
+  await using desk = await openDesk({ fx })
+  const say = (id: string, base: string, rate: string) =>
+    keepRates(desk.state, id, [{ source: id, base, quote: 'USD', rate, atMs: testNowMs }], testNowMs)
+  await Promise.all([say('a', 'EUR', '1.25'), say('b', 'EUR', '1.40')])
+  const says = async () => (await rateFindings(desk))[0]?.says ?? ''
+  assert.match(
+    await says(),
+    /^no fresh rate between USD and GBP; the sources disagree about the rate between USD and EUR: a EUR/,
+  )
+  await Promise.all([say('c', 'EUR', '1.25'), say('a', 'GBP', '1.5')])
+  assert.match(await says(), /^the sources of tradable quotes disagree about the rate between USD and EUR: a EUR/)
+})
+
+test('however long a source was out, it is asked again within a sixth of the time its rates live', {
+  timeout: 20_000,
+}, async () => {
+  const away = { id: 'away', kind: 'file', path: '/nowhere/rates.json', everyMs: 5000, staleMs: 60_000 }
+  await using desk = await openDesk({ fx: { sources: [away] } })
+  const stop = new AbortController()
+  let [seen, wake] = [0, () => {}]
+  const ended = startRates(desk, stop.signal, () => {
+    seen += 1
+    wake()
+  })
+  for (let failures = 1; failures <= 8; failures++) {
+    if (seen < failures) await new Promise<void>((resolve) => (wake = resolve))
+    desk.clock.move(10_000)
+  }
+  stop.abort()
+  await ended
 })
 
 test('history reads back what every source said, newest first, within bounds', async () => {

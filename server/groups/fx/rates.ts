@@ -13,6 +13,8 @@ import { openReader, type Reader } from './sources.ts'
 import { outlierPpm } from './terms.ts'
 
 const backoffMaxMs = 60_000
+/** A source that comes back is noticed within this part of the time that its rates live. */
+const backoffPart = 6
 const reasonsLogged = 5
 /** How long a source may be well without a word about it in the store. */
 const statusEveryMs = 60_000
@@ -39,7 +41,7 @@ export async function startRates(desk: Desk, signal: AbortSignal, tell: Tell = (
 }
 
 async function follow(desk: Desk, source: FxSource, reader: Reader, signal: AbortSignal, tell: Tell): Promise<void> {
-  const { everyMs } = timingOf(source)
+  const { everyMs, staleMs } = timingOf(source)
   const logbook = new Logbook(desk, source)
   await poll(
     desk,
@@ -47,7 +49,7 @@ async function follow(desk: Desk, source: FxSource, reader: Reader, signal: Abor
       everyMs,
       // The reader has its own limit; what remains of an attempt is a local write.
       timeoutMs: source.timeoutMs * 2,
-      backoffMaxMs: Math.max(everyMs, backoffMaxMs),
+      backoffMaxMs: Math.max(everyMs, Math.min(backoffMaxMs, Math.floor(staleMs / backoffPart))),
       work: (stop) => askSource(desk, source, reader, stop),
       report: (outcome) => {
         const notice = noticeOf(desk, source, outcome)
@@ -159,17 +161,23 @@ export async function rateFindings(desk: Pick<Desk, 'state' | 'settings' | 'cloc
   const latest = await allLatestRates(desk.state)
   const rules = { crossVia: fx.crossVia, outlierPpm: outlierPpm(fx) }
   const [first = '', ...others] = new Set(fx.tokens.map(({ tracks }) => tracks))
-  const missingFrom = (sources: readonly FxSource[]) => {
+  const lacking = (sources: readonly FxSource[], words: Readonly<Record<'none' | 'disputed', string>>): string => {
     const fresh = latest.filter((rate) => isFresh(rate, sources, nowMs))
-    return others.filter((other) => findMid(fresh, first, other, rules).is !== 'mid')
+    const found = others.map((other) => ({ other, is: findMid(fresh, first, other, rules).is }))
+    const about = (is: 'none' | 'disputed') => {
+      const lost = found.filter((one) => one.is === is).map(({ other }) => other)
+      return lost.length === 0 ? [] : [`${words[is]} between ${first} and ${lost.join(', ')}`]
+    }
+    return [...about('none'), ...about('disputed')].join('; ')
   }
   const ages = (await sourceHealth(desk)).slice(0, sourcesShown).map(healthText).join('; ')
-  const missing = missingFrom(fx.sources)
-  if (missing.length > 0) {
-    return [{ name: 'fx rates', ok: false, says: `no fresh rate between ${first} and ${missing.join(', ')}: ${ages}` }]
-  }
+  const missing = lacking(fx.sources, { none: 'no fresh rate', disputed: 'the sources disagree about the rate' })
+  if (missing !== '') return [{ name: 'fx rates', ok: false, says: `${missing}: ${ages}` }]
   // Reference quotes are still given, so it is told and no more (decision 0181).
-  const held = fx.spender === '' ? [] : missingFrom(fx.sources.filter(mayPriceTrades))
-  const note = held.length > 0 ? `no rate for tradable quotes between ${first} and ${held.join(', ')}: ` : ''
-  return [{ name: 'fx rates', ok: true, says: note + ages }]
+  const tradable = {
+    none: 'no rate for tradable quotes',
+    disputed: 'the sources of tradable quotes disagree about the rate',
+  }
+  const held = fx.spender === '' ? '' : lacking(fx.sources.filter(mayPriceTrades), tradable)
+  return [{ name: 'fx rates', ok: true, says: held === '' ? ages : `${held}: ${ages}` }]
 }

@@ -1,0 +1,43 @@
+// What the doctor says about a source whose rates are not fresh. Who can mend it differs: whoever sets rates by hand, whoever
+// runs the server, or the source's owner.
+import { timingOf } from '#core/settings/fx-sources.ts'
+import type { SourceHealth } from '#groups/fx/source-health.ts'
+import { ageText } from './age.ts'
+import { bad, type Diagnosis, warn } from './diagnosis.ts'
+
+/** A server writes at least once a minute how a source is doing, or as often as it asks; beyond three times that nobody asks. */
+const statusEveryMs = 60_000
+const roundsMissed = 3
+
+export function rateAdvice(name: string, { source, status, rates }: SourceHealth, nowMs: number): Diagnosis {
+  const { everyMs, staleMs } = timingOf(source)
+  const text = (ms: number) => ageText(Math.round(ms / 1000))
+  const newestMs = rates.length > 0 ? Math.min(...rates.map(({ ageMs }) => ageMs)) : undefined
+  const newest = newestMs === undefined ? 'it has given no rate yet' : `its newest rate is ${text(newestMs)} old`
+  if (source.kind === 'push') {
+    const [last] = rates
+    const pair = last ? `${last.base}/${last.quote}` : 'EUR/USD'
+    const todo = `set one: tetrad fx rate set ${pair} … --source ${source.id}`
+    // Never set is how the operator left it; set and gone stale is what somebody forgot.
+    return last
+      ? bad(name, `is stale: ${newest}, and one that is set counts for ${text(staleMs)}`, todo)
+      : warn(name, 'no rate has been set yet', todo)
+  }
+  if (!status || nowMs - status.triedMs > roundsMissed * Math.max(everyMs, statusEveryMs)) {
+    const since = status ? `for ${text(nowMs - status.triedMs)}` : 'yet'
+    return bad(
+      name,
+      `no server has asked it ${since}; ${newest}`,
+      `let the server run: tetrad serve; it asks every ${text(everyMs)}`,
+    )
+  }
+  if (status.failures > 0) {
+    const says = `failed ${status.failures} times in a row: ${status.reason ?? 'no reason is known'}; ${newest}`
+    return bad(name, says, 'check the address of the source, and whether it answers')
+  }
+  if (status.reason !== null) {
+    return bad(name, `answers, and its rates are refused: ${status.reason}; ${newest}`, 'check fx.sources[].document')
+  }
+  const todo = 'ask whoever runs the source; if it speaks so seldom, raise its staleMs'
+  return bad(name, `answers, and has nothing new: ${newest}, and counts for ${text(staleMs)}`, todo)
+}
