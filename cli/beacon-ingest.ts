@@ -66,7 +66,8 @@ export async function watchServer(options: BeaconCommand): Promise<boolean> {
     last = now
   }
   const tookMs = systemClock.monotonicMs() - startMs
-  if (epochs) reportFilled(options, { filled: first.missing - last.missing, missing: last.missing }, tookMs)
+  const { missing, until: end } = last
+  if (epochs) reportFilled(options, { filled: first.missing - missing, missing, end }, tookMs)
   else report(options, { ...last, written: Math.max(0, last.until - first.until) }, tookMs)
   return true
 }
@@ -90,7 +91,7 @@ export async function ingestBeacon(options: BeaconCommand, stores: Stores, setti
   const startMs = systemClock.monotonicMs()
   const epochs = rangeOf(options)
   let last: Progress = { until: 0, finalizedEpoch: 0, written: 0 }
-  let filled: Filled = { filled: 0, missing: 0 }
+  let filled: Filled = { filled: 0, missing: 0, end: epochsEnd }
   const turn = async (own: Desk, signal: AbortSignal) => {
     if (epochs) filled = await fill(own, options, epochs, signal)
     else
@@ -111,20 +112,28 @@ export async function ingestBeacon(options: BeaconCommand, stores: Stores, setti
 interface Filled {
   readonly filled: number
   readonly missing: number
+  /** Where reading has come to. */
+  readonly end: number
 }
 
 async function fill(desk: Desk, options: BeaconCommand, epochs: Range, signal: AbortSignal): Promise<Filled> {
-  const [{ millStart }, { countOf, Follower, missingEpochs }, { openMills }] = await Promise.all([
-    import('#groups/validators/ingest/start.ts'),
-    import('#groups/validators/ingest/follow.ts'),
-    import('#groups/validators/ingest/mills.ts'),
-  ])
+  const [{ millStart }, { Follower }, { countOf, missingEpochs, outOfReach }, { openMills }, { coveredEpochs }] =
+    await Promise.all([
+      import('#groups/validators/ingest/start.ts'),
+      import('#groups/validators/ingest/follow.ts'),
+      import('#groups/validators/ingest/gaps.ts'),
+      import('#groups/validators/ingest/mills.ts'),
+      import('#groups/validators/duties.ts'),
+    ])
   const { network } = options
+  const why = await outOfReach(desk.facts, network, epochs)
+  if (why !== undefined) throw new CommandFailure('epochs.out_of_reach', `Nothing was filled in: ${why}.`)
   await using mills = openMills([await millStart(desk, network)])
   const filled = await new Follower(desk, network, mills.of(network)).fill(epochs, signal, (left) => {
     if (!options.json) note(`${network}: ${left} epochs are missing`)
   })
-  return { filled, missing: countOf(await missingEpochs(desk.facts, network, epochs)) }
+  const end = (await coveredEpochs(desk.facts, network)).at(-1)?.until ?? 0
+  return { filled, missing: countOf(await missingEpochs(desk.facts, network, epochs)), end }
 }
 
 async function follow(
@@ -166,8 +175,13 @@ function report({ network, json }: BeaconCommand, { until, finalizedEpoch, writt
   else print(`${network}: read up to epoch ${until}, ${written} epochs in ${seconds.toFixed(1)} s`)
 }
 
-function reportFilled({ network, json }: BeaconCommand, { filled, missing }: Filled, tookMs: number): void {
+function reportFilled(options: BeaconCommand, { filled, missing, end }: Filled, tookMs: number): void {
+  const { network, json, untilEpoch = 0 } = options
   const seconds = Number((tookMs / 1000).toFixed(3))
-  if (json) printJson({ network, filled, missing, seconds })
-  else print(`${network}: ${filled} epochs filled in, ${missing} missing, in ${seconds.toFixed(1)} s`)
+  if (json) {
+    printJson({ network, filled, missing, seconds })
+    return
+  }
+  if (untilEpoch > end) note(`${network}: epochs from ${end} on were not left out: reading has not come that far`)
+  print(`${network}: ${filled} epochs filled in, ${missing} missing, in ${seconds.toFixed(1)} s`)
 }

@@ -99,9 +99,9 @@ export const explain = endpoint({
     ...pageLinks,
     results: Type.Array(ExplainedDay, { description: 'Days with duties, in order.' }),
   }),
-  faults: ['record.unknown'],
+  faults: ['record.unknown', 'validators.windows_changed'],
   example: {
-    input: { validator_index_or_pubkey: '12', fromDay: 2115, toDay: 2115 },
+    input: { validator_index_or_pubkey: '12' },
     reply: {
       validatorIndex: 12,
       previous: null,

@@ -124,7 +124,7 @@ export const AggregatePage = Type.Object({
   total: {
     ...Count,
     description:
-      'Records from where this page begins to where the filters end: on the first page all of them, then fewer.',
+      'Records under the filters, counted from where the first page starts: the same on every page that `next` leads to.',
   },
 })
 
@@ -227,7 +227,7 @@ export const aggregateEffectiveness = endpoint({
     newest: Type.Optional(moment('Set by `next`: where the first page started, from which `total` is counted')),
   }),
   reply: AggregatePage,
-  faults: [],
+  faults: ['validators.windows_changed'],
   example: {
     input: { indices: [12, 34], size: 1, groupBy: 'timeWindow' },
     reply: {
@@ -287,7 +287,7 @@ export const effectiveness = endpoint({
     ),
   }),
   reply: EffectivenessPage,
-  faults: ['record.unknown'],
+  faults: ['record.unknown', 'validators.windows_changed'],
   example: {
     input: { validator_index_or_pubkey: '12', limit: 1 },
     reply: {

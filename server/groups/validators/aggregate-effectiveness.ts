@@ -22,7 +22,7 @@ import { aggregateSql, methodHeaders, type PlaceField } from './method.ts'
 import { indicesOf } from './registry.ts'
 import { shape } from './shape.ts'
 import { type Asked, askedEpochs, chainTimeOf, confidenceOf, countedEpochs, refuse, servedEpochs } from './span.ts'
-import { hourlyStandingOf, keptOf, standingOf } from './standing.ts'
+import { hourlyStandingOf, keptOf, rowStandingOf } from './standing.ts'
 import { type Windows, windowsIn, windowsOver } from './windows.ts'
 
 const endpoint = contract['validators.aggregateEffectiveness']
@@ -34,11 +34,11 @@ export const aggregateEffectiveness = answer(endpoint, shape, async (query, { st
   refuseUnlessOneList(query)
   const asked = askedEpochs(time, { ...query, granularity })
   const counted = countedEpochs(time, asked, { ...query, granularity })
-  const [who, standing] = await Promise.all([
-    namedBy(state, query),
+  const [{ who, isEveryone }, standing] = await Promise.all([
+    namedBy(state, query, settings.validators.networks[query.network].watch),
     query.filterType === 'hour'
       ? hourlyStandingOf(facts, query.network, time, cutDays(time, asked))
-      : standingOf(facts, query.network),
+      : rowStandingOf(facts, query.network, time),
   ])
   const served = servedEpochs(standing.covered, asked)
   const over = served && servedEpochs(standing.covered, counted)
@@ -49,11 +49,13 @@ export const aggregateEffectiveness = answer(endpoint, shape, async (query, { st
           planOf({ query, time, asked, served, counted: { asked: counted, served: over }, who, signal }),
         )
       : nothing
+  // Of a network with a watch list, a key that is not known may be somebody's whom it does not keep.
+  const kept = standing.isWatched && !isEveryone ? [] : await keptOf(facts, query.network, standing, who)
   return {
     is: 'body',
     body: { ...page, page: { filterType: query.filterType, granularity, size: query.size } },
     headers: methodHeaders,
-    confidence: confidenceOf(await keptOf(facts, query.network, standing, who), asked),
+    confidence: confidenceOf(standing.covered, asked, kept),
   }
 })
 
@@ -63,9 +65,24 @@ function refuseUnlessOneList({ pubkeys, indices }: Query): void {
   throw refuse(['pubkeys', 'indices'].map((name) => ({ at: ['query', name], says })))
 }
 
+interface Named {
+  readonly who: readonly number[]
+  /** All keys are known, or would be if they were anybody's. */
+  readonly isEveryone: boolean
+}
+
 /** Each once. Those that nobody knows are left out: they have no duties (decision 0033). */
-async function namedBy(state: Desk['state'], { network, pubkeys, indices }: Query): Promise<number[]> {
-  return pubkeys ? indicesOf(state, network, pubkeys) : [...new Set(indices)]
+async function namedBy(
+  state: Desk['state'],
+  { network, pubkeys, indices }: Query,
+  watch: readonly string[],
+): Promise<Named> {
+  if (!pubkeys) return { who: [...new Set(indices)], isEveryone: true }
+  const who = await indicesOf(state, network, pubkeys)
+  const keys = new Set(pubkeys.map((key) => key.replace(/^0x/i, '').toLowerCase()))
+  if (who.length === keys.size || watch.length === 0) return { who, isEveryone: who.length === keys.size }
+  const others = [...keys.difference(new Set(watch.map((name) => name.slice(2).toLowerCase())))]
+  return { who, isEveryone: (await indicesOf(state, network, others)).length === others.length }
 }
 
 interface Question extends Pick<Fold, 'who' | 'signal'> {

@@ -29,6 +29,7 @@ import {
 } from './duty-tables.ts'
 import { adoptHours, coverHours } from './hours.ts'
 import { type Measure, measures } from './measures.ts'
+import { keepWindows } from './row-windows.ts'
 
 /** One row per validator and epoch, in any order. A measure that is left out is zero everywhere. */
 export interface EpochDuties {
@@ -83,6 +84,7 @@ async function write(
   return facts.write(async (tx) => {
     const covered = await coveredEpochs(tx, network)
     const fresh = holes(covered, epochs)
+    await keepWindows(tx, network, time, covered)
     const pieces = fold(fresh)
     await adoptHours(tx, network, time, covered)
     if (pieces.validator.length > 0) {

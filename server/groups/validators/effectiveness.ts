@@ -36,7 +36,7 @@ export const effectiveness = answer(endpoint, shape, async (query, desk, visit) 
     is: 'body',
     body: { ...linksOf(endpoint, query, total, visit.origin), pages: Math.ceil(total / query.limit), results },
     headers: methodHeaders,
-    confidence: confidenceOf(one.kept, one.asked),
+    confidence: confidenceOf(one.covered, one.asked, one.kept),
   }
 })
 

@@ -6,7 +6,7 @@ import type { Range } from '#core/ranges.ts'
 import type { Confidence, Desk } from '#serve/answer.ts'
 import { findIndex } from './registry.ts'
 import { askedDays, chainTimeOf, confidenceOf, type DayBounds, servedEpochs } from './span.ts'
-import { hourlyStandingOf, keptOf, standingOf } from './standing.ts'
+import { hourlyStandingOf, keptOf, rowStandingOf } from './standing.ts'
 
 export interface OneQuery extends DayBounds {
   readonly network: Network
@@ -36,7 +36,9 @@ export async function readOne(query: OneQuery, desk: Desk): Promise<One | { inde
   const asked = askedDays(query, line)
   const [index, standing] = await Promise.all([
     findIndex(state, network, query.validator_index_or_pubkey),
-    query.granularity === 'hour' ? hourlyStandingOf(facts, network, time, [asked]) : standingOf(facts, network),
+    query.granularity === 'hour'
+      ? hourlyStandingOf(facts, network, time, [asked])
+      : rowStandingOf(facts, network, time),
   ])
   const { covered } = standing
   if (index === undefined) return { confidence: confidenceOf(covered, asked) }

@@ -114,8 +114,8 @@ function refuseInverted(query: DayBounds, fromDate: number | undefined, untilDat
   if (problems.length > 0) throw refuse(problems)
 }
 
-/** What an answer rests on: the last finalized epoch that has been read, and which of the asked ones are there. */
-export function confidenceOf(covered: readonly Range[], asked: Range): Confidence {
+/** What an answer rests on: the last finalized epoch that has been read, and which of the asked ones are there for those it is about. */
+export function confidenceOf(covered: readonly Range[], asked: Range, kept: readonly Range[] = covered): Confidence {
   const last = covered.at(-1)
   if (!last) return { finality: 'finalized', coverage: 'none' }
   // What is still to come is not a hole, unless it was asked for by name.
@@ -123,7 +123,7 @@ export function confidenceOf(covered: readonly Range[], asked: Range): Confidenc
   return {
     asOf: last.until - 1,
     finality: 'finalized',
-    coverage: describeCoverage(covered, { from: asked.from, until }),
+    coverage: describeCoverage(kept, { from: asked.from, until }),
   }
 }
 

@@ -6,7 +6,8 @@ import { holes, merge, type Range } from '#core/ranges.ts'
 import type { Facts } from '#store/facts.ts'
 import { coveredEpochs } from './duties.ts'
 import { hourEpochs } from './hours.ts'
-import { isWatched, keptEpochs } from './ingest/watched.ts'
+import { isWatched, keptEpochs, validatorCount } from './ingest/watched.ts'
+import { refuseOtherWindows, windowsTrouble } from './row-windows.ts'
 
 export interface Standing {
   /** Epochs that have been read completely. */
@@ -41,6 +42,18 @@ export const standingOf = (facts: Facts, network: Network): Promise<Standing> =>
     return { covered, isWatched: watched }
   })
 
+/** For an answer that is made of the network's rows: a fault where they were added up in other windows than are configured. */
+export async function rowStandingOf(facts: Facts, network: Network, time: ChainTime): Promise<Standing> {
+  const reading = standingOf(facts, network)
+  const name = `windows ${network} ${time.epochsPerHour} ${time.epochsPerDay}`
+  const [standing, trouble] = await Promise.all([
+    reading,
+    remembered(facts, name, () => windowsTrouble(facts, network, time, async () => (await reading).covered)),
+  ])
+  refuseOtherWindows(trouble)
+  return standing
+}
+
 /** For an answer that is made of hours in these epochs: without those whose hours have been let go of. */
 export async function hourlyStandingOf(
   facts: Facts,
@@ -48,18 +61,21 @@ export async function hourlyStandingOf(
   time: ChainTime,
   hourly: readonly Range[],
 ): Promise<Standing> {
-  const standing = await standingOf(facts, network)
+  const standing = await rowStandingOf(facts, network, time)
   const { covered } = standing
   const hours = await remembered(facts, `hours ${network}`, () => hourEpochs(facts, network, time, covered))
   const gone = merge(hourly.flatMap((range) => holes(hours, range)))
   return { ...standing, covered: covered.flatMap((range) => holes(gone, range)) }
 }
 
-/** Of what has been read: the epochs in which all of these validators were kept. */
-export const keptOf = async (
+/** Of what has been read: the epochs in which all of these validators were kept. Whoever does not exist has nothing to keep. */
+export async function keptOf(
   facts: Facts,
   network: Network,
-  standing: Standing,
+  { isWatched, covered }: Standing,
   validators: readonly number[],
-): Promise<readonly Range[]> =>
-  standing.isWatched ? keptEpochs(facts, network, standing.covered, validators) : standing.covered
+): Promise<readonly Range[]> {
+  if (!isWatched) return covered
+  const count = await remembered(facts, `count ${network}`, () => validatorCount(facts, network))
+  return keptEpochs(facts, network, covered, count === undefined ? validators : validators.filter((one) => one < count))
+}

@@ -1,11 +1,14 @@
 // Which chain a network's rows are about. The first node that answers decides, the store remembers, and every node after
 // that must be on the same chain: rows of two chains under one name would be worth nothing (decision 0106).
 import { type Network, networks } from '#api/wire/validators.ts'
+import type { ChainTime } from '#core/chain-time.ts'
 import type { Settings } from '#core/settings.ts'
 import type { ChainIdentity } from '#io/beacon/client.ts'
 import { openBeacon } from '#io/beacon/client.ts'
 import type { Desk } from '#serve/answer.ts'
 import type { Facts, FactsReader } from '#store/facts.ts'
+import { coveredEpochs } from '../duties.ts'
+import { adoptWindows, windowsTrouble } from '../row-windows.ts'
 
 /** Waiting for a node must not keep the server from starting. */
 const firstAnswerMs = 5000
@@ -44,7 +47,7 @@ async function storeChain(facts: Facts, network: Network, chain: ChainIdentity):
   )
 }
 
-/** The settings with genesis and slots as the nodes tell them, for every network that has nodes. Asked once per data folder. */
+/** The settings with genesis and slots as the nodes tell them, or told when the rows were read. Asked once per data folder. */
 export async function withChainTimes(
   desk: Pick<Desk, 'facts' | 'settings' | 'clock' | 'log'>,
   firstMs = firstAnswerMs,
@@ -52,14 +55,36 @@ export async function withChainTimes(
   const changed = { ...desk.settings.validators.networks }
   for (const network of networks) {
     const { urls, timeoutMs } = changed[network].beacon
-    if (urls.length === 0) continue
-    const chain =
-      (await storedChain(desk.facts, network)) ?? (await firstAnswer(desk, network, urls, Math.min(timeoutMs, firstMs)))
-    if (!chain) continue
-    const { genesisUnix, slotSeconds, slotsPerEpoch } = chain
-    changed[network] = { ...changed[network], genesisUnix, slotSeconds, slotsPerEpoch }
+    const stored = await storedChain(desk.facts, network)
+    const asked =
+      stored || urls.length === 0 ? undefined : firstAnswer(desk, network, urls, Math.min(timeoutMs, firstMs))
+    const chain = stored ?? (await asked)
+    if (chain) {
+      const { genesisUnix, slotSeconds, slotsPerEpoch } = chain
+      changed[network] = { ...changed[network], genesisUnix, slotSeconds, slotsPerEpoch }
+    }
+    await agreeOnWindows(desk, network, changed[network])
   }
   return { ...desk.settings, validators: { ...desk.settings.validators, networks: changed } }
+}
+
+/** A store from before gets to know what its rows were added up by; with other settings than those it is left alone (decision 0187). */
+async function agreeOnWindows(
+  { facts, log }: Pick<Desk, 'facts' | 'log'>,
+  network: Network,
+  time: ChainTime,
+): Promise<void> {
+  const covered = await coveredEpochs(facts, network)
+  if (covered.length === 0) return
+  const trouble = await windowsTrouble(facts, network, time, async () => covered)
+  if (trouble !== undefined) {
+    log.error({ network, reason: trouble }, 'this network is neither read nor answered')
+    return
+  }
+  // Another server may write at this moment; the next rows put it down as well.
+  await adoptWindows(facts, network, time, covered).catch((error: Error) => {
+    log.warn({ network, reason: error.message }, 'hours and days of this network are not put down yet')
+  })
 }
 
 async function firstAnswer(

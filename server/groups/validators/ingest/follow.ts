@@ -10,20 +10,24 @@
 //    scores and watch list speak of the present. Filling and catching up never run at once; their caller sees to it.
 import type { Network } from '#api/wire/validators.ts'
 import { type ChainTime, chainDays, type Epoch, hourOf, utcDays } from '#core/chain-time.ts'
-import { holes, type Range } from '#core/ranges.ts'
-import { type Beacon, BeaconError, type Chain } from '#io/beacon/client.ts'
+import type { Range } from '#core/ranges.ts'
+import { type Beacon, BeaconError } from '#io/beacon/client.ts'
 import type { Desk } from '#serve/answer.ts'
-import type { FactsReader, FactsWriter } from '#store/facts.ts'
+import type { FactsWriter } from '#store/facts.ts'
 import { coveredEpochs, writePieces } from '../duties.ts'
 import { dropHours } from '../hours.ts'
 import { dropLapses, writeLapses } from '../lapses.ts'
 import { orderDuties } from '../order.ts'
+import { refuseOtherWindows, windowsTrouble } from '../row-windows.ts'
+import { tellAbsent } from './absent.ts'
 import { writeAudit, writeMoved } from './audit.ts'
+import { inBatches, type Made, type Span } from './batches.ts'
 import { enrol } from './enrol.ts'
 import type { ExecutionSource } from './execution.ts'
+import { countOf, missingEpochs } from './gaps.ts'
 import { columnsOf, EpochMill, letGo, type Mill, type Piece } from './mill.ts'
 import { readScores, type ScoreHistory, writeScores } from './scores.ts'
-import { hasLeft, readWatched, type WatchChange, type Watched, writeWatched } from './watched.ts'
+import { hasLeft, readWatched, type WatchChange, type Watched, writeCount, writeWatched } from './watched.ts'
 
 export type FollowDesk = Pick<Desk, 'state' | 'facts' | 'settings' | 'log'>
 
@@ -43,19 +47,6 @@ export interface Step extends Progress {
   readonly moved: { readonly validators: number; readonly inGwei: number; readonly outGwei: number }
 }
 
-interface Span {
-  readonly from: number
-  readonly until: number
-}
-
-interface Made {
-  readonly span: Span
-  readonly piece: Piece
-}
-
-/** As much as one transaction takes of small pieces: so much memory, and so much work to do again after a crash. */
-const together = { rowsMax: 65_536, piecesMax: 64 }
-
 export class Follower {
   readonly network: Network
   readonly #desk: FollowDesk
@@ -64,6 +55,7 @@ export class Follower {
   /** Where the last piece ended and what it left; undefined: the store is asked. */
   #left: { readonly at: number; readonly scores: ScoreHistory; readonly watched: Watched | undefined } | undefined
   #running: Promise<Progress> | undefined
+  #hasToldAbsent = false
 
   /** A mill, or nodes to make one of. */
   constructor(desk: FollowDesk, network: Network, source: Mill | Beacon, execution?: ExecutionSource) {
@@ -84,7 +76,7 @@ export class Follower {
   }
 
   async #catchUp(signal: AbortSignal, tell: (step: Step) => void): Promise<Progress> {
-    this.#agree(await this.#mill.chain(signal))
+    await this.#agree(signal)
     const finalizedEpoch = await this.#mill.finalizedEpoch(signal)
     // The votes of an epoch can come in until the end of the next one, which must be final as well.
     const until = finalizedEpoch - 1
@@ -110,7 +102,7 @@ export class Follower {
   /** Reads those of the epochs before the end of the coverage that nobody has read. Tells after each piece how many are left. */
   async fill(epochs: Range, signal: AbortSignal, tell: (left: number) => void = () => {}): Promise<number> {
     const { facts } = this.#desk
-    this.#agree(await this.#mill.chain(signal))
+    await this.#agree(signal)
     const missing = await missingEpochs(facts, this.network, epochs)
     if (await hasLeft(facts, this.network, epochs)) {
       throw new BeaconError(
@@ -171,7 +163,12 @@ export class Follower {
     }
   }
 
-  #agree({ identity }: Chain): void {
+  /** What is stored, the settings and the node are about the same epochs in the same windows. */
+  async #agree(signal: AbortSignal): Promise<void> {
+    const { facts } = this.#desk
+    const covered = () => coveredEpochs(facts, this.network)
+    refuseOtherWindows(await windowsTrouble(facts, this.network, this.#time, covered))
+    const { identity } = await this.#mill.chain(signal)
     const odd = (['genesisUnix', 'slotSeconds', 'slotsPerEpoch'] as const).find(
       (key) => identity[key] !== this.#time[key],
     )
@@ -225,11 +222,16 @@ export class Follower {
         watched = piece.watched ? new Set(piece.watched.validators) : watched && 'everyone'
         isFirst = false
       }
+      const count = batch.at(-1)?.piece.watched?.count
+      if (count !== undefined) await writeCount(tx, network, count)
       await writeScores(tx, network, scores)
       await this.#expire(tx, from, until)
     })
     this.#left = { at: until, scores, watched }
     for (const { change, at } of changes) this.#tellChange(change, at)
+    // Once: they may still come.
+    if (!this.#hasToldAbsent) await tellAbsent(this.#desk, network)
+    this.#hasToldAbsent = true
   }
 
   #tellChange({ added, removed }: WatchChange, fromEpoch: number): void {
@@ -252,36 +254,7 @@ export class Follower {
   }
 }
 
-/** Those that nobody has read, before the end of the coverage: what comes after it is caught up with. */
-export async function missingEpochs(facts: FactsReader, network: Network, { from, until }: Range): Promise<Range[]> {
-  const covered = await coveredEpochs(facts, network)
-  return holes(covered, { from, until: Math.min(until, covered.at(-1)?.until ?? 0) })
-}
-
-export const countOf = (ranges: readonly Range[]): number => ranges.reduce((sum, one) => sum + one.until - one.from, 0)
-
 const epochsOf = ({ from, until }: Span) => ({ from: from as Epoch, until: until as Epoch })
-
-/** What was made before a failure is handed on before it: with a node that fails often, things still go on. */
-async function* inBatches(pieces: AsyncIterable<Made>): AsyncGenerator<readonly Made[]> {
-  let batch: Made[] = []
-  let rows = 0
-  let failure: { readonly error: unknown } | undefined
-  try {
-    for await (const made of pieces) {
-      batch.push(made)
-      rows += made.piece.validator.length
-      if (rows < together.rowsMax && batch.length < together.piecesMax) continue
-      yield batch
-      batch = []
-      rows = 0
-    }
-  } catch (error) {
-    failure = { error }
-  }
-  if (batch.length > 0) yield batch
-  if (failure) throw failure.error
-}
 
 function told({ audits, moved }: Piece): Pick<Step, 'compared' | 'differing' | 'moved'> {
   const sum = <T>(list: readonly T[], of: (one: T) => number) => list.reduce((total, one) => total + of(one), 0)

@@ -37,8 +37,10 @@ export interface Piece extends Pick<PieceBatch, 'validator' | 'sums'> {
   /** Epochs in which balances moved otherwise than by duties. */
   readonly moved: readonly (Moved & { readonly epoch: number })[]
   readonly audits: readonly AuditLine[]
-  /** Who is kept, in rising order, and how many validators there were when the piece began; undefined: everyone is. */
-  readonly watched: { readonly validators: Int32Array; readonly countBefore: number } | undefined
+  /** Who is kept, in rising order, and how many validators there were when the piece began and ended; undefined: everyone is. */
+  readonly watched:
+    | { readonly validators: Int32Array; readonly countBefore: number; readonly count: number }
+    | undefined
 }
 
 export interface Mill {
@@ -131,7 +133,7 @@ export class EpochMill implements Mill {
     const kept = this.#watch.kept(last)
     const registry = changesOf(last, start.enrolled, kept)
     this.#starts = [start, { at: until, carry, scores, enrolled: enrolledIn(last) }]
-    const watched = kept && { validators: indicesIn(kept), countBefore }
+    const watched = kept && { validators: indicesIn(kept), countBefore, count: kept.length }
     const isKept = (index: number) => kept?.[index] !== 0
     const lapses = this.#lapses.take(isKept)
     return { ...this.#sums.take(isKept), lapses, scores, registry, moved, audits, watched }

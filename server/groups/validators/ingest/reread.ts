@@ -7,6 +7,7 @@ import type { Desk } from '#serve/answer.ts'
 import type { FactsReader } from '#store/facts.ts'
 import { coveredEpochs } from '../duties.ts'
 import { type Measure, measures } from '../measures.ts'
+import { refuseOtherWindows, windowsTrouble } from '../row-windows.ts'
 import type { Piece } from './mill.ts'
 import { openMills } from './mills.ts'
 import { millStart } from './start.ts'
@@ -46,7 +47,9 @@ export async function rereadHour(
   hour: number,
   signal: AbortSignal,
 ): Promise<{ readonly checked: number; readonly differing: readonly string[] }> {
-  const { from, until } = epochsOfHour(desk.settings.validators.networks[network], hour as ChainHour)
+  const time = desk.settings.validators.networks[network]
+  refuseOtherWindows(await windowsTrouble(desk.facts, network, time, () => coveredEpochs(desk.facts, network)))
+  const { from, until } = epochsOfHour(time, hour as ChainHour)
   const start = await millStart(desk, network)
   const beacon = { ...start.settings.beacon, auditValidators: 0 }
   await using mills = openMills([{ ...start, settings: { ...start.settings, beacon } }])

@@ -5,7 +5,8 @@ import type { Range } from '#core/ranges.ts'
 import { Bell } from '#ingest/poll.ts'
 import type { Facts } from '#store/facts.ts'
 import type { State } from '#store/state.ts'
-import { countOf, missingEpochs, type Progress } from './follow.ts'
+import type { Progress } from './follow.ts'
+import { countOf, missingEpochs, outOfReach } from './gaps.ts'
 
 export interface Standing extends Progress {
   readonly network: Network
@@ -15,6 +16,8 @@ export interface Standing extends Progress {
   readonly rounds: number
   /** Why the last look failed; null: it did not. */
   readonly trouble: string | null
+  /** Since when looks have failed without anything read between them; null: the last one did not. */
+  readonly failingSinceMs: number | null
   /** Of the epochs that were asked about, how many nobody has read. */
   readonly missing: number
 }
@@ -36,6 +39,7 @@ export class Run {
       isBusy: false,
       rounds: 0,
       trouble: null,
+      failingSinceMs: null,
       missing: 0,
     }
   }
@@ -59,11 +63,13 @@ export class Run {
   }
 
   step({ until, finalizedEpoch, written }: Progress): void {
-    this.#standing = { ...this.#standing, until, finalizedEpoch, written }
+    this.#standing = { ...this.#standing, until, finalizedEpoch, written, failingSinceMs: null }
   }
 
-  end(trouble: string | null): void {
-    this.#standing = { ...this.#standing, isBusy: false, rounds: this.#standing.rounds + 1, trouble }
+  end(trouble: string | null, nowMs: number): void {
+    const { rounds, failingSinceMs } = this.#standing
+    const since = trouble === null ? null : (failingSinceMs ?? nowMs)
+    this.#standing = { ...this.#standing, isBusy: false, rounds: rounds + 1, trouble, failingSinceMs: since }
   }
 }
 
@@ -99,6 +105,8 @@ export async function ingestStanding(
   // As it was before the bell: whoever waits for the next look must be able to tell it from this one.
   const { standing } = run
   if (look === true) {
+    const why = range && (await outOfReach(desk.facts, known, range))
+    if (why !== undefined) throw new Error(why)
     if (range) run.want(range)
     run.bell.ring()
   }

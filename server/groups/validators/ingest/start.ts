@@ -1,17 +1,18 @@
 // What runs while the server runs: every network with a beacon node is followed, on one thread for all of them, and its deposits
 // are read where an execution node is configured. And what /readyz and the operator's commands hear of it.
 import { type Network, networks } from '#api/wire/validators.ts'
+import { Fault } from '#core/fault.ts'
 import { type PollOutcome, poll } from '#ingest/poll.ts'
-import { isMoving, noteStep } from '#ingest/steps.ts'
+import { noteStep } from '#ingest/steps.ts'
 import type { Chain } from '#io/beacon/client.ts'
 import { openRpc } from '#io/evm/rpc.ts'
 import type { Desk } from '#serve/answer.ts'
 import type { Finding } from '#serve/health.ts'
-import { coveredEpochs } from '../duties.ts'
 import { auditTotals } from './audit.ts'
 import { storedChain } from './chain.ts'
 import { DepositReader } from './deposits.ts'
 import { Follower, type Progress, type Step } from './follow.ts'
+import { networkHealth, networkStream } from './health.ts'
 import type { Mill } from './mill.ts'
 import { type MillStart, openMill, openMills } from './mills.ts'
 import { noteRun } from './runs.ts'
@@ -21,16 +22,11 @@ const attemptMs = 7 * 86_400_000
 const backoffMaxMs = 60_000
 /** Blocks become final every few minutes. */
 const depositsEveryMs = 60_000
-/** Finality needs two epochs, the votes of the last one a third; more than this is worth a word. */
-const behindMaxEpochs = 8
 
 export const followed = (desk: Pick<Desk, 'settings'>): Network[] =>
   desk.settings.groups.validators.on
     ? networks.filter((network) => desk.settings.validators.networks[network].beacon.urls.length > 0)
     : []
-
-/** What a network is called where streams are told apart. */
-export const networkStream = (network: Network): string => `network ${network}`
 
 /** Resolves when the signal has ended all loops. */
 export async function startBeacon(
@@ -97,6 +93,7 @@ async function follow(
         for (let epochs = run.takeWanted(); epochs && !stop.aborted; epochs = run.takeWanted()) {
           await follower.fill(epochs, stop, (left) => {
             desk.log.info({ network, ...epochs, left }, 'epochs were filled in')
+            run.step(run.standing)
             noteStep(desk, networkStream(network))
           })
         }
@@ -104,7 +101,7 @@ async function follow(
       },
       report: (outcome: PollOutcome<Progress>) => {
         if (outcome.is === 'done') run.step(outcome.value)
-        run.end(outcome.is === 'done' ? null : wordsOf(outcome.error))
+        run.end(outcome.is === 'done' ? null : wordsOf(outcome.error), desk.clock.now())
         report(outcome)
       },
     },
@@ -155,7 +152,7 @@ const telling =
     if (outcome.is === 'failed') {
       desk.log.warn(
         { network, failures: outcome.failures, reason: wordsOf(outcome.error) },
-        `${what} could not be read`,
+        outcome.error instanceof Fault ? 'the network is not read' : `${what} could not be read`,
       )
     } else if (outcome.failuresBefore > 0) {
       desk.log.info({ network }, `${what} can be read again`)
@@ -166,21 +163,16 @@ const telling =
 export async function beaconFindings(desk: Desk): Promise<Finding[]> {
   return Promise.all(
     followed(desk).map(async (network) => {
-      const time = desk.settings.validators.networks[network]
-      const until = (await coveredEpochs(desk.facts.aside, network)).at(-1)?.until
-      const nowEpoch = Math.floor(
-        (desk.clock.now() / 1000 - time.genesisUnix) / (time.slotSeconds * time.slotsPerEpoch),
-      )
-      const behind = until === undefined ? undefined : nowEpoch - until
-      const isNear = behind !== undefined && behind <= behindMaxEpochs
-      const moves = isMoving(desk, networkStream(network), until ?? 0)
-      const place = behind === undefined ? 'no epoch has been read yet' : `${behind} epochs behind`
-      const { compared, differing } = await auditTotals(desk.facts.aside, network, (until ?? 0) - time.epochsPerDay)
+      const { covered, behindEpochs, isFresh, isMoving, trouble } = await networkHealth(desk, network)
+      const { epochsPerDay } = desk.settings.validators.networks[network]
+      const place = behindEpochs === undefined ? 'no epoch has been read yet' : `${behindEpochs} epochs behind`
+      const until = covered.at(-1)?.until ?? 0
+      const { compared, differing } = await auditTotals(desk.facts.aside, network, until - epochsPerDay)
       // Which of the two is wrong is not known, so it is a word to the operator and no reason to take the server out.
       const doubt =
         differing === 0 ? '' : `; ${differing} of ${compared} rewards of the last day differ from the node's`
-      const says = `${isNear || !moves ? place : `catching up, ${place}`}${doubt}`
-      return { name: `beacon ${network}`, ok: isNear || moves, says }
+      const says = `${isMoving ? `catching up, ${place}` : place}${trouble ? `; ${trouble.says}` : ''}${doubt}`
+      return { name: `beacon ${network}`, ok: isFresh || isMoving, says }
     }),
   )
 }

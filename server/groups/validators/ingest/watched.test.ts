@@ -6,7 +6,10 @@ import { systemClock } from '#io/clock.ts'
 import type { Log } from '#io/log.ts'
 import { openReplay } from '#test/beacon-replay.ts'
 import { openDesk, settingsWith, type TestDesk } from '#test/desk.ts'
+import { ask } from '#test/validators-world.ts'
+import { aggregateEffectiveness } from '../aggregate-effectiveness.ts'
 import { coveredEpochs } from '../duties.ts'
+import { readValidator } from '../registry.ts'
 import { withChainTimes } from './chain.ts'
 import { Follower } from './follow.ts'
 import { keptEpochs, writeWatched } from './watched.ts'
@@ -79,11 +82,48 @@ test('a validator that did not exist before has missed nothing', async () => {
   await using desk = await openDesk()
   const write = (from: number, validators: number[], isFirst: boolean, before?: Set<number>) =>
     desk.facts.write((tx) => {
-      const watched = { validators: Int32Array.from(validators), countBefore: 10 }
+      const watched = { validators: Int32Array.from(validators), countBefore: 10, count: 13 }
       return writeWatched(tx, 'hoodi', from, watched, before, isFirst)
     })
   await write(0, [4], true)
   assert.equal(await write(6, [4, 12], false, new Set([4])), undefined)
   const covered = [{ from: 0, until: 9 }]
   assert.deepEqual(await keptEpochs(desk.facts, 'hoodi', covered, [12]), covered)
+})
+
+/** The keys of the recording, from the registry of a desk that kept everyone. */
+async function pubkeysOf(...indices: number[]): Promise<string[]> {
+  await using all = await openDesk()
+  await read(all, [], 5)
+  const found = await Promise.all(indices.map((index) => readValidator(all.state, 'hoodi', index)))
+  return found.map((entry) => entry?.pubkey ?? assert.fail())
+}
+
+test('who does not exist takes nothing from an answer, who is not kept does; the last epoch is told in any case', async () => {
+  await using desk = await openDesk()
+  const nobody = `0x${'ee'.repeat(48)}`
+  const watch = ['7', '9999', nobody]
+  const [seven = '', nine = ''] = await pubkeysOf(7, 9)
+  await read(desk, watch, 5)
+  const settings = settingsWith({ validators: { networks: { hoodi: { epochsPerHour: 2, epochsPerDay: 4, watch } } } })
+  const told = async (who: { indices: number[] } | { pubkeys: string[] }) => {
+    const { body, confidence } = await ask(aggregateEffectiveness, { ...desk, settings }, { network: 'hoodi', ...who })
+    return [body.data.map(({ validatorIndex }) => validatorIndex), confidence?.coverage, confidence?.asOf]
+  }
+  assert.deepEqual(await told({ indices: [7] }), [[7], 'complete', 3])
+  assert.deepEqual(await told({ indices: [7, 9999] }), [[7], 'complete', 3])
+  assert.deepEqual(await told({ indices: [7, 9] }), [[7], 'none', 3])
+  assert.deepEqual(await told({ pubkeys: [seven, seven.slice(2)] }), [[7], 'complete', 3])
+  assert.deepEqual(await told({ pubkeys: [seven, nobody] }), [[7], 'complete', 3])
+  assert.deepEqual(await told({ pubkeys: [seven, nine] }), [[7], 'none', 3])
+  // As in a store from before, which does not know how many there are until the next epoch.
+  await desk.facts.write((tx) => tx.remove('beacon_counts', { key: 'hoodi' }))
+  assert.deepEqual(await told({ indices: [7, 9999] }), [[7], 'none', 3])
+  await read(desk, watch, 9)
+  assert.deepEqual(await told({ indices: [7, 9999] }), [[7, 7], 'complete', 7])
+})
+
+test('names on the list that fit nobody are told in the log, once', async () => {
+  await using desk = await openDesk()
+  assert.deepEqual(await read(desk, ['7', '9999'], 9), [{ network: 'hoodi', count: 1, first: ['9999'] }])
 })

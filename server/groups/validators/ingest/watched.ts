@@ -86,6 +86,21 @@ const append = (tx: FactsWriter, network: Network, rows: readonly WatchedRow[]):
     until_epoch: rows.map(({ until }) => until),
   })
 
+/** How many validators a network with a watch list has, as of the last epoch that was read; undefined: not known. */
+export async function validatorCount(facts: FactsReader, network: Network): Promise<number | undefined> {
+  const [row] = await facts.query<{ validators: number }>('select validators from beacon_counts where network = ?', [
+    network,
+  ])
+  return row?.validators
+}
+
+/** In the transaction of the rows. */
+export async function writeCount(tx: FactsWriter, network: Network, count: number): Promise<void> {
+  if ((await validatorCount(tx, network)) === count) return
+  await tx.remove('beacon_counts', { key: network })
+  await tx.append('beacon_counts', { network: [network], validators: [count] })
+}
+
 /** Whether the network has, or ever had, a watch list. */
 export async function isWatched(facts: FactsReader, network: Network): Promise<boolean> {
   const [any] = await facts.query('select 1 as one from beacon_watched where network = ? limit 1', [network])

@@ -1,0 +1,54 @@
+// Names on a watch list that fit nobody: a mistake most likely, or a validator that is still to come. Those who are kept are in the
+// registry since the first epoch that was read with the list.
+import type { Network } from '#api/wire/validators.ts'
+import type { Desk } from '#serve/answer.ts'
+import type { StateReader, Value } from '#store/state.ts'
+import { toBytes, toHex } from '../registry.ts'
+
+/** Well below every engine's limit on parameters. */
+const namesPerQuery = 500
+
+interface Kind {
+  readonly fits: RegExp
+  readonly column: string
+  readonly toValue: (name: string) => Value
+  readonly toName: (value: never) => string
+}
+
+const kinds: readonly Kind[] = [
+  { fits: /^\d+$/, column: 'validator_index', toValue: Number, toName: String },
+  { fits: /^0x.{96}$/, column: 'pubkey', toValue: toBytes, toName: toHex },
+  { fits: /^0x.{40}$/, column: 'withdrawal_address', toValue: toBytes, toName: toHex },
+]
+
+/** In the order of the list. */
+export async function absentOf(state: StateReader, network: Network, watch: readonly string[]): Promise<string[]> {
+  const known = new Set<string>()
+  const plain = (name: string) => (name.startsWith('0x') ? name.toLowerCase() : String(Number(name)))
+  for (const { fits, column, toValue, toName } of kinds) {
+    const names = watch.filter((name) => fits.test(name))
+    for (let from = 0; from < names.length; from += namesPerQuery) {
+      const values: Value[] = names.slice(from, from + namesPerQuery).map((name) => toValue(name))
+      const rows = await state.all<{ name: never }>(
+        `select distinct ${column} as name from validators where network = ? and ${column} in (${values.map(() => '?').join()})`,
+        network,
+        ...values,
+      )
+      for (const { name } of rows) known.add(toName(name))
+    }
+  }
+  return watch.filter((name) => !known.has(plain(name)))
+}
+
+/** As many as a line in the log, or of the doctor, can name. */
+export const absentShown = 10
+
+export async function tellAbsent(
+  { state, settings, log }: Pick<Desk, 'state' | 'settings' | 'log'>,
+  network: Network,
+): Promise<void> {
+  const absent = await absentOf(state, network, settings.validators.networks[network].watch)
+  if (absent.length === 0) return
+  const words = 'the watch list names validators that the network does not have; they are kept from when they come'
+  log.warn({ network, count: absent.length, first: absent.slice(0, absentShown) }, words)
+}

@@ -1,0 +1,68 @@
+// How a network is doing, by the chain's own clock: for /readyz, the coverage report and the doctor (decision 0188).
+import type { Network } from '#api/wire/validators.ts'
+import type { Range } from '#core/ranges.ts'
+import { isMoving } from '#ingest/steps.ts'
+import type { Desk } from '#serve/answer.ts'
+import { coveredEpochs } from '../duties.ts'
+import { windowsTrouble } from '../row-windows.ts'
+import { storedChain } from './chain.ts'
+import { runOf } from './runs.ts'
+
+export type HealthDesk = Pick<Desk, 'state' | 'facts' | 'settings' | 'clock'>
+
+/** What a network is called where streams are told apart. */
+export const networkStream = (network: Network): string => `network ${network}`
+
+export interface NetworkHealth {
+  readonly covered: readonly Range[]
+  /** Epochs that began since the last one that has been read ended, the present one among them; undefined: none has been read. */
+  readonly behindEpochs: number | undefined
+  /** How long ago the last epoch that has been read ended. */
+  readonly ageSeconds: number | undefined
+  /** Not further behind than a chain that finalizes, and its node can be read. */
+  readonly isFresh: boolean
+  /** Behind, and something was read of late. */
+  readonly isMoving: boolean
+  /** What stands in the way, and what the operator can do. */
+  readonly trouble: { readonly says: string; readonly todo: string } | undefined
+}
+
+/**
+ * Three is what it always is: the present epoch, the one before it that makes the next final, and the one whose votes may still come
+ * in. One more while an epoch turns and is read, and one that the chain may take longer.
+ */
+const behindMaxEpochs = 5
+/** A node that is restarted is back by then; otherwise an epoch's length, in which nothing is lost. */
+const failingMinMs = 120_000
+
+export async function networkHealth(desk: HealthDesk, network: Network): Promise<NetworkHealth> {
+  const { facts, settings, clock } = desk
+  // What was read is told in the time of the chain it was read from, also where no node says it any more.
+  const time = { ...settings.validators.networks[network], ...(await storedChain(facts.aside, network)) }
+  const covered = await coveredEpochs(facts.aside, network)
+  const until = covered.at(-1)?.until
+  const epochSeconds = time.slotSeconds * time.slotsPerEpoch
+  const sinceGenesis = clock.now() / 1000 - time.genesisUnix
+  const behindEpochs = until === undefined ? undefined : Math.floor(sinceGenesis / epochSeconds) - until
+  const since = runOf(desk, network)?.standing.failingSinceMs ?? null
+  const failingMs = since === null ? 0 : clock.now() - since
+  const isFailing = failingMs > Math.max(failingMinMs, epochSeconds * 1000)
+  const other = await windowsTrouble(facts.aside, network, time, async () => covered)
+  const moves = isMoving(desk, networkStream(network), until ?? 0)
+  const isFresh = other === undefined && !isFailing && behindEpochs !== undefined && behindEpochs <= behindMaxEpochs
+  return {
+    covered,
+    behindEpochs,
+    ageSeconds: until === undefined ? undefined : Math.round(sinceGenesis - until * epochSeconds),
+    isFresh,
+    isMoving: !isFresh && moves && !isFailing && other === undefined,
+    trouble: other === undefined ? (isFailing ? unreadable(failingMs) : undefined) : { says: other, todo: otherTodo },
+  }
+}
+
+const otherTodo = 'correct the setting and start again; until then the network is neither read nor answered'
+
+const unreadable = (failingMs: number) => ({
+  says: `its beacon node has not been readable for ${Math.floor(failingMs / 60_000)} min`,
+  todo: 'look at the node and its address; the log says what was wrong',
+})
