@@ -10,6 +10,13 @@ interface InFlight {
   readonly giveUp: (fault: Fault) => void
 }
 
+/** Nobody is left to hear the answer: no failure of ours, and told apart from one. */
+export class CallerGone extends Fault {
+  constructor() {
+    super('server.timeout', { detail: 'the caller has gone' })
+  }
+}
+
 /** Calls what it is given when the caller has gone, or has been answered. */
 export type WhenGone = (leave: () => void) => void
 
@@ -44,7 +51,7 @@ export function openDeadlines(clock: Clock, allowedMs: number): Deadlines {
         const flight: InFlight = { untilMs: clock.monotonicMs() + allowedMs, giveUp }
         flying.add(flight)
         whenGone?.(() => {
-          if (flying.has(flight)) over.abort(new Fault('server.timeout', { detail: 'the caller has gone' }))
+          if (flying.has(flight)) over.abort(new CallerGone())
         })
         const landed = () => flying.delete(flight)
         work(over.signal).then(

@@ -232,6 +232,31 @@ describe('limits', () => {
     assert.match(heard, /^HTTP\/1\.1 400 /)
   })
 
+  test('a caller who leaves is counted as gone, which is no failure of ours, and nothing is said of it as of one', async () => {
+    const arrived = Promise.withResolvers<void>()
+    const lines: string[] = []
+    await using server = await openTestDoor(
+      {},
+      {
+        lines,
+        // As a question that waits in the line of a store.
+        reply: ({ signal }) =>
+          new Promise((_, reject) => {
+            signal?.addEventListener('abort', () => reject(signal.reason))
+            arrived.resolve()
+          }),
+      },
+    )
+    const hangUp = new AbortController()
+    const gone = fetch(`${server.url}/markets/slug/a`, { signal: hangUp.signal })
+    await arrived.promise
+    hangUp.abort()
+    await assert.rejects(gone)
+    while (server.counted.length === 0) await new Promise((resolve) => setImmediate(resolve))
+    assert.deepEqual(server.counted, ['markets.bySlug gone'])
+    assert.ok(!lines.some((line) => line.includes('request failed')), lines.join(''))
+  })
+
   test('an answer that takes too long is given up', async () => {
     await using server = await openTestDoor(
       { server: { answerTimeoutMs: 100, stopTimeoutMs: 0 } },

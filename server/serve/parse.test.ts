@@ -160,7 +160,7 @@ describe('body', () => {
 
   test('what belongs in a header is refused in the body by either name, and null there is left out, decision 0184', () => {
     const refusal = (name: string) => [`body.${name} must not be in the body: it is sent as the header idempotency-key`]
-    for (const name of ['idempotencyKey', 'idempotency-key']) {
+    for (const name of ['idempotencyKey', 'idempotency-key', 'Idempotency-Key']) {
       const given = (value: string) => send(`{"${name}":${value},${good.slice(1)}`)
       assert.deepEqual(
         problemsOf(() => given('"order-7"')),

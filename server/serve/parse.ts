@@ -94,8 +94,8 @@ function readText(text: string, schema: JsonSchema): unknown {
 
 /** Other unknown members are nobody's business; this one the caller relies on (decision 0184). */
 function misplaced(body: object, name: string, wireName: string, problems: Problem[]): void {
-  for (const given of [name, wireName]) {
-    if (!Object.hasOwn(body, given) || (body as Record<string, unknown>)[given] === null) continue
+  for (const [given, value] of Object.entries(body)) {
+    if ((given !== name && given.toLowerCase() !== wireName) || value === null) continue
     problems.push({ at: ['body', given], says: `must not be in the body: it is sent as the header ${wireName}` })
   }
 }

@@ -6,7 +6,7 @@ import { failureFields } from '#io/log.ts'
 import type { Admission } from './admit.ts'
 import { type Aliases, aliases } from './aliases.ts'
 import type { Answer, Desk, Shape } from './answer.ts'
-import { type Deadlines, openDeadlines, type WhenGone } from './deadline.ts'
+import { CallerGone, type Deadlines, openDeadlines, type WhenGone } from './deadline.ts'
 import { choose, type Place, placesOf } from './match.ts'
 import { type Arrival, parser } from './parse.ts'
 import { type Departure, render, renderFault, serializer } from './render.ts'
@@ -81,7 +81,7 @@ export async function respond(house: House, place: Place, request: Request): Pro
   } catch (error) {
     const fault = toFault(house.desk, error, request)
     departure = renderFault(place.shape, fault, answer?.endpoint.auth ?? 'open')
-    outcomeWord = fault.code
+    outcomeWord = fault instanceof CallerGone ? 'gone' : fault.code
   }
   const tookMs = house.desk.clock.monotonicMs() - startMs
   house.meter.request(answer?.endpoint.id ?? 'none', outcomeWord, tookMs)
@@ -128,7 +128,8 @@ function claimOf(request: Request) {
 /** A failure that is not a Fault is a broken belief of ours: shouted in the log, a plain 500 to the caller. */
 export function toFault(desk: Desk, error: unknown, request: { requestId: string; path: string }): Fault {
   if (error instanceof Fault) {
-    if (error.status >= 500) desk.log.warn({ requestId: request.requestId, fault: error.message }, 'request failed')
+    if (error.status >= 500 && !(error instanceof CallerGone))
+      desk.log.warn({ requestId: request.requestId, fault: error.message }, 'request failed')
     return error
   }
   desk.log.error({ requestId: request.requestId, path: request.path, ...failureFields(error) }, 'unexpected failure')

@@ -5,6 +5,7 @@
 //    left alone for a while.
 import { Fault } from '#core/fault.ts'
 import { Bell, poll } from '#ingest/poll.ts'
+import { nextTurn } from '#io/clock.ts'
 import type { Log } from '#io/log.ts'
 import type { Random } from '#io/random.ts'
 import type { ChainNode } from './node.ts'
@@ -34,9 +35,10 @@ const backoffMaxMs = 60_000
 /** A slice is bounded by its calls and its time. */
 const blocksMax = 1_000_000
 /** Of searches that nobody waits for, so many per chain are remembered; looked after now and then, some at a time. */
-const marksMax = 1_000_000
-const marksPerDrop = 10_000
-const dropEveryMs = 600_000
+const marksMax = 200_000
+const marksPerDrop = 500
+const dropsMax = 50
+const dropEveryMs = 3_600_000
 
 /** Resolves when the signal aborts. */
 export function startLater(
@@ -62,7 +64,7 @@ export function startLater(
         if (next) bell.ring()
         if (desk.clock.monotonicMs() - droppedMs >= dropEveryMs) {
           droppedMs = desk.clock.monotonicMs()
-          await desk.state.write((tx) => dropMarks(tx, chain, marksMax, marksPerDrop))
+          await dropSome(desk, chain)
         }
         const wanted = await wantedOf(desk.state, chain, desk.settings.explorer.probe.laterMax)
         const remaining = wanted.reduce((sum, one) => sum + Math.max(0, head - one.block), 0)
@@ -76,6 +78,13 @@ export function startLater(
     },
     signal,
   )
+}
+
+async function dropSome({ state }: LaterDesk, chain: string): Promise<void> {
+  for (let drops = 0; drops < dropsMax; drops++) {
+    if ((await state.write((tx) => dropMarks(tx, chain, marksMax, marksPerDrop))) < marksPerDrop) return
+    await nextTurn()
+  }
 }
 
 /** By how many blocks a slice came further, and how far the chain goes. */

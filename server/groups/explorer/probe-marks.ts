@@ -62,8 +62,8 @@ export async function unwant(tx: StateWriter, chain: string, address: string): P
 }
 
 /**
- * Marks are worth nothing but the calls that the next search is spared: of those that nobody waits for, no more than `keep` stay, the ones
- * that have come furthest. At most `rowsMax` go at a time; tells how many did.
+ * Marks are worth nothing but the calls that the next search is spared: of those that nobody waits for, no more than `keep` stay, no matter
+ * which. At most `rowsMax` go at a time; tells how many did.
  */
 export async function dropMarks(tx: StateWriter, chain: string, keep: number, rowsMax: number): Promise<number> {
   const row = await tx.get<{ n: number }>(
@@ -74,7 +74,7 @@ export async function dropMarks(tx: StateWriter, chain: string, keep: number, ro
   if (over <= 0) return 0
   return tx.run(
     `delete from probe_marks where chain = ? and address in
-       (select address from probe_marks where chain = ? and wanted_ms is null order by block, address limit ?)`,
+       (select address from probe_marks where chain = ? and wanted_ms is null limit ?)`,
     ...[chain, chain, over],
   )
 }

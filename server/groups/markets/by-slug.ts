@@ -29,12 +29,13 @@ async function inThePast(
   tags: boolean,
   asOfMs: number,
 ): Promise<Outcome<never>> {
-  const nowMs = desk.clock.now()
-  await refuseFuture(desk, asOfMs, nowMs)
+  const { atMs: settledMs } = await logHead(desk.state)
+  refuseFuture(asOfMs, desk.clock.now(), settledMs)
   const past = await marketAsOf(desk.state, slug, asOfMs)
   if (!past) return { is: 'nothing' }
   const etag = tags || past.tagsAt < 0 ? past.etag : `${past.etag.slice(0, -1)}-t"`
-  const maxAge = asOfMs < nowMs ? pastAgeSeconds : desk.settings.markets.maxAgeSeconds
+  // A page that is being written is stamped with a time before its end: only what is older than the newest entry stays as it is.
+  const maxAge = asOfMs < settledMs ? pastAgeSeconds : desk.settings.markets.maxAgeSeconds
   const headers = { etag, 'cache-control': `public, max-age=${maxAge}` }
   if (isUnchanged(visit.headers, etag)) return { is: 'unchanged', headers }
   const bytes = tags ? past.body : withoutTags(past.body, past.tagsAt)
@@ -42,8 +43,8 @@ async function inThePast(
 }
 
 /** What will be is not known yet. The log may be ahead of a clock that was set back. */
-async function refuseFuture({ state }: Desk, asOfMs: number, nowMs: number): Promise<void> {
-  if (asOfMs <= nowMs || asOfMs <= (await logHead(state)).atMs) return
+function refuseFuture(asOfMs: number, nowMs: number, newestMs: number): void {
+  if (asOfMs <= Math.max(nowMs, newestMs)) return
   throw invalid(['query', 'asOf'], `must not be in the future; here it is ${new Date(nowMs).toISOString()}`)
 }
 

@@ -235,3 +235,22 @@ describe('documents', () => {
     assert.equal(await settle(desk.state, () => testNowMs), 0)
   })
 })
+
+test('a page by kind reads its stretch of the log and puts nothing in order, whatever the filter', async () => {
+  await using desk = await openDesk()
+  if (desk.state.engine !== 'sqlite') return
+  const asked: (readonly [string, ...Value[]])[] = []
+  const all: StateReader['all'] = (sql, ...values) => {
+    asked.push([sql, ...values])
+    return desk.state.all(sql, ...values)
+  }
+  for (const filter of [{}, { kinds: ['market', 'tag'] as const }, { marketIds: new Set(['1', '2']) }])
+    await changesAfter(stateWith(desk.state, { all }), 0, 100, filter)
+  assert.equal(asked.length, 3)
+  for (const [sql, ...values] of asked) {
+    const plan = await desk.state.all<{ detail: string }>(`explain query plan ${sql}`, ...values)
+    const steps = plan.map(({ detail }) => detail).join('; ')
+    assert.match(steps, /SEARCH market_versions USING INTEGER PRIMARY KEY \(rowid>\? AND rowid<\?\)/)
+    assert.doesNotMatch(steps, /TEMP B-TREE/)
+  }
+})

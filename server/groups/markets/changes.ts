@@ -15,7 +15,7 @@ const relatedMax = 1000
 
 type Row = VersionRow & { readonly slug: string | null }
 
-const columns = 'select v.seq, v.at_ms, v.kind, v.id, v.what, v.diff, r.slug from market_versions v'
+const columns = 'select v.seq, v.at_ms, v.kind, v.id, v.what, v.diff, r.slug from'
 const withSlug = 'left join market_records r on r.kind = v.kind and r.id = v.id'
 
 export interface Filter {
@@ -42,8 +42,9 @@ export async function changesAfter(
   const until = kinds || marketIds ? Math.min(after + scanMax, head) : head
   const [wanted, values] = conditionOf(filter)
   const rows = await reader.all<Row>(
-    `${columns} ${withSlug} where v.seq > ? and v.seq <= ?${wanted} order by v.seq limit ?`,
-    ...[after, until, ...values, limit + 1],
+    // The stretch first, then what is wanted of it: otherwise a kind is looked up in the whole log and put in order.
+    `${columns} (select * from market_versions where seq > ? and seq <= ? order by seq limit ?) v ${withSlug} ${wanted} order by v.seq limit ?`,
+    ...[after, until, wanted === '' ? limit + 1 : scanMax, ...values, limit + 1],
   )
   const shown = rows.slice(0, limit)
   const isFull = rows.length > limit
@@ -52,8 +53,8 @@ export async function changesAfter(
 }
 
 function conditionOf({ kinds, marketIds }: Filter): [sql: string, values: readonly string[]] {
-  if (marketIds) return [` and v.kind = 'market' and ${isOneOf('v.id', marketIds.size)}`, [...marketIds]]
-  return kinds ? [` and ${isOneOf('v.kind', kinds.length)}`, kinds] : ['', []]
+  if (marketIds) return [`where v.kind = 'market' and ${isOneOf('v.id', marketIds.size)}`, [...marketIds]]
+  return kinds ? [`where ${isOneOf('v.kind', kinds.length)}`, kinds] : ['', []]
 }
 
 const isOneOf = (column: string, count: number): string =>
@@ -139,7 +140,7 @@ const [blockMin, blockMax, blockGrowth] = [4, 256, 4]
 async function* newestFirst(reader: StateReader, names: readonly Name[], from: number): AsyncGenerator<Row> {
   const breath = new Breath(inLine)
   const read = async (name: Name, until: number, block: number): Promise<Lane> => {
-    const sql = `${columns} ${withSlug} where v.kind = ? and v.id = ? and v.seq <= ? order by v.seq desc limit ?`
+    const sql = `${columns} market_versions v ${withSlug} where v.kind = ? and v.id = ? and v.seq <= ? order by v.seq desc limit ?`
     const rows = await reader.all<Row>(sql, ...name, until, block)
     await breath.take(statementSteps + rows.length)
     return { name, rows: rows.reverse(), block }

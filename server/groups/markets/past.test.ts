@@ -93,6 +93,12 @@ test('200: a past answer says what time it is about, and has the tag it had', as
   assert.ok(outcome.is === 'bytes')
   assert.equal(outcome.headers?.etag, then?.etag)
   assert.deepEqual(outcome.confidence, { asOf: '2026-11-15T12:00:01.000Z' })
+  assert.equal(outcome.headers?.['cache-control'], 'public, max-age=3600')
+  // What is being written at this moment may still be stamped with a time after the newest entry.
+  desk.clock.move(5000)
+  const open = { slug: 'one', include_tag: true, asOf: '2026-11-15T12:00:07' }
+  const young = await bySlug.reply(open, desk, testVisit())
+  assert.equal(young.is === 'bytes' && young.headers?.['cache-control'], 'public, max-age=5')
   assert.equal(await askPast(desk, 'one', testNowMs, true, { 'if-none-match': then?.etag }), 'unchanged')
 })
 

@@ -2,12 +2,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { noteStep } from '#ingest/steps.ts'
+import { systemClock } from '#io/clock.ts'
 import { coverageReport } from '#server/upkeep/coverage.ts'
 import { cover } from '#store/coverage.ts'
 import { openDesk, type TestDesk } from '#test/desk.ts'
 import { networkHealth, networkStream } from './health.ts'
-import { noteRun } from './runs.ts'
-import { beaconFindings } from './start.ts'
+import { forgetRun, noteRun, runOf } from './runs.ts'
+import { beaconFindings, startBeacon } from './start.ts'
 
 const minuteMs = 60_000
 
@@ -70,6 +71,30 @@ test('whatever is read ends the failing, and so does a look that finds nothing n
     run.end('connection refused', desk.clock.now())
     assert.equal((await networkHealth(desk, 'hoodi')).isFresh, true)
   }
+})
+
+test('who no longer asks the node, because another server does, says nothing of it', async () => {
+  await using desk = await openNetwork()
+  const run = noteRun(desk, 'hoodi')
+  run.end('connection refused', desk.clock.now())
+  desk.clock.move(5 * minuteMs)
+  assert.equal((await networkHealth(desk, 'hoodi')).isFresh, false)
+  forgetRun(desk, 'hoodi', run)
+  assert.equal((await networkHealth(desk, 'hoodi')).isFresh, true)
+  // A later run is not forgotten with an earlier one.
+  const next = noteRun(desk, 'hoodi')
+  forgetRun(desk, 'hoodi', run)
+  assert.equal(runOf(desk, 'hoodi'), next)
+})
+
+test('an ingester that ends forgets its run', async () => {
+  await using desk = await openNetwork()
+  const stop = new AbortController()
+  const ended = startBeacon({ ...desk, clock: systemClock }, stop.signal)
+  while (!runOf(desk, 'hoodi')) await new Promise((resolve) => setTimeout(resolve, 5))
+  stop.abort()
+  await ended
+  assert.equal(runOf(desk, 'hoodi'), undefined)
 })
 
 test('on a chain with short epochs a node has two minutes to come back', async () => {

@@ -83,6 +83,12 @@ export function noteRun({ state }: { readonly state: State }, network: Network):
   return run
 }
 
+/** It is followed no longer, unless another run has begun meanwhile. */
+export function forgetRun({ state }: { readonly state: State }, network: Network, run: Run): void {
+  const own = runs.get(state)
+  if (own?.get(network) === run) own.delete(network)
+}
+
 /** Undefined: this process does not follow the network. */
 export const runOf = ({ state }: { readonly state: State }, network: Network): Run | undefined =>
   runs.get(state)?.get(network)

@@ -15,7 +15,7 @@ import { Follower, type Progress, type Step } from './follow.ts'
 import { networkHealth, networkStream } from './health.ts'
 import type { Mill } from './mill.ts'
 import { type MillStart, openMill, openMills } from './mills.ts'
-import { noteRun } from './runs.ts'
+import { forgetRun, noteRun } from './runs.ts'
 
 /** A first catch-up may take days; it is bounded per answer, not as a whole. */
 const attemptMs = 7 * 86_400_000
@@ -81,7 +81,7 @@ async function follow(
   }
   noteStep(desk, networkStream(network))
   const report = telling(desk, network, 'the beacon node')
-  await poll(
+  const polling = poll(
     desk,
     {
       everyMs: desk.settings.validators.networks[network].beacon.everyMs,
@@ -107,6 +107,8 @@ async function follow(
     },
     signal,
   )
+  // Whoever does not ask the node any more knows nothing of it.
+  await polling.finally(() => forgetRun(desk, network, run))
 }
 
 async function followDeposits(desk: Desk, network: Network, mill: Mill, signal: AbortSignal): Promise<void> {
