@@ -89,7 +89,7 @@ export async function respond(house: House, place: Place, request: Request): Pro
     endpoint: answer?.endpoint.id,
     status: departure.status,
     outcome: outcomeWord,
-    tookMs,
+    tookMs: Math.round(tookMs * 1000) / 1000,
   })
   return renamed(house, departure)
 }

@@ -53,6 +53,15 @@ test('with a watch list only those on it are compared', async () => {
   assert.deepEqual(await rereadHour(desk, 'hoodi', 2, signal()), { checked: 2, differing: [] })
 })
 
+test('a watch list that has changed since: who was not on it then, or is not any more, is left out', async () => {
+  await using node = await openReplay({ derived: true })
+  await using desk = await openIngested(node, ['3', '7'])
+  const hoodi = desk.settings.validators.networks.hoodi
+  const networks = { ...desk.settings.validators.networks, hoodi: { ...hoodi, watch: ['3', '5'] } }
+  const now = { ...desk, settings: { ...desk.settings, validators: { ...desk.settings.validators, networks } } }
+  assert.deepEqual(await rereadHour(now, 'hoodi', 2, signal()), { checked: 1, differing: [] })
+})
+
 test('amounts of an execution source that was added since are no difference', async () => {
   await using node = await openReplay({ derived: true })
   await using desk = await openIngested(node)

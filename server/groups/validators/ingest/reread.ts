@@ -11,6 +11,7 @@ import { refuseOtherWindows, windowsTrouble } from '../row-windows.ts'
 import type { Piece } from './mill.ts'
 import { openMills } from './mills.ts'
 import { millStart } from './start.ts'
+import { keptThrough, type Watched } from './watched.ts'
 
 export type RereadDesk = Pick<Desk, 'facts' | 'settings'>
 
@@ -55,7 +56,11 @@ export async function rereadHour(
   await using mills = openMills([{ ...start, settings: { ...start.settings, beacon } }])
   const piece = await mills.of(network).piece({ from, until, scores: new Map() }, signal)
   const stored = await storedRows(desk.facts, network, hour)
-  return compare(piece, stored, `${network} hour ${hour}`)
+  const kept = await keptThrough(desk.facts, network, { from, until })
+  const read: Watched = piece.watched ? new Set(piece.watched.validators) : 'everyone'
+  // A watch list may have changed since: only who was on it then and is on it now can be compared.
+  const isCompared = (index: number) => [kept, read].every((one) => one === 'everyone' || one.has(index))
+  return compare(piece, stored, `${network} hour ${hour}`, isCompared)
 }
 
 /** An hour that crosses midnight has two rows a validator. */
@@ -70,11 +75,15 @@ function compare(
   { validator, sums }: Piece,
   stored: Awaited<ReturnType<typeof storedRows>>,
   place: string,
+  isCompared: (index: number) => boolean,
 ): { readonly checked: number; readonly differing: readonly string[] } {
-  const rows = new Map(stored.map((row) => [row.validator, row]))
+  const rows = new Map(stored.filter((row) => isCompared(row.validator)).map((row) => [row.validator, row]))
   const differing: string[] = []
+  let checked = 0
   for (let at = 0; at < validator.length; at++) {
     const index = validator[at] as number
+    if (!isCompared(index)) continue
+    checked += 1
     const row = rows.get(index)
     rows.delete(index)
     if (!row) {
@@ -87,5 +96,5 @@ function compare(
     if (odd) differing.push(`${place} validator ${index}: ${odd} is ${row[odd]}, the node gives ${sums[odd][at]}`)
   }
   for (const index of rows.keys()) differing.push(`${place} validator ${index}: the node knows of no duty`)
-  return { checked: validator.length, differing }
+  return { checked, differing }
 }

@@ -117,6 +117,17 @@ export async function hasLeft(facts: FactsReader, network: Network, { from, unti
   return (row?.rows ?? 0) > 0
 }
 
+/** Who was kept all through these epochs. */
+export async function keptThrough(facts: FactsReader, network: Network, { from, until }: Range): Promise<Watched> {
+  if (!(await isWatched(facts, network))) return 'everyone'
+  const rows = await facts.query<{ validator: number }>(
+    'select validator from beacon_watched where network = ? and from_epoch <= ? and until_epoch >= ?',
+    [network, from, until],
+  )
+  const kept = new Set(rows.map(({ validator }) => validator))
+  return kept.has(everyone) ? 'everyone' : kept
+}
+
 /** Of what has been read: the epochs in which all of these validators were kept. */
 export async function keptEpochs(
   facts: FactsReader,
