@@ -418,7 +418,7 @@ export const additions: Readonly<Record<string, string>> = {
   '4.1 format': '0013',
   '4.4 idempotency-key': '0024',
   '4.5 after': '0031',
-  '4.5 newest': '0031',
+  '4.5 newest': '0158',
   '4.8 asOf': '0047',
   '4.8 include_tag': '0043',
 }

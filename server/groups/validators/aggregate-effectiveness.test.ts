@@ -94,7 +94,7 @@ describe('200', () => {
     )
   })
 
-  test('what becomes final while somebody pages does not change the total, decision 0031', async () => {
+  test('what becomes final while somebody pages does not change the total, decision 0158', async () => {
     const question: Given = { indices: [5], size: 2, groupBy: 'timeWindow', to: '2130' }
     await using later = await openDesk()
     await register(later, 'mainnet', [5])

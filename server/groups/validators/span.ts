@@ -35,7 +35,7 @@ export function askedEpochs(time: ChainTime, { from, to, ...how }: Bounds): Aske
 
 const notBelowZero = ({ from, until }: Range): Range => ({ from: Math.max(0, from), until: Math.max(0, until) })
 
-/** The same epochs and those up to where the first page started, when this is a later one (decision 0031). */
+/** The same epochs and those up to where the first page started, when this is a later one (decision 0158). */
 export function countedEpochs(
   time: ChainTime,
   asked: Range,

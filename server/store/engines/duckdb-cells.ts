@@ -70,7 +70,7 @@ const listSql = `(select unnest(string_split(nullif(?, ''), ',')::bigint[]) as i
 /** Of so few ids the join's list keeps most row groups from being read at all; of more, it costs and saves nothing. */
 export const shortListMax = 500
 
-/** The engine copies the bits for every 2048 rows: few ids far apart are found faster by a join (decision 0120). */
+/** The engine copies the bits for every 2048 rows: few ids far apart are found faster by a join (decision 0159). */
 const bitsMax = 2 ** 22
 const bitsPerIdMax = 1024
 
