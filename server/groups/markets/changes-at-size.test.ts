@@ -236,9 +236,9 @@ describe('documents', () => {
   })
 })
 
-test('a page by kind reads its stretch of the log and puts nothing in order, whatever the filter', async () => {
+test('a page by kind reads its stretch of the log and puts nothing in order, whatever the filter', async (t) => {
   await using desk = await openDesk()
-  if (desk.state.engine !== 'sqlite') return
+  if (desk.state.engine !== 'sqlite') return t.skip('the state of this run is on a server')
   const asked: (readonly [string, ...Value[]])[] = []
   const all: StateReader['all'] = (sql, ...values) => {
     asked.push([sql, ...values])
