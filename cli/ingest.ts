@@ -85,7 +85,7 @@ async function run(options: IngestOptions, task: 'follow' | 'repair'): Promise<v
     await Promise.race([work, stopped])
     await work
     progress.end()
-    report(options, sum, (systemClock.monotonicMs() - startMs) / 1000, share())
+    report(node.chain.id, options, sum, (systemClock.monotonicMs() - startMs) / 1000, share())
   })
 }
 
@@ -151,7 +151,7 @@ function add(sum: Sum, event: Event): void {
 const nodeShare = (node: ChainNode, tookMs: number): number =>
   Math.min(1, node.rpc.counts().waitedMs / Math.max(1, tookMs))
 
-function report({ chain, json }: IngestOptions, sum: Sum, seconds: number, share: number): void {
+function report(chain: string, { json }: IngestOptions, sum: Sum, seconds: number, share: number): void {
   const blocksPerSecond = Math.round(sum.blocks / Math.max(seconds, 0.001))
   if (json) {
     const rounded = { seconds: Number(seconds.toFixed(3)), nodeShare: Number(share.toFixed(3)) }
