@@ -92,6 +92,13 @@ export const explorerSettings = section(
           10_000,
           'Into how many parts the time is cut where there are more blocks than sureBlocks: at the end of each it is looked whether there was anybody, two calls each, the first 32 always and the others as far as callsMax and timeoutMs go.',
         ),
+        unsure: withDefault(
+          oneOf(['answer', 'refuse'], {
+            description:
+              'Where there are more blocks than sureBlocks. answer: by what the looks tell, and x-tetrad-coverage says looked. refuse: not at all.',
+          }),
+          'answer',
+        ),
         laterMax: whole(
           64,
           0,

@@ -7,7 +7,7 @@ import { Fault, invalid } from '#core/fault.ts'
 import type { Range } from '#core/ranges.ts'
 import { answer, type Confidence, type Desk, type Outcome } from '#serve/answer.ts'
 import { servedChain } from './chains.ts'
-import { type Funding, findFunding } from './fundings.ts'
+import { type Funding, findFunding, type Proof } from './fundings.ts'
 import { findNear } from './index-near.ts'
 import { probe, probeable, wantSurer } from './probe.ts'
 import { shape } from './shape.ts'
@@ -30,8 +30,8 @@ export const fundedBy = answer(
     if (funding?.proven === 'probed') return found(funding, shownFor(funding))
     const unread = unreadBefore(standing, funding)
     if (!unread) return funding ? found(funding, confidenceOf(standing)) : fromNear(desk, chainid, address, standing)
-    if (funding?.proven) {
-      await wantSurer(desk, funding)
+    if (funding?.proven && isEnough(desk, funding.proven)) {
+      await wantSurer(desk, standing, funding)
       return found(funding, shownFor(funding))
     }
     if (!probeable(desk, chainid)) throw notCovered(chainid, unread, standing)
@@ -56,6 +56,10 @@ const found = (funding: Funding, confidence: Confidence): FundedBy => ({
   body: { status: '1', message: 'OK', result: toRecord(funding) },
   confidence,
 })
+
+/** What an earlier setting let be stored may not be enough for the present one (decision 0172). */
+const isEnough = ({ settings }: Desk, proof: Proof): boolean =>
+  proof !== 'looked' || settings.explorer.probe.unsure === 'answer'
 
 const shownFor = ({ block, proven }: Funding): Confidence => ({
   asOf: block,

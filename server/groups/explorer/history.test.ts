@@ -184,6 +184,23 @@ async function holdProbe(at: Stage, address: string, calm: boolean, words: strin
   }
 }
 
+/** Begun where an index ended, or at the first block, and nothing read to be sure: right, or refused (decisions 0171 and 0172). */
+async function holdRefusal({ chain, node }: Stage, address: string, readUntil: number): Promise<void> {
+  const first = chain.firstFunding(address)
+  const limits = { fanOut: 3, callsMax: 100_000, blocksMax: 1000, sureBlocks: 0, looks: 32 }
+  const untilMs = Number.POSITIVE_INFINITY
+  const readUpTo = Math.min(readUntil, first?.block ?? readUntil) - 1
+  try {
+    const { funding, proof } = await walk(node, address, { ...limits, untilMs, readUpTo, unsure: 'refuse' })
+    assert.deepEqual(story(funding), story(first), `${address} after block ${readUpTo}`)
+    assert.notEqual(proof, 'looked')
+    if (readUntil > 0) meet('went on from an index')
+  } catch (error) {
+    assert.ok(error instanceof Fault && error.code === 'explorer.probe_bounds', String(error))
+    meet('refused')
+  }
+}
+
 async function live(seed: number, number: number): Promise<void> {
   const draws = chance(`live ${seed}`)
   const at = stage(seed, number)
@@ -225,6 +242,8 @@ async function live(seed: number, number: number): Promise<void> {
     await holdProbe(at, address, true, 'deleted')
     meet('deleted')
   }
+  for (const [nth, address] of [...gone, someone(0), someone(1)].entries())
+    await holdRefusal(at, address, nth % 2 === 0 ? 0 : draws.whole(1, chain.final + 1))
   chain.reorg(draws.whole(1, 9), draws.whole(0, 9))
   await catchUp(index, node, () => {})
   await holdIndex(at, 'after a reorganisation')
@@ -257,6 +276,8 @@ test(`probe = index = brute force over ${seeds} histories, under faults and reor
     'blocks taken back',
     'told by lists',
     'deleted',
+    'refused',
+    'went on from an index',
   ]
   const rare = cases.filter((what) => (met.get(what) ?? 0) < 5)
   assert.deepEqual(rare, [], `met too seldom; in all: ${JSON.stringify([...met])}`)

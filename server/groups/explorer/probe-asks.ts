@@ -36,6 +36,10 @@ export interface WalkLimits {
   readonly signal?: AbortSignal
   /** Time to come to an end with what has been shown so far. */
   readonly over?: () => boolean
+  /** What would only be `looked` is refused. */
+  readonly unsure?: 'answer' | 'refuse'
+  /** An index has read the blocks up to here, and none of them holds a transfer to the address. */
+  readonly readUpTo?: number
   /** Where an earlier search ended. */
   readonly since?: Mark | undefined
   /** Told how far this one has come, whether or not it finishes. */

@@ -20,6 +20,12 @@ export const unsure = (at: number, until: number): Fault =>
     terms: { at, head: until },
   })
 
+/** The same where so many are not read, and looks do not count (decision 0172). */
+export const unread = (at: number, until: number): Fault =>
+  new Fault('explorer.probe_bounds', {
+    says: `The address may have been that of a contract before, of which its state shows nothing; blocks ${at + 1} to ${until} would have to be read to be sure. A node with trace_filter can tell, an index of the chain (mode: both), or a higher explorer.probe.sureBlocks.`,
+  })
+
 export const tooManyCalls = (callsMax: number, at: number, head: number): Fault =>
   new Fault('explorer.probe_bounds', {
     says: `More than ${callsMax} calls to the node are needed; up to block ${at} of ${head} nothing has come in. Ask again to go on from there, or index the chain (mode: both).`,

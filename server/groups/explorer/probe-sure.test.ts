@@ -3,12 +3,18 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Fault } from '#core/fault.ts'
-import { openDesk } from '#test/desk.ts'
+import { systemClock } from '#io/clock.ts'
+import { openDesk, testVisit } from '#test/desk.ts'
 import { type LifeOptions, lifeOf, type Moment, me, spends } from '#test/evm-life.ts'
 import { blockOf, nobody, stage, untilTold } from '#test/probe-stage.ts'
+import { fundedBy } from './funded-by.ts'
 import { type Funding, putProven } from './fundings.ts'
-import { findMark, type Mark, putMark } from './probe-marks.ts'
+import { catchUp } from './index-chain.ts'
+import { nodeOf } from './node.ts'
+import { probe } from './probe.ts'
+import { findMark, type Mark, putMark, wantedOf } from './probe-marks.ts'
 import { walk } from './probe-walk.ts'
+import { putHead } from './standing.ts'
 
 function fundingOf({ chain }: Pick<Awaited<ReturnType<typeof stage>>, 'chain'>, address: string): Funding {
   const { from: funder, to: _, ...rest } = chain.firstFunding(address) ?? assert.fail(`${address} was never funded`)
@@ -70,6 +76,121 @@ describe('200', () => {
     assert.equal((await untilTold(() => at.ask(nobody), said)).is, 'nothing')
     assert.equal(new Set(said).size, said.length, 'none ends where another did')
     assert.ok(said.length > 5, `${said.length} calls`)
+  })
+})
+
+describe('unsure: refuse', () => {
+  const refuse = { probe: { sureBlocks: 50, unsure: 'refuse' } }
+
+  test('503: what would only be looked for is refused at once, says which blocks nobody has read, and is not gone on with, decision 0172', async () => {
+    await using at = await stage(undefined, refuse)
+    const late = at.someone(({ block, to }) => block > 60 && at.chain.accountAt(to, 200).nonce === 0n)
+    for (const address of [nobody, late]) {
+      const before = at.sim.calls
+      await assert.rejects(at.ask(address), (error) => {
+        assert.ok(error instanceof Fault && error.code === 'explorer.probe_bounds', String(error))
+        assert.match(error.says, /blocks 0 to \d+ would have to be read .*trace_filter.*mode: both.*sureBlocks/)
+        assert.equal(error.retryAfterMs, undefined)
+        return true
+      })
+      assert.ok(at.sim.calls - before < 70, `${at.sim.calls - before} calls: it is not looked for what does not count`)
+    }
+    assert.deepEqual(await wantedOf(at.desk.state, '1', 10), [])
+  })
+
+  test('200: who has a key, and who came to life early, is answered as ever', async () => {
+    await using at = await stage(undefined, refuse)
+    const nonceOf = (one: string) => at.chain.accountAt(one, 200).nonce
+    const key = at.someone(({ block, to }) => block > 1 && nonceOf(to) > 0n)
+    const early = at.someone(({ block, to }) => block > 1 && block < 50 && nonceOf(to) === 0n)
+    for (const address of [key, early]) {
+      const outcome = await untilTold(() => at.ask(address))
+      assert.equal(blockOf(outcome), at.chain.firstFunding(address)?.block)
+      assert.equal('confidence' in outcome && outcome.confidence?.coverage, 'probed')
+    }
+  })
+
+  test('503: what was stored as looked is not told any more, and is again when it may be', async () => {
+    await using at = await stage(undefined, { probe: { sureBlocks: 0 } })
+    const address = at.someone(({ block, to }) => block > 60 && at.chain.accountAt(to, 200).nonce === 0n)
+    const block = blockOf(await at.ask(address))
+    assert.ok(block)
+    const probe = { ...at.desk.settings.explorer.probe, unsure: 'refuse' as const }
+    const settings = { ...at.desk.settings, explorer: { ...at.desk.settings.explorer, probe } }
+    const ask = () => fundedBy.reply({ chainid: '1', address }, { ...at.desk, settings }, testVisit())
+    await assert.rejects(ask, (error) => error instanceof Fault && error.code === 'explorer.probe_bounds')
+    assert.equal(blockOf(await at.ask(address)), block)
+  })
+
+  test('nothing rests on what was only looked for before', async () => {
+    const life: Moment[] = [
+      { block: 1000, balance: 1 },
+      { block: 3900, balance: 2, paid: true },
+    ]
+    const { node } = lifeOf(life, { head: 4000, final: 3950 })
+    const since: Mark = { block: 2000, stateTells: true, proof: 'looked' }
+    const limits = { ...usual, sureBlocks: 100, since }
+    assert.equal((await walk(node, me, limits)).proof, 'looked')
+    await assert.rejects(walk(node, me, { ...limits, unsure: 'refuse' }), /blocks 0 to 999 would have to be read/)
+  })
+})
+
+describe('a search begins where the index ended, decision 0171', () => {
+  /** The index has read up to block 189 of a chain that has become longer. */
+  const partly = async (settings: object) => {
+    const at = await stage(undefined, settings, { mode: 'both' })
+    await catchUp({ ...at.desk, clock: systemClock }, nodeOf(at.desk, '1') ?? assert.fail(), () => {})
+    at.chain.mine(100)
+    await at.desk.state.write((tx) => putHead(tx, '1', at.chain.final + 1))
+    return at
+  }
+
+  test('200: the blocks it has read need not be read again to be sure', async () => {
+    await using at = await partly({ probe: { sureBlocks: 150 } })
+    const before = at.sim.calls
+    const outcome = await untilTold(() => at.ask(nobody))
+    assert.deepEqual(outcome, { is: 'nothing', confidence: { asOf: 300, finality: 'head', coverage: 'probed' } })
+    assert.ok(at.sim.calls - before < 20 + 3 * 110, `${at.sim.calls - before} calls`)
+  })
+
+  test('200: a first funding in what is left is found, and one that was stored as looked is searched for again', async () => {
+    await using at = await partly({ probe: { sureBlocks: 150 } })
+    const address = at.chain.addresses().find((one) => {
+      const { block = 0 } = at.chain.firstFunding(one) ?? {}
+      return block > at.chain.final - 80 && block <= at.chain.final && at.chain.accountAt(one, 300).nonce === 0n
+    })
+    assert.ok(address)
+    const funding = fundingOf(at, address)
+    await at.desk.state.write((tx) => putProven(tx, funding, 'looked'))
+    assert.equal(blockOf(await at.ask(address)), funding.block)
+    assert.deepEqual(await wantedOf(at.desk.state, '1', 10), [{ address, block: -1 }])
+    const probed = await untilTold(() => probe({ ...at.desk, clock: systemClock }, '1', address))
+    assert.deepEqual([probed.funding?.block, probed.confidence.coverage], [funding.block, 'probed'])
+  })
+
+  test('what a search before it came to is not believed where the index has come further', async () => {
+    const life: Moment[] = [{ block: 3900, balance: 1, paid: true }]
+    const { node, read } = lifeOf(life, { head: 4000, final: 3950 })
+    for (const proof of ['looked', 'probed'] as const) {
+      const since: Mark = { block: 2000, stateTells: false, proof }
+      const walked = await walk(node, me, { ...usual, since, readUpTo: 3880 })
+      assert.deepEqual([walked.funding?.block, walked.proof], [3900, 'probed'])
+      assert.deepEqual([Math.min(...read), Math.max(...read)], [3881, 3900])
+    }
+  })
+
+  test('looks that went further than the index are not believed where the blocks between can be read', async () => {
+    const { node } = lifeOf([{ block: 15_500, balance: 1, paid: true }], { head: 16_000, final: 15_900 })
+    const since: Mark = { block: 15_200, stateTells: true, proof: 'looked' }
+    const proofAfter = async (readUpTo: number) => (await walk(node, me, { ...usual, since, readUpTo })).proof
+    assert.deepEqual([await proofAfter(15_000), await proofAfter(3000)], ['probed', 'looked'])
+  })
+
+  test('a search for what the index has read meanwhile finds it there', async () => {
+    await using at = await partly({})
+    const address = at.someone(({ block }) => block > 20 && block < 100)
+    const { funding } = await probe({ ...at.desk, clock: systemClock }, '1', address)
+    assert.equal(funding?.block, at.chain.firstFunding(address)?.block)
   })
 })
 

@@ -7,13 +7,14 @@
 // 3. While it has other code (a contract, a delegated account), value may come and go unseen: then the node's own index of
 //    traces is asked, as far as it can be believed (probe-lists.ts), or every block is read.
 // 4. An account that was nobody at every look may have been a contract in between, and gone (decision 0161). Where the node has no
-//    such index, blocks are read to be sure, if they are not too many; otherwise the answer says that it was only looked for (0165).
+//    such index, blocks are read to be sure, if they are not too many; otherwise the answer says that it was only looked for (0165),
+//    or is refused (0172).
 // 5. Bounded: calls, time, and blocks read one by one. What has been shown so far is handed on to the next walk (`keep`).
 import type { Account, SeenBlock } from '#io/evm/shapes.ts'
 import { type Funding, type Proof, weaker } from './fundings.ts'
 import type { ChainNode, Tip } from './node.ts'
 import { Asks, type WalkLimits } from './probe-asks.ts'
-import { behind, cannot, noTraces, unfinished, unsure } from './probe-faults.ts'
+import { behind, cannot, noTraces, unfinished, unread, unsure } from './probe-faults.ts'
 import { toldByLists } from './probe-lists.ts'
 import { metSomebody } from './probe-looks.ts'
 import type { Mark } from './probe-marks.ts'
@@ -92,25 +93,31 @@ class Walker {
     }
   }
 
-  /** Where an earlier search ended, or the account as it was before the first block that counts. */
+  /** Where an earlier search or the index ended, or the account as it was before the first block that counts. */
   async #start(): Promise<Stand> {
     const { firstBlock } = this.#asks.node.chain
-    const since = await this.#believed(this.#limits.since, firstBlock)
+    const first = Math.max(firstBlock, (this.#limits.readUpTo ?? -1) + 1)
+    const since = await this.#believed(this.#limits.since, first)
     this.proof = since?.proof ?? 'probed'
     this.#onLists = this.proof !== 'probed'
     if (firstBlock > this.#head)
       throw cannot(`the chain ends at block ${this.#head}, before its first block ${firstBlock}`)
-    const at = Math.max(since?.block ?? -1, firstBlock - 1)
+    const at = since?.block ?? first - 1
     if (at < 0) return { at, account: nobody, code: 'none', delegated: false }
     if (at > this.#head) throw behind(at)
     const stand = await standAt(this.#asks, at)
     return since?.stateTells === false ? { ...stand, code: 'lost' } : stand
   }
 
-  /** What lists have shown is worth nothing once they are refuted; nor are looks where blocks can be read instead. */
-  async #believed(since: Mark | undefined, firstBlock: number): Promise<Mark | undefined> {
-    if (since?.proof !== 'probed' && this.#listsFailed) return undefined
-    if (since?.proof !== 'looked' || since.block - firstBlock >= this.#limits.sureBlocks) return since
+  /**
+   * What lists have shown is worth nothing once they are refuted; nor are looks where blocks can be read instead, or nothing is to rest on
+   * them; nor anything before `first`.
+   */
+  async #believed(since: Mark | undefined, first: number): Promise<Mark | undefined> {
+    if (!since || since.block < first || (since.proof !== 'probed' && this.#listsFailed)) return undefined
+    if (since.proof !== 'looked') return since
+    if (this.#limits.unsure === 'refuse') return undefined
+    if (since.block - first >= this.#limits.sureBlocks) return since
     const { traces } = await this.#asks.node.capabilities(this.#limits)
     return traces ? undefined : since
   }
@@ -211,6 +218,7 @@ class Walker {
   }
 
   async #met(stand: Stand, until: number): Promise<Stand | undefined> {
+    if (this.#limits.unsure === 'refuse') throw unread(stand.at, until)
     if (await metSomebody(this.#asks, stand.at, until)) return { ...stand, code: 'lost' }
     this.#rest('looked')
     return undefined

@@ -8,13 +8,14 @@
 import { Fault } from '#core/fault.ts'
 import type { Confidence, Desk } from '#serve/answer.ts'
 import type { StateWriter } from '#store/state.ts'
-import { type Funding, type Proof, putProven } from './fundings.ts'
+import { type Funding, findFunding, type Proof, putProven } from './fundings.ts'
 import { type ChainNode, nodeOf } from './node.ts'
 import type { WalkLimits } from './probe-asks.ts'
 import { goesOn, isUnfinished } from './probe-faults.ts'
 import { dropMark, findMark, type Mark, putMark } from './probe-marks.ts'
 import { type Walked, walk } from './probe-walk.ts'
 import { enlist, Pace, type ProbeDesk, waitMsOf } from './probe-wanted.ts'
+import { readUntil, type Standing, standingOf } from './standing.ts'
 
 export interface Probed {
   readonly funding: Funding | undefined
@@ -30,12 +31,19 @@ export function probeable(desk: ProbeDesk, chain: string): boolean {
 }
 
 /** A funding that was only looked for is searched for again by the server itself, where more blocks may be read now (decision 0165). */
-export async function wantSurer(desk: ProbeDesk, { chain, address, block, proven }: Funding): Promise<void> {
+export async function wantSurer(desk: ProbeDesk, standing: Standing, funding: Funding): Promise<void> {
+  const { chain, address, block, proven } = funding
   if (proven !== 'looked' || !probeable(desk, chain)) return
-  const node = nodeOf(desk, chain)
-  const can = node?.known()
-  if (!node || (can && !can.traces) || block - node.chain.firstBlock > desk.settings.explorer.probe.sureBlocks) return
+  const can = nodeOf(desk, chain)?.known()
+  if ((can && !can.traces) || block - readUntil(standing) > desk.settings.explorer.probe.sureBlocks) return
   await enlist(desk, chain, address, false)
+}
+
+/** Up to here the index holds no transfer to the address. The standing is asked for before the row, as in 4.3. */
+async function readUpTo(desk: ProbeDesk, chain: string, address: string): Promise<number> {
+  const until = readUntil(await standingOf(desk, chain))
+  const stored = await findFunding(desk.state, chain, address)
+  return Math.min(until, stored?.block ?? until) - 1
 }
 
 /** `bounds` replaces those of a call. */
@@ -70,6 +78,7 @@ async function look(desk: ProbeDesk, node: ChainNode, address: string, bounds: P
   const startMs = clock.monotonicMs()
   const over = () => clock.monotonicMs() > startMs + timeoutMs * shareOfTime
   const since = await findMark(state, chain, address)
+  const read = await readUpTo(desk, chain, address)
   const pace = new Pace(clock)
   let mark: Mark | undefined
   const keep = (reached: Mark) => {
@@ -78,7 +87,8 @@ async function look(desk: ProbeDesk, node: ChainNode, address: string, bounds: P
   }
   let walked: Walked | undefined
   try {
-    walked = await walk(node, address, { ...limits, untilMs: startMs + timeoutMs, over, since, keep, ...bounds })
+    const untilMs = startMs + timeoutMs
+    walked = await walk(node, address, { ...limits, untilMs, over, readUpTo: read, since, keep, ...bounds })
   } catch (error) {
     pace.note(state, chain)
     throw error instanceof Fault && isUnfinished(error) ? await goingOn(desk, chain, address, error) : error

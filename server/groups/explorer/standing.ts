@@ -54,10 +54,14 @@ async function read({ state, settings }: Pick<Desk, 'state' | 'settings'>, chain
 export const firstHole = ({ covered, span }: Standing, until: number): Range | undefined =>
   holes(covered, { from: span.from, until })[0]
 
-/** As of the last block of the unbroken run from the first one. */
+/** Where the unbroken run of blocks that have been read, from the first one, ends. */
+export const readUntil = (standing: Standing): number =>
+  firstHole(standing, standing.span.until)?.from ?? standing.span.until
+
+/** As of the last block of that run. */
 export function confidenceOf(standing: Standing): Confidence {
   const { covered, span } = standing
-  const until = firstHole(standing, span.until)?.from ?? span.until
+  const until = readUntil(standing)
   return {
     ...(until > span.from && { asOf: until - 1 }),
     finality: 'finalized',

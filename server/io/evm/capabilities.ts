@@ -142,7 +142,7 @@ export function costs(
   }
   if (!has.trace_filter && chain.mode !== 'index') {
     words.push(
-      'no trace_filter that knows old blocks: accounts whose code can pass value on are read block by block, which goes on after the call; so are up to explorer.probe.sureBlocks blocks to find contracts that are gone, and beyond that answers say looked',
+      'no trace_filter that knows old blocks: accounts whose code can pass value on are read block by block, which goes on after the call; so are up to explorer.probe.sureBlocks blocks to find contracts that are gone, and beyond that answers say looked or are refused (explorer.probe.unsure)',
     )
   } else if (filterBlocks < anySpan && chain.mode !== 'index') {
     words.push(
