@@ -84,18 +84,18 @@ export const explorerSettings = section(
           10_000,
           0,
           1_000_000_000,
-          'Blocks that are read, where a node cannot list transfers, to be sure that an account which never sent a transaction was no contract in between; where there are more, the answer says looked.',
+          'Where a node cannot list transfers: up to so many blocks are read to be sure that an account which never sent a transaction was not a contract in between. Where there are more, see unsure.',
         ),
         looks: whole(
           256,
           32,
           10_000,
-          'Into how many parts the time is cut where there are more blocks than sureBlocks: at the end of each it is looked whether there was anybody, two calls each, the first 32 always and the others as far as callsMax and timeoutMs go.',
+          'Where there are more blocks than sureBlocks: at how many of them, evenly spread, the account is looked at, two calls each; the first 32 always, the others as far as callsMax and timeoutMs allow.',
         ),
         unsure: withDefault(
           oneOf(['answer', 'refuse'], {
             description:
-              'Where there are more blocks than sureBlocks. answer: by what the looks tell, and x-tetrad-coverage says looked. refuse: not at all.',
+              'Where there are more blocks than sureBlocks. answer: as the state and the looks show it, with x-tetrad-coverage: looked. refuse: with an error that names the blocks to be read.',
           }),
           'answer',
         ),
