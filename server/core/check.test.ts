@@ -75,3 +75,13 @@ test('what must have a shape says which in words: every input of the contract, e
   walk(fxSettings, 'fx')
   assert.deepEqual(wordless, [])
 })
+
+test('a time that no clock shows is no date-time, with a zone or without', () => {
+  const timeOf = checker(Type.String({ format: 'date-time' }))
+  for (const text of ['2026-11-15T18:00:00Z', '2026-11-15 18:00', '2026-11-15T18:00:00.5+0100']) {
+    assert.deepEqual(timeOf(text), [], text)
+  }
+  for (const text of ['2026-11-15T25:00:00Z', '2026-11-15T24:00:00', '2026-02-30T00:00:00Z', '2026-11-15T18:00:61Z']) {
+    assert.equal(timeOf(text)[0]?.says, 'must be a valid date-time', text)
+  }
+})

@@ -1,37 +1,30 @@
 // Holds a value against a schema: fills in defaults, and says every problem in words a person can act on.
 // The only file that names the validator.
-import { Ajv, type ErrorObject } from 'ajv'
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import type { Static, TSchema } from '#api/kit.ts'
 import type { Problem } from './fault.ts'
 import { withoutKeys } from './key.ts'
+import { readDay, readMoment } from './moment.ts'
 
 /** Problems beyond this are not listed: one bad list of 10 000 must not become 10 000 sentences. */
 const problemsMax = 20
 const valueCharsMax = 100
 
-const dayText = /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])$/
-const timeText = /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d(\.\d+)?)?([Zz]|[+-]\d\d:?\d\d)?$/
-
 const ajv = new Ajv({ allErrors: true, useDefaults: true, strict: false, verbose: true, validateFormats: true })
-ajv.addFormat('date', (text: string) => dayText.test(text) && isRealDay(text))
-ajv.addFormat('date-time', (text: string) => timeText.test(text) && isRealDay(text.slice(0, 10)))
+ajv.addFormat('date', (text: string) => readDay(text) !== undefined)
+// Feeds leave zones out; whoever needs one to know the moment says so.
+ajv.addFormat('date-time', (text: string) => readMoment(text, { zone: 'utc' }) !== undefined)
 ajv.addFormat('uri', (text: string) => URL.canParse(text))
 ajv.addFormat('uuid', /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i)
-
-/** 2026-02-30 matches the pattern but is no day. */
-function isRealDay(text: string): boolean {
-  const parsed = new Date(`${text}T00:00:00Z`)
-  return !Number.isNaN(parsed.getTime()) && parsed.toISOString().startsWith(text)
-}
 
 /**
  * Fills defaults into a value and lists what is wrong with it (empty: all is well). Compiled at its first use, so a start
  * pays only for the schemas it needs.
  */
 export function checker<S extends TSchema>(schema: S): (value: unknown) => readonly Problem[] {
+  let validate: ValidateFunction | undefined
   return (value) => {
-    // The validator keeps what it has compiled, by schema.
-    const validate = ajv.compile(schema)
+    validate ??= ajv.compile(schema)
     return validate(value) ? [] : (validate.errors ?? []).slice(0, problemsMax).map(toProblem)
   }
 }

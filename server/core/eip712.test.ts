@@ -4,7 +4,7 @@ import { SignTypedDataVersion, TypedDataUtils } from '@metamask/eth-sig-util'
 import { TypedDataEncoder } from 'ethers'
 import fc from 'fast-check'
 import { hashTypedData } from 'viem'
-import { TooLarge, type TypedDocument, type Types, typedDigest, typeString } from './eip712.ts'
+import { structHash, TooLarge, type TypedDocument, type Types, typedDigest, typeString } from './eip712.ts'
 
 const field = (name: string, type: string) => ({ name, type })
 const types = {
@@ -85,6 +85,22 @@ const wide = (count: number, more: Types = {}): TypedDocument => ({
   types: { EIP712Domain: [], P: [field('x', 'E[]')], E: [field('a', 'F[]')], F: many(100), ...more },
   primaryType: 'P',
   message: { x: Array.from({ length: count }, () => ({ a: [] })) },
+})
+
+test('only what the standard knows is a type: whole bytes, at most 32 of them, and as many items as are named', () => {
+  const hashOf = (type: string, value: unknown) => structHash({ Box: [field('held', type)] }, 'Box', { held: value })
+  const bytes = (count: number) => `0x${'ab'.repeat(count)}`
+  for (const bits of [8, 16, 64, 160, 248, 256]) for (const sign of ['', 'u']) hashOf(`${sign}int${bits}`, 1)
+  for (const size of [1, 2, 31, 32]) hashOf(`bytes${size}`, bytes(size))
+  for (const bits of ['', 0, 7, 12, 257, 264, 999, '08', '008']) {
+    for (const sign of ['', 'u']) assert.throws(() => hashOf(`${sign}int${bits}`, 1), /Box\.held has the unknown type/)
+  }
+  for (const size of [0, '01', 33, 40, 99]) {
+    assert.throws(() => hashOf(`bytes${size}`, bytes(Number(size))), /Box\.held has the unknown type/)
+  }
+  hashOf('uint8[2][]', [[1, 2]])
+  assert.throws(() => hashOf('uint8[2]', [1, 2, 3]), /Box\.held does not have 2 items/)
+  assert.throws(() => hashOf('uint8[2][]', [[1]]), /Box\.held\.0 does not have 2 items/)
 })
 
 test('a type is written out once a digest, however many structs are of it', () => {

@@ -108,9 +108,10 @@ function reached(types: Types, name: string, found: string[] = []): string[] {
 function encoded(work: Work, type: string, value: unknown, path: string, depth: number): Uint8Array {
   if (++work.values > valuesMax) throw new TooLarge(`must have at most ${valuesMax} values`)
   if (depth > depthMax) throw new TooLarge(`must not be nested too deep: ${depthMax} levels at most`)
-  const [, inner] = /^(.*)\[\d*\]$/.exec(type) ?? []
+  const [, inner, items = ''] = /^(.*)\[(\d*)\]$/.exec(type) ?? []
   if (inner !== undefined) {
     if (!Array.isArray(value)) throw new Error(`${path} is not a list`)
+    if (items !== '' && value.length !== Number(items)) throw new Error(`${path} does not have ${items} items`)
     return keccak256(join(value.map((item, at) => encoded(work, inner, item, `${path}.${at}`, depth + 1))))
   }
   if (Object.hasOwn(work.types, type)) return hashed(work, type, value, path, depth + 1)
@@ -125,14 +126,17 @@ function encoded(work: Work, type: string, value: unknown, path: string, depth: 
     if (bytes.length !== 20) throw new Error(`${path} is not an address`)
     return join([new Uint8Array(12), bytes])
   }
-  const [, signed, bits] = /^(u?)int(\d{1,3})$/.exec(type) ?? []
-  if (bits !== undefined) return integer(value, Number(bits), signed === '', path)
-  const [, size] = /^bytes(\d{1,2})$/.exec(type) ?? []
-  if (size === undefined) throw new Error(`${path} has the unknown type ${type.slice(0, 40)}`)
+  const [, signed, bits] = /^(u?)int([1-9]\d{0,2})$/.exec(type) ?? []
+  if (isWidth(bits)) return integer(value, Number(bits), signed === '', path)
+  const [, size] = /^bytes([1-9]\d?)$/.exec(type) ?? []
+  if (size === undefined || Number(size) > 32) throw new Error(`${path} has the unknown type ${type.slice(0, 40)}`)
   const bytes = bytesOf(value, path)
   if (bytes.length !== Number(size)) throw new Error(`${path} does not have ${size} bytes`)
   return join([bytes, new Uint8Array(32 - bytes.length)])
 }
+
+const isWidth = (bits: string | undefined): bits is string =>
+  bits !== undefined && Number(bits) % 8 === 0 && Number(bits) <= 256
 
 function integer(value: unknown, bits: number, signed: boolean, path: string): Uint8Array {
   const read = integerOf(value)

@@ -7,8 +7,8 @@ export const keyIdBytes = 8
 export const secretBytes = 32
 
 const keyIdShape = /^[A-Za-z0-9_-]{1,64}$/
-/** Base64url of 32 bytes; the bound keeps us from hashing whatever is sent. */
-const secretShape = /^[A-Za-z0-9_-]{43}$/
+/** The secret is base64url of 32 bytes; the bounds keep us from hashing whatever is sent. */
+const keyShape = /^tetrad:([A-Za-z0-9_-]{1,64}):([A-Za-z0-9_-]{43})$/
 /** Prefix, longest id, secret and the colons between them. */
 const keyCharsMax = 'tetrad:'.length + 64 + 1 + 43
 
@@ -29,9 +29,8 @@ export const keyText = ({ id, secret }: KeyParts): string => `tetrad:${id}:${sec
 /** Undefined for whatever has not the form of a key. */
 export function splitKey(text: string): KeyParts | undefined {
   if (text.length > keyCharsMax) return undefined
-  const [prefix, id = '', secret = '', ...rest] = text.split(':')
-  if (prefix !== 'tetrad' || rest.length > 0 || !keyIdShape.test(id) || !secretShape.test(secret)) return undefined
-  return { id, secret }
+  const [, id, secret] = keyShape.exec(text) ?? []
+  return id === undefined || secret === undefined ? undefined : { id, secret }
 }
 
 /** Over the whole key, so that a digest is worth nothing under another id. */
@@ -43,8 +42,24 @@ export const nobodysDigest: Uint8Array = new Uint8Array(32)
 /** Takes the same time wherever the two differ. */
 export const sameDigest = (a: Uint8Array, b: Uint8Array): boolean => a.length === b.length && timingSafeEqual(a, b)
 
-/** The separator as people write it, or as a URL does. */
-const keyInText = /(tetrad(?::|%3a)[A-Za-z0-9_-]+(?::|%3a))[A-Za-z0-9_%-]+/gi
+const keyInText = /(tetrad:[A-Za-z0-9_-]+:)[A-Za-z0-9_%-]+/gi
+/** What a key is written with where any character may stand as its code: in a URL. */
+const urlRun = /[A-Za-z0-9_%:-]+/g
+const urlCode = /%([0-9a-f]{2})/gi
+/** Codes of codes deeper than this are nobody's mistake. */
+const decodesMax = 8
 
 /** Any key in a text becomes its public part: for whatever is logged or repeated to somebody. */
-export const withoutKeys = (text: string): string => (/tetrad/i.test(text) ? text.replace(keyInText, '$1…') : text)
+export function withoutKeys(text: string): string {
+  const decoded = text.includes('%') ? text.replace(urlRun, withoutHiddenKeys) : text
+  return /tetrad/i.test(decoded) ? decoded.replace(keyInText, '$1…') : decoded
+}
+
+/** A run with a key behind its codes keeps the public part of that alone: what they stand for may not fit where they stood. */
+function withoutHiddenKeys(run: string): string {
+  let plain = run
+  for (let round = 0; round < decodesMax && plain.includes('%'); round++) plain = plain.replace(urlCode, toCharacter)
+  return plain === run ? run : (plain.match(keyInText)?.join(' ') ?? run)
+}
+
+const toCharacter = (_: string, code: string): string => String.fromCharCode(Number.parseInt(code, 16))

@@ -4,16 +4,14 @@
 // 1. A window is half-open: a call at t counts in [t, t + windowMs) and no longer at t + windowMs.
 // 2. A name is forgotten only when all of its calls have left the window, so forgetting never loosens a limit. When there
 //    is no room for another name, that name has to wait; nobody else's calls are dropped for it.
-// 3. Room follows the calls inside the window: rings grow and shrink with them, names go when they fall silent.
+// 3. Room follows the calls inside the window: logs grow and shrink with them, names go when they fall silent.
 
-const ringSlotsMin = 8
-
-/** The calls of one name that are still inside the window, oldest first, in a ring. */
+/** The calls of one name that are still inside the window. */
 export class SlidingLog {
   readonly #windowMs: number
-  #ring = new Float64Array(ringSlotsMin)
-  #oldest = 0
-  #count = 0
+  /** Oldest first. Those before `#first` have left the window. */
+  #callsMs: number[] = []
+  #first = 0
 
   constructor(windowMs: number) {
     this.#windowMs = windowMs
@@ -22,37 +20,26 @@ export class SlidingLog {
   /** How long until one more call would keep within `limit`; 0 when it does now. */
   waitMs(limit: number, nowMs: number): number {
     this.#dropUntil(nowMs - this.#windowMs)
-    if (this.#count < limit) return 0
+    if (this.#callsMs.length - this.#first < limit) return 0
     // Room comes when only limit - 1 calls are left, which is when this one leaves.
-    const leaver = this.#at(this.#count - limit)
+    const leaver = this.#callsMs[this.#callsMs.length - limit] as number
     // Rounding must not turn a refusal into "now".
     return Math.max(leaver + this.#windowMs - nowMs, Number.MIN_VALUE)
   }
 
   take(nowMs: number): void {
-    if (this.#count === this.#ring.length) this.#resize(this.#count * 2)
-    this.#ring[(this.#oldest + this.#count) % this.#ring.length] = nowMs
-    this.#count += 1
+    // Most names call once: a literal has room for one, while the first `push` makes room for many.
+    if (this.#callsMs.length === 0) this.#callsMs = [nowMs]
+    else this.#callsMs.push(nowMs)
   }
 
-  #at(index: number): number {
-    return this.#ring[(this.#oldest + index) % this.#ring.length] as number
-  }
-
-  /** Forgets calls made at or before `untilMs`. */
+  /** Forgets calls made at or before `untilMs`; moving the rest costs no more than having taken them. */
   #dropUntil(untilMs: number): void {
-    while (this.#count > 0 && this.#at(0) <= untilMs) {
-      this.#oldest = (this.#oldest + 1) % this.#ring.length
-      this.#count -= 1
-    }
-    if (this.#ring.length > ringSlotsMin && this.#count < this.#ring.length / 4) this.#resize(this.#ring.length / 2)
-  }
-
-  #resize(slots: number): void {
-    const ring = new Float64Array(slots)
-    for (let index = 0; index < this.#count; index++) ring[index] = this.#at(index)
-    this.#ring = ring
-    this.#oldest = 0
+    const calls = this.#callsMs
+    while (this.#first < calls.length && (calls[this.#first] as number) <= untilMs) this.#first += 1
+    if (this.#first === 0 || this.#first * 2 < calls.length) return
+    this.#callsMs = calls.slice(this.#first)
+    this.#first = 0
   }
 }
 

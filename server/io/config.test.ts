@@ -320,6 +320,22 @@ describe('problems in variables and flags name them', () => {
     ])
   })
 
+  test('an alias that leads nowhere, a host that is an address, and a spender from which nobody settles', async () => {
+    assert.deepEqual(await problemsOf('aliases:\n  paths:\n    /old: /v2/apis\n'), [
+      'tetrad.yaml:3:11  aliases.paths./old leads to /v2/apis, which is no path of this server, found "/v2/apis"',
+    ])
+    for (const host of ['http://x', 'x.test:8080', 'x.test/', '-x', 'a b']) {
+      const [first = ''] = await problemsOf(JSON.stringify({ groups: { markets: { host } } }))
+      assert.match(first, /groups\.markets\.host must be a host name alone/, host)
+    }
+    for (const host of ['', 'x', 'Markets.example.net', '127.0.0.1', '[::1]', 'my_service']) {
+      assert.equal((await load(JSON.stringify({ groups: { markets: { host } } }))).settings.groups.markets.host, host)
+    }
+    assert.deepEqual(await problemsOf(`fx:\n  spender: '0x${'0'.repeat(40)}'\n`), [
+      `tetrad.yaml:2:12  fx.spender must not be the zero address; empty gives reference quotes only, found "0x${'0'.repeat(40)}"`,
+    ])
+  })
+
   test('what an orchestrator announces about a service called tetrad is not ours', async () => {
     const links = {
       TETRAD_PORT: 'tcp://10.0.0.7:8080',

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
 import { request } from 'node:http'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { askControl, openControl } from './control.ts'
+import { askControl, isServed, openControl } from './control.ts'
 
 async function folder() {
   const dir = await mkdtemp(join(tmpdir(), 'tetrad-control-'))
@@ -47,12 +48,26 @@ test('no server: undefined, also when one that was killed has left its socket be
   await second.close()
 })
 
+test('a folder is served while a server has its socket open, whether or not it answers', async () => {
+  await using here = await folder()
+  const path = join(here.dir, 'control.sock')
+  assert.equal(await isServed(here.dir), false)
+  assert.equal(await isServed(join(here.dir, 'nowhere')), false)
+  const mute = createServer()
+  await new Promise<void>((resolve) => mute.listen(path, resolve))
+  assert.equal(await isServed(here.dir), true)
+  await new Promise((resolve) => mute.close(resolve))
+  await writeFile(path, '')
+  assert.equal(await isServed(here.dir), false)
+})
+
 test('a path that no socket can have is told when it is opened, and taken for no server when it is asked', async () => {
   await using here = await folder()
   const deep = join(here.dir, 'd'.repeat(100))
   await mkdir(deep)
   await assert.rejects(openControl(deep, {}), /is too long for a socket/)
   assert.equal(await askControl(deep, 'status'), undefined)
+  assert.equal(await isServed(deep), false)
 })
 
 test('a question that is too long is refused', async () => {

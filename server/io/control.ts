@@ -7,6 +7,7 @@
 // 2. One question a connection: POST /name with JSON, answered with JSON. Questions are small; answers may be large.
 import { chmod, rm } from 'node:fs/promises'
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 
 const socketName = 'control.sock'
@@ -80,8 +81,7 @@ export async function askControl(
   const response = await new Promise<IncomingMessage | undefined>((resolve, reject) => {
     const asking = request({ socketPath: path, path: `/${name}`, method: 'POST', agent: false }, resolve)
     asking.on('error', (error: NodeJS.ErrnoException) => {
-      // Nobody there, or only what a server that was killed has left.
-      if (error.code === 'ENOENT' || error.code === 'ECONNREFUSED' || error.code === 'ENOTDIR') resolve(undefined)
+      if (isNobody(error)) resolve(undefined)
       else if (error.code === 'EACCES') reject(new ControlError(`${path} belongs to another user; ask as that user`))
       else reject(new ControlError(`the server behind ${path} did not answer (${error.message})`))
     })
@@ -92,6 +92,22 @@ export async function askControl(
   if (response.statusCode !== 200) throw new ControlError(body.error ?? 'the server gave no reason')
   return { result: body.result }
 }
+
+/** Whether a server lives on this folder, also one that does not get round to answering. */
+export async function isServed(dataDir: string): Promise<boolean> {
+  const path = pathOf(dataDir)
+  if (Buffer.byteLength(path) > pathBytesMax) return false
+  return new Promise((resolve) => {
+    const socket = connect(path, () => {
+      socket.destroy()
+      resolve(true)
+    })
+    socket.on('error', (error: NodeJS.ErrnoException) => resolve(!isNobody(error)))
+  })
+}
+
+/** Nobody there, or only what a server that was killed has left. */
+const isNobody = ({ code = '' }: NodeJS.ErrnoException): boolean => ['ENOENT', 'ECONNREFUSED', 'ENOTDIR'].includes(code)
 
 const pathOf = (dataDir: string): string => join(dataDir, socketName)
 

@@ -2,6 +2,7 @@
 // of a process's locks as soon as that process closes the file anywhere: copying it here would open the door to a second
 // owner without anybody noticing (decision 0113).
 import { execFile } from 'node:child_process'
+import { isPathCode, PathError } from './path-error.ts'
 
 /** Shares blocks where the disk can, and is on the disk when it ends. */
 const script = `
@@ -17,8 +18,10 @@ export function copyApart(from: string, to: string): Promise<void> {
     const options = { env: {}, windowsHide: true }
     execFile(process.execPath, ['--eval', script, '--', from, to], options, (error, _, stderr) => {
       if (!error) return resolve()
-      const reason = /\b(E[A-Z]{3,}): ([^\n,]+)/.exec(stderr)
-      reject(new Error(`${from} cannot be copied to ${to}: ${reason ? `${reason[2]} (${reason[1]})` : error.message}`))
+      const [, code, words] = /\b(E[A-Z]{3,}): ([^\n,]+)/.exec(stderr) ?? []
+      // Whoever copies has the source open.
+      if (isPathCode(code)) return reject(new PathError(code, to))
+      reject(new Error(`${from} cannot be copied to ${to}: ${code ? `${words} (${code})` : error.message}`))
     })
   })
 }

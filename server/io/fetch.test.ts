@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import {
   cleanUrl,
+  cleanUrls,
   FetchError,
   type FetchFailure,
   type FetchOptions,
@@ -83,7 +84,7 @@ test('a redirect is not followed, and its target is named without credentials', 
   })
   await assert.rejects(
     fetchText(server.url, limits),
-    failsWith('redirect', /redirects to https:\/\/elsewhere\.example\/x\?token=…; configure/),
+    failsWith('redirect', /redirects to https:\/\/elsewhere\.example\/…; configure/),
   )
 })
 
@@ -107,10 +108,28 @@ test('an answer that does not come is given up, by time or by the stop', async (
   await assert.rejects(pending, failsWith('stopped', /given up/))
 })
 
-test('an address in a message has no user, no query value, no long path segment', () => {
-  assert.equal(
-    cleanUrl('https://u:p@rpc.example:8443/v3/0123456789abcdef0123456789abcdef/x?apikey=k&q=1#f'),
-    'https://rpc.example:8443/v3/…/x?apikey=…&q=…',
-  )
+test('of an address a message tells scheme, host and port, whatever else may be a key', async () => {
+  const shown = 'https://rpc.example:8443/…'
+  for (const more of ['/v3/0123456789abcdef0123456789abcdef', '/short-key', '/v1?apikey=k', '?k', '/x?k&q=1#f'])
+    assert.equal(cleanUrl(`https://u:p@rpc.example:8443${more}`), shown, more)
+  assert.equal(cleanUrl('https://rpc.example:8443/'), 'https://rpc.example:8443')
   assert.equal(cleanUrl('not an address with a secret'), 'the address')
+  await using server = await serve((_, response) => response.writeHead(302, { location: '/other/key2' }).end())
+  await assert.rejects(fetchText(`${server.url}key1?key3`, limits), {
+    message: `${cleanUrl(`${server.url}key1`)} redirects to another path of the same host; configure the final address`,
+  })
+})
+
+test('addresses that look alike are told apart by their place in the list', () => {
+  assert.deepEqual(cleanUrls(['https://a.example/k1', 'https://b.example/k2', 'https://a.example/k3']), [
+    'https://a.example/… (number 1)',
+    'https://b.example/…',
+    'https://a.example/… (number 3)',
+  ])
+})
+
+test('who asks may say what failures call the address', async () => {
+  await using server = await serve((_, response) => response.writeHead(404).end())
+  const shown = 'the node/eth/v1/node/version'
+  await assert.rejects(fetchText(server.url, { ...limits, shown }), { message: `${shown} answered with status 404` })
 })

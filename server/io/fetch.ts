@@ -1,6 +1,6 @@
 // Outgoing HTTP, and the only place that calls fetch. Every request has a time limit and a size limit; redirects are
 // refused, because they would carry a feed's credentials to wherever it points. What goes wrong leaves here as a
-// FetchError whose words an operator can act on, with the URL cleaned of everything that might be a credential.
+// FetchError whose words an operator can act on. Of the address they tell the host alone: providers put keys anywhere else.
 import { parseJson } from '#api/json.ts'
 
 export type FetchFailure = 'address' | 'network' | 'timeout' | 'stopped' | 'redirect' | 'status' | 'size' | 'text'
@@ -32,13 +32,15 @@ export interface FetchOptions {
   readonly headers?: Readonly<Record<string, string>>
   readonly method?: 'GET' | 'POST'
   readonly body?: string
+  /** What failures call the address, where the caller can tell more of it than the host; nothing of what was configured. */
+  readonly shown?: string
   /** Where the bytes of a large answer go: at least as many as asked for. New memory otherwise. */
   readonly room?: (bytes: number) => Uint8Array
 }
 
 /** The text of a 200 answer. Anything else is a FetchError. */
 export const fetchText = (address: string, options: FetchOptions): Promise<string> =>
-  fetched(address, options, (response) => readText(response, address, options.bytesMax))
+  fetched(address, options, (response, shown) => readText(response, shown, options.bytesMax))
 
 export interface FetchedBytes {
   readonly bytes: Uint8Array
@@ -47,19 +49,20 @@ export interface FetchedBytes {
 
 /** The bytes of a 200 answer with its headers, for answers that come in more than one form. */
 export const fetchBytes = (address: string, options: FetchOptions): Promise<FetchedBytes> =>
-  fetched(address, options, async (response) => ({
-    bytes: await readBytes(response, address, options),
+  fetched(address, options, async (response, shown) => ({
+    bytes: await readBytes(response, shown, options),
     header: (name) => response.headers.get(name) ?? undefined,
   }))
 
 async function fetched<T>(
   address: string,
   options: FetchOptions,
-  read: (response: Response) => Promise<T>,
+  read: (response: Response, shown: string) => Promise<T>,
 ): Promise<T> {
   const url = URL.parse(address)
+  const shown = options.shown ?? cleanUrl(address)
   if (!url || !/^https?:$/.test(url.protocol)) {
-    throw new FetchError('address', `${cleanUrl(address)} is not an http or https address`)
+    throw new FetchError('address', `${shown} is not an http or https address`)
   }
   const headers = new Headers(options.headers)
   // The platform refuses addresses with a user name in them; as a header it is the same request.
@@ -76,10 +79,10 @@ async function fetched<T>(
       redirect: 'manual',
       ...(options.body !== undefined && { body: options.body }),
     })
-    await refuseOthers(response, address)
-    return await read(response)
+    await refuseOthers(response, address, shown)
+    return await read(response, shown)
   } catch (error) {
-    throw renamed(error, address, options, deadline)
+    throw renamed(error, shown, options, deadline)
   }
 }
 
@@ -89,107 +92,115 @@ export async function fetchJson(address: string, options: FetchOptions): Promise
   try {
     return parseJson(text)
   } catch (cause) {
-    throw new FetchError('text', `${cleanUrl(address)} answered something that is not JSON`, { cause })
+    throw new FetchError('text', `${options.shown ?? cleanUrl(address)} answered something that is not JSON`, { cause })
   }
 }
 
-async function refuseOthers(response: Response, address: string): Promise<void> {
+async function refuseOthers(response: Response, address: string, shown: string): Promise<void> {
   const { status } = response
   if (status === 200) return
   await response.body?.cancel()
   if (status >= 300 && status < 400 && status !== 304) {
-    const target = response.headers.get('location')
-    const where = target ? cleanUrl(URL.parse(target, address)?.href ?? target) : 'elsewhere'
-    throw new FetchError('redirect', `${cleanUrl(address)} redirects to ${where}; configure the final address`, {
-      status,
-    })
+    const words = `${shown} redirects to ${whereTo(response, address)}; configure the final address`
+    throw new FetchError('redirect', words, { status })
   }
   const seconds = /^\s*(\d{1,6})\s*$/.exec(response.headers.get('retry-after') ?? '')?.[1]
   const retryAfterMs = seconds === undefined ? undefined : Number(seconds) * 1000
-  throw new FetchError('status', `${cleanUrl(address)} answered with status ${status}`, { status, retryAfterMs })
+  throw new FetchError('status', `${shown} answered with status ${status}`, { status, retryAfterMs })
+}
+
+function whereTo(response: Response, address: string): string {
+  const target = response.headers.get('location')
+  const url = target === null ? null : URL.parse(target, address)
+  if (!url) return 'elsewhere'
+  return url.origin === URL.parse(address)?.origin ? 'another path of the same host' : cleanUrl(url.href)
 }
 
 /** From here on an answer is put together in place. */
 const largeBytes = 1024 * 1024
 
-async function readText(response: Response, address: string, bytesMax: number): Promise<string> {
+async function readText(response: Response, shown: string, bytesMax: number): Promise<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true })
   let text = ''
-  for await (const chunk of chunksOf(response, address, bytesMax)) text += decode(decoder, address, chunk)
-  return text + decode(decoder, address)
+  for await (const chunk of chunksOf(response, shown, bytesMax)) text += decode(decoder, shown, chunk)
+  return text + decode(decoder, shown)
 }
 
-async function readBytes(response: Response, address: string, { bytesMax, room }: FetchOptions): Promise<Uint8Array> {
+async function readBytes(response: Response, shown: string, { bytesMax, room }: FetchOptions): Promise<Uint8Array> {
   const length = response.headers.has('content-encoding') ? 0 : Number(response.headers.get('content-length') ?? 0)
-  if (length > largeBytes && length <= bytesMax) return readLarge(response, address, length, room)
+  if (length > largeBytes && length <= bytesMax) return readLarge(response, shown, length, room)
   const chunks: Uint8Array[] = []
-  for await (const chunk of chunksOf(response, address, bytesMax)) chunks.push(chunk)
+  for await (const chunk of chunksOf(response, shown, bytesMax)) chunks.push(chunk)
   return chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks)
 }
 
 /** Into one buffer of the length that was announced: pieces beside their sum would need twice the memory. */
 async function readLarge(
   response: Response,
-  address: string,
+  shown: string,
   length: number,
   room: FetchOptions['room'] = Buffer.allocUnsafeSlow,
 ): Promise<Uint8Array> {
   const bytes = room(length)
   let at = 0
-  for await (const chunk of chunksOf(response, address, length)) {
+  for await (const chunk of chunksOf(response, shown, length)) {
     bytes.set(chunk, at)
     at += chunk.length
   }
   return bytes.subarray(0, at)
 }
 
-async function* chunksOf(response: Response, address: string, bytesMax: number): AsyncGenerator<Uint8Array> {
+async function* chunksOf(response: Response, shown: string, bytesMax: number): AsyncGenerator<Uint8Array> {
   let bytes = 0
   // Leaving the loop by an exception cancels the rest of the body.
   for await (const chunk of response.body ?? []) {
     bytes += chunk.length
     if (bytes > bytesMax) {
-      throw new FetchError('size', `${cleanUrl(address)} answered with more than ${bytesMax} bytes`)
+      throw new FetchError('size', `${shown} answered with more than ${bytesMax} bytes`)
     }
     yield chunk
   }
 }
 
-function decode(decoder: TextDecoder, address: string, chunk?: Uint8Array): string {
+function decode(decoder: TextDecoder, shown: string, chunk?: Uint8Array): string {
   try {
     return chunk ? decoder.decode(chunk, { stream: true }) : decoder.decode()
   } catch (cause) {
-    throw new FetchError('text', `${cleanUrl(address)} answered something that is not UTF-8`, { cause })
+    throw new FetchError('text', `${shown} answered something that is not UTF-8`, { cause })
   }
 }
 
-function renamed(error: unknown, address: string, options: FetchOptions, deadline: AbortSignal): FetchError {
+function renamed(error: unknown, shown: string, options: FetchOptions, deadline: AbortSignal): FetchError {
   if (error instanceof FetchError) return error
   if (options.signal?.aborted) {
-    return new FetchError('stopped', `the request to ${cleanUrl(address)} was given up`, { cause: error })
+    return new FetchError('stopped', `the request to ${shown} was given up`, { cause: error })
   }
   if (deadline.aborted) {
-    const words = `${cleanUrl(address)} did not answer within ${options.timeoutMs} ms`
+    const words = `${shown} did not answer within ${options.timeoutMs} ms`
     return new FetchError('timeout', words, { cause: error })
   }
   const reason = (error as { cause?: { code?: string } }).cause?.code ?? (error as Error).name
-  return new FetchError('network', `${cleanUrl(address)} cannot be reached (${reason})`, { cause: error })
+  return new FetchError('network', `${shown} cannot be reached (${reason})`, { cause: error })
 }
 
 const basic = (url: URL): string =>
   `Basic ${Buffer.from(`${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`).toString('base64')}`
 
-/** Long path segments are as often keys as names, and query values too: neither is repeated. */
-const segmentCharsMax = 15
-
-/** An address fit for a log line: no user, no query values, no fragment, no long path segment. */
+/**
+ * An address fit for a log line, of which only scheme, host and port are told: a key may be the user, a word of the path, a value or
+ * a name in the query (decision 0129).
+ */
 export function cleanUrl(address: string): string {
   const url = URL.parse(address)
   if (!url) return 'the address'
-  const path = url.pathname
-    .split('/')
-    .map((segment) => (segment.length > segmentCharsMax ? '…' : segment))
-    .join('/')
-  const names = [...url.searchParams.keys()].map((name) => `${name.slice(0, segmentCharsMax)}=…`)
-  return `${url.protocol}//${url.host}${path}${names.length > 0 ? `?${names.join('&')}` : ''}`
+  const isMore = url.pathname.length > 1 || url.search !== ''
+  return `${url.protocol}//${url.host}${isMore ? '/…' : ''}`
+}
+
+/** The same of a list; those that look alike are told apart by their place in it. */
+export function cleanUrls(addresses: readonly string[]): readonly string[] {
+  const names = addresses.map(cleanUrl)
+  return names.map((name, at) =>
+    names.indexOf(name) === names.lastIndexOf(name) ? name : `${name} (number ${at + 1})`,
+  )
 }

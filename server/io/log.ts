@@ -1,6 +1,7 @@
 // Structured log lines. The only file that names the logging library. Whatever is logged has been cleaned of keys
 // before it gets here; the redaction below is the second lock on that door.
 import { pino } from 'pino'
+import { Fault } from '#core/fault.ts'
 import { withoutKeys } from '#core/key.ts'
 
 export interface Log {
@@ -22,9 +23,13 @@ export function openLog(level: LogLevel, write: (line: string) => void): Log {
 
 export const silentLog: Log = openLog('silent', () => {})
 
-/** An unexpected failure in fields fit for a log line: its kind, words and first line of ours, without stack or paths. */
+/**
+ * A failure in fields fit for a log line: its kind, words and first line of ours, without stack or paths. A fault's own words were
+ * written for the operator, who needs to know which file it is.
+ */
 export function failureFields(error: unknown): { error: string; where: string } {
   if (!(error instanceof Error)) return { error: String(error), where: 'unknown' }
-  const where = /\/((?:api|server|sim|cli)\/[\w./-]+\.ts:\d+)/.exec(error.stack ?? '')?.[1] ?? 'unknown'
+  const where = /\/((?:api|server|sim|cli)\/[\w./-]{1,200}\.ts:\d+)/.exec(error.stack ?? '')?.[1] ?? 'unknown'
+  if (error instanceof Fault) return { error: error.message, where }
   return { error: `${error.name}: ${error.message}`.replaceAll(/(\/[\w.@-]+){2,}/g, '…'), where }
 }

@@ -5,10 +5,10 @@ import { metricsContentType, openMetrics } from './metrics.ts'
 const lines = async (metrics: { text(): Promise<string> }, name: string) =>
   (await metrics.text()).split('\n').filter((line) => line.startsWith(name))
 
-test('a request is counted by endpoint and outcome; an answer with a body is ok', async () => {
+test('a request is counted by endpoint and outcome', async () => {
   const metrics = openMetrics({ process: false })
-  metrics.request('markets.bySlug', 'bytes', 1)
-  metrics.request('markets.bySlug', 'body', 1)
+  metrics.request('markets.bySlug', 'ok', 1)
+  metrics.request('markets.bySlug', 'ok', 1)
   metrics.request('markets.bySlug', 'unchanged', 1)
   metrics.request('fx.createQuote', 'fx.rate_stale', 1)
   assert.deepEqual(await lines(metrics, 'tetrad_requests_total'), [
@@ -20,12 +20,26 @@ test('a request is counted by endpoint and outcome; an answer with a body is ok'
 
 test('latency is in seconds, in the bucket it belongs to', async () => {
   const metrics = openMetrics({ process: false })
-  metrics.request('markets.bySlug', 'body', 4)
-  metrics.request('markets.bySlug', 'body', 6)
+  metrics.request('markets.bySlug', 'ok', 4)
+  metrics.request('markets.bySlug', 'ok', 6)
   const text = await metrics.text()
   assert.match(text, /^tetrad_request_seconds_bucket\{le="0.005",endpoint="markets.bySlug"\} 1$/m)
   assert.match(text, /^tetrad_request_seconds_bucket\{le="0.01",endpoint="markets.bySlug"\} 2$/m)
   assert.match(text, /^tetrad_request_seconds_sum\{endpoint="markets.bySlug"\} 0.01$/m)
+})
+
+test('a time beyond the last bucket counts too, and reading adds nothing', async () => {
+  const metrics = openMetrics({ process: false })
+  metrics.request('markets.bySlug', 'ok', 60_000)
+  metrics.request('markets.bySlug', 'ok', 500)
+  const text = await metrics.text()
+  assert.match(text, /^# TYPE tetrad_request_seconds histogram$/m)
+  assert.match(text, /^tetrad_request_seconds_bucket\{le="0.25",endpoint="markets.bySlug"\} 0$/m)
+  assert.match(text, /^tetrad_request_seconds_bucket\{le="0.5",endpoint="markets.bySlug"\} 1$/m)
+  assert.match(text, /^tetrad_request_seconds_bucket\{le="30",endpoint="markets.bySlug"\} 1$/m)
+  assert.match(text, /^tetrad_request_seconds_bucket\{le="\+Inf",endpoint="markets.bySlug"\} 2$/m)
+  assert.match(text, /^tetrad_request_seconds_count\{endpoint="markets.bySlug"\} 2$/m)
+  assert.equal(await metrics.text(), text)
 })
 
 test('limits, ingest rounds, readiness and the build are told', async () => {
@@ -103,7 +117,7 @@ test('every stream stands there with its age, holes and state, and is gone when 
 
 test('totals are the figures that the text writes', async () => {
   const metrics = openMetrics({ process: false })
-  metrics.request('markets.bySlug', 'bytes', 20)
+  metrics.request('markets.bySlug', 'ok', 20)
   metrics.request('markets.bySlug', 'nothing', 30)
   metrics.request('none', 'route.unknown')
   metrics.limited('limit.second')

@@ -1,6 +1,6 @@
 // What a monitor reads at /metrics. The only file that names the metrics library; it has a registry of its own, so that
 // two servers in one process do not add up. Label sets are resolved once and kept: counting a request must not be felt.
-import { Counter, collectDefaultMetrics, Gauge, Histogram, type MetricValue, Registry } from 'prom-client'
+import { Counter, collectDefaultMetrics, Gauge, type Histogram, type MetricValue, Registry } from 'prom-client'
 
 export const metricsContentType = Registry.PROMETHEUS_CONTENT_TYPE
 
@@ -12,7 +12,7 @@ const storeSeconds = [0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.
 
 export interface Metrics {
   readonly contentType: string
-  /** `outcome`: body, bytes, unchanged, nothing, or a fault's code. */
+  /** `outcome`: ok, unchanged, nothing, gone, or a fault's code. */
   request(endpoint: string, outcome: string, tookMs?: number): void
   /** A call was refused by this limit: `limit.second`, `limit.day`, `key.guarded`. */
   limited(kind: string): void
@@ -114,7 +114,7 @@ export function openMetrics({ version = 'unknown', process: ofProcess = true }: 
   return {
     contentType: metricsContentType,
     request(endpoint, outcome, tookMs) {
-      requests(endpoint, outcome === 'body' || outcome === 'bytes' ? 'ok' : outcome)(1)
+      requests(endpoint, outcome)(1)
       if (tookMs !== undefined) latency(endpoint, '')(tookMs / 1000)
     },
     limited: (kind) => limits(kind, '')(1),
@@ -185,24 +185,78 @@ type Add = (value: number) => void
 /** The cell of up to two label values; a metric with one label is given an empty second. */
 type Cells = (first: string, second: string) => Add
 
+type Labels = Readonly<Record<string, string>>
+
+/** Added up here and handed over when somebody reads: the library writes out labels for each of them (decision 0196). */
 function counts(registry: Registry, name: string, help: string, labelNames: string[]): Cells {
-  const counter = new Counter({ name, help, labelNames, registers: [registry] })
-  return kept((values) => counter.labels(...values).inc, labelNames.length)
+  const unread: { readonly labels: Labels; count: number }[] = []
+  new Counter({
+    ...{ name, help, labelNames, registers: [registry] },
+    collect() {
+      for (const cell of unread) {
+        this.inc(cell.labels, cell.count)
+        cell.count = 0
+      }
+    },
+  })
+  return kept((labels) => {
+    const cell = { labels, count: 0 }
+    unread.push(cell)
+    return (value) => {
+      cell.count += value
+    }
+  }, labelNames)
 }
 
+/** A histogram of our own for the same reason; the library has none that takes what was added up elsewhere. */
 function times(registry: Registry, name: string, help: string, buckets: number[], labelNames: string[]): Cells {
-  const histogram = new Histogram({ name, help, labelNames, buckets, registers: [registry] })
-  return kept((values) => histogram.labels(...values).observe, labelNames.length)
+  const observed: Observed[] = []
+  const get = async () => ({
+    ...{ name, help, type: 'histogram', aggregator: 'sum' },
+    values: observed.flatMap((one) => histogramValues(name, buckets, one)),
+  })
+  registry.registerMetric({ name, get } as unknown as Histogram)
+  return kept((labels) => {
+    const one: Observed = { labels, counts: new Array<number>(buckets.length + 1).fill(0), sum: 0 }
+    observed.push(one)
+    return (value) => {
+      let at = 0
+      while (at < buckets.length && value > (buckets[at] as number)) at += 1
+      one.counts[at] = (one.counts[at] as number) + 1
+      one.sum += value
+    }
+  }, labelNames)
 }
 
-function kept(make: (values: string[]) => Add, labels: number): Cells {
+interface Observed {
+  readonly labels: Labels
+  /** By bucket; the last one is beyond them all. */
+  readonly counts: number[]
+  sum: number
+}
+
+function histogramValues(name: string, buckets: readonly number[], { labels, counts, sum }: Observed) {
+  let count = 0
+  const values = [...buckets, '+Inf'].map((le, at) => {
+    count += counts[at] as number
+    return { metricName: `${name}_bucket`, labels: { le, ...labels }, value: count }
+  })
+  return [
+    ...values,
+    { metricName: `${name}_sum`, labels, value: sum },
+    { metricName: `${name}_count`, labels, value: count },
+  ]
+}
+
+function kept(make: (labels: Labels) => Add, names: readonly string[]): Cells {
   const cells = new Map<string, Map<string, Add>>()
   let size = 0
   const cell = (first: string, second: string): Add => {
     const found = cells.get(first)?.get(second)
     if (found) return found
-    if (size >= labelSetsMax && first !== 'other') return cell('other', labels > 1 ? 'other' : '')
-    const made = make([first, second].slice(0, labels))
+    if (size >= labelSetsMax && first !== 'other') return cell('other', names.length > 1 ? 'other' : '')
+    const values = [first, second]
+    const made = make(Object.fromEntries(names.map((name, at) => [name, values[at] ?? ''])))
     const row = cells.get(first) ?? new Map<string, Add>()
     cells.set(first, row.set(second, made))
     size++

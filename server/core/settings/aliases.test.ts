@@ -8,7 +8,9 @@ test('aliases whose names match are right, also when a segment is dropped or tur
   for (const [from, to] of [
     ['/gamma/{slug}', '/markets/slug/{slug}'],
     ['/old', '/v2/api'],
-    ['/{a}/{b}', '/x/{b}/{a}'],
+    ['/{a}/{b}', '/{b}/slug/{a}'],
+    ['/today', '/markets/slug/will-it-rain'],
+    ['/alive', '/healthz'],
     ['/old/{a}', '/v2/api'],
   ] as const)
     assert.equal(says(from, to), undefined, from)
@@ -21,12 +23,14 @@ for (const [from, to, words] of [
   ['/old/{a-b}', '/new', 'has a brace in /old/{a-b} that names nothing; write {name}'],
   ['/old/{1}', '/new', 'has a name in /old/{1} that begins with a digit'],
   ['old', '/new', 'must lead from one path to another; old does not begin with /'],
+  ['/old', '/v2/apis', 'leads to /v2/apis, which is no path of this server'],
+  ['/old/{slug}', '/markets/slug/{slug}/x', 'leads to /markets/slug/{slug}/x, which is no path of this server'],
   ['/old', '/new?x=1', 'must be paths alone; /new?x=1 has a query'],
 ] as const)
   test(`${from}: ${to} is refused`, () => assert.equal(says(from, to), words))
 
 test('every wrong alias is told, each at its place', () => {
-  const found = aliasProblems({ paths: { '/a': '/{x}', '/b': '/c', '/d': '/{y}' } })
+  const found = aliasProblems({ paths: { '/a': '/{x}', '/b': '/v2/api', '/d': '/nowhere' } })
   assert.deepEqual(
     found.map(({ at }) => at),
     [

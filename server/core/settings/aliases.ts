@@ -1,6 +1,13 @@
 // What is wrong with a table of path aliases beyond its form: a name that stands on one side only would be written as
-// nothing, and the caller would be sent to a path that nobody meant (decision 0001). Pure.
+// nothing, and the caller would be sent to a path that nobody meant; one that leads nowhere is a slip (decision 0001). Pure.
+import { allRoutes } from '#api/routes.ts'
 import type { Problem } from '../fault.ts'
+
+/** Paths beside the contract that may have another name; the console's calls are its own pages' affair. */
+export const pathsBeside = ['/', '/docs', '/openapi.json', '/healthz', '/readyz', '/metrics', '/coverage'] as const
+
+const served = [...new Set([...Object.values(allRoutes).map(({ path }) => path), ...pathsBeside])]
+const servedSegments = served.map((path) => path.split('/'))
 
 export function aliasProblems({ paths }: { readonly paths: Readonly<Record<string, string>> }): readonly Problem[] {
   return Object.entries(paths).flatMap(([from, to]) => {
@@ -20,10 +27,21 @@ function wrong(from: string, to: string): string | undefined {
   if (twice !== undefined) return `names {${twice}} twice in ${from}`
   if (known.some((name) => /^\d/.test(name))) return `has a name in ${from} that begins with a digit`
   const lost = namesIn(to).find((name) => !known.includes(name))
-  if (lost === undefined) return undefined
+  if (lost === undefined) return leadsSomewhere(to) ? undefined : `leads to ${to}, which is no path of this server`
   const offer =
     known.length === 0 ? `${from} names nothing` : `${from} names ${known.map((name) => `{${name}}`).join()}`
   return `leads to {${lost}}, but ${offer}; use the same name on both sides`
+}
+
+/** A name may turn out to be any segment. */
+function leadsSomewhere(to: string): boolean {
+  const segments = to.split('/')
+  const isName = (segment: string) => segment.startsWith('{')
+  return servedSegments.some(
+    (path) =>
+      path.length === segments.length &&
+      path.every((segment, at) => isName(segment) || isName(segments[at] ?? '') || segment === segments[at]),
+  )
 }
 
 const namesIn = (path: string): string[] => [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)

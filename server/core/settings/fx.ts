@@ -158,6 +158,10 @@ export function fxProblems(fx: FxSettings): readonly Problem[] {
     ...repeated(directions, ['fx', 'pairs'], 'from'),
     ...fx.sources.flatMap((source: FxSource, index) => sourceProblems(source, ['fx', 'sources', String(index)])),
     ...rangeProblems(['fx', 'limits'], fx.limits.min, fx.limits.max),
+    // Nobody can settle from there (decision 0183).
+    ...(/^0x0{40}$/i.test(fx.spender)
+      ? [{ at: ['fx', 'spender'], says: 'must not be the zero address; empty gives reference quotes only' }]
+      : []),
   ]
   for (const [index, pair] of fx.pairs.entries()) {
     const at = ['fx', 'pairs', String(index)]

@@ -1,6 +1,6 @@
 // Settings of the house itself: where it listens, what it lets in, how it is told apart by name.
 
-import { oneOf, Type, withDefault } from '#api/kit.ts'
+import { oneOf, Shaped, Type, withDefault } from '#api/kit.ts'
 import { groups, plans } from '#api/routes.ts'
 
 /** An object all of whose members have defaults, so that it may be left out whole. */
@@ -72,11 +72,19 @@ export const consoleSettings = section(
   'The console in the browser.',
 )
 
+/** A name, an IPv4 address, or an IPv6 address in brackets: what a `host` header has before its port. */
+const hostName = '^$|^[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?$|^\\[[0-9A-Fa-f:.]+\\]$'
+
 const groupSettings = (name: string) =>
   section(
     {
       on: withDefault(Type.Boolean({ description: `Serve ${name}.` }), true),
-      host: withDefault(Type.String({ description: 'Answer only under this host name; empty: under any.' }), ''),
+      host: withDefault(
+        Shaped(hostName, 'be a host name alone, as in data.example.net, without scheme, port or path', {
+          description: 'Answer only under this host name; empty: under any.',
+        }),
+        '',
+      ),
     },
     `The ${name} interface.`,
   )

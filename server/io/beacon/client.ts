@@ -6,7 +6,7 @@
 // 4. Every answer has a time limit and a size limit.
 import { type ConsensusRules, readRules } from '#core/consensus.ts'
 import type { Clock } from '../clock.ts'
-import { cleanUrl, FetchError, type FetchedBytes, type FetchOptions, fetchBytes } from '../fetch.ts'
+import { cleanUrl, cleanUrls, FetchError, type FetchedBytes, type FetchOptions, fetchBytes } from '../fetch.ts'
 import { AnswerError, fieldsOf, figureOf } from './json.ts'
 import { SszError } from './ssz.ts'
 
@@ -94,8 +94,8 @@ class Node {
   #room: Uint8Array | undefined
   trouble: string | undefined
 
-  constructor(url: string, options: BeaconOptions) {
-    this.name = cleanUrl(url)
+  constructor(url: string, name: string, options: BeaconOptions) {
+    this.name = name
     const [address = '', query] = url.split('?', 2)
     this.#url = address.replace(/\/+$/, '')
     this.#query = query
@@ -176,6 +176,7 @@ class Node {
     const options: FetchOptions = {
       timeoutMs: this.#options.timeoutMs,
       bytesMax,
+      shown: `${this.name}${path}`,
       headers: { accept: accepts[accept], ...(body !== undefined && { 'content-type': 'application/json' }) },
       ...(body !== undefined && { method: 'POST', body: JSON.stringify(body) }),
       ...(signal && { signal }),
@@ -218,7 +219,8 @@ function toReply(reply: FetchedBytes, accept: Accept): BeaconReply {
 export const dataOf = (body: unknown): unknown => fieldsOf(body, 'the answer').data
 
 export function openBeacon(options: BeaconOptions): Beacon {
-  const nodes = options.urls.map((url) => new Node(url, options))
+  const names = cleanUrls(options.urls)
+  const nodes = options.urls.map((url, at) => new Node(url, names[at] ?? cleanUrl(url), options))
   let known: Chain | undefined
   const expected = () => known?.identity ?? options.identity
   const tried = <T>(work: (node: Node) => Promise<T>, signal?: AbortSignal) => inTurn(nodes, options, work, signal)

@@ -1,9 +1,8 @@
-// What the nodes of a chain can do, found out by asking, and what it costs when they cannot. Every node is asked on its
-// own: one that can trace is enough, since a call that one refuses goes to the next.
+// What a node can do, found out by asking it, and what it costs when it cannot.
 import { accountCalls, filterCall, headerCall, hexOf } from './blocks.ts'
-import type { RpcOutcome } from './outcomes.ts'
+import { isNull, type RpcOutcome } from './outcomes.ts'
 import { toHeader } from './readings.ts'
-import { isUnknownMethod, type Rpc, type RpcCall } from './rpc.ts'
+import { type AskOptions, isMissingState, isRateLimit, isUnknownMethod, type Rpc, type RpcCall } from './rpc.ts'
 import type { Block, PlacedTrace, ReadForm, TraceForm } from './shapes.ts'
 import { lower } from './wrong.ts'
 
@@ -28,31 +27,44 @@ export interface Capabilities {
   readonly head: number
   /** Over how many blocks trace_filter answers at a time; 0 when it is of no use. */
   readonly filterBlocks: number
+  /** No answer was of a kind that may be another one next time. */
+  readonly isClear: boolean
 }
 
 const noAddress = `0x${'0'.repeat(40)}`
 const noHash = `0x${'0'.repeat(64)}`
 const tracer = { tracer: 'callTracer' }
 
-/** Throws when no node can be asked at all. */
-export async function askCapabilities(rpc: Rpc, firstBlock: number, untilMs?: number): Promise<Capabilities> {
-  const options = untilMs === undefined ? {} : { untilMs }
-  const [latest] = await rpc.results([headerCall('latest')], options)
+/** Whoever cannot be asked for a block is not asked for anything else. */
+const firstAttempts = 2
+
+/** Of one node. Throws when it cannot be asked at all. */
+export async function askCapabilities(rpc: Rpc, firstBlock: number, options: AskOptions = {}): Promise<Capabilities> {
+  const [latest] = await rpc.results([headerCall('latest')], { ...options, attemptsMax: firstAttempts })
   const head = toHeader(latest).number
   // Nodes that prune still keep the first state: one from the middle tells.
   const old = Math.max(firstBlock, Math.floor(head / 2))
   const early = Math.min(Math.max(firstBlock, 1), head)
-  const ask = (...calls: RpcCall[]) =>
+  let isClear = true
+  const once = (calls: readonly RpcCall[]) =>
     rpc.ask(
       calls.map((call) => ({ ...call, errorIsAnswer: true as const })),
       options,
     )
+  // An error may be a passing one: a second is taken for an answer, but not for long.
+  const ask = async (...calls: RpcCall[]) => {
+    const first = await once(calls)
+    if (!first.some(mayPass)) return first
+    const second = await once(calls)
+    isClear &&= !second.some(mayPass)
+    return second
+  }
   const [byBlock, nested, single, receipts, filterBlocks] = await Promise.all([
     ask({ method: 'trace_block', params: [hexOf(head)] }),
     ask({ method: 'debug_traceBlockByNumber', params: [hexOf(Math.max(head, 1)), tracer] }),
-    ask({ method: 'debug_traceTransaction', params: [noHash, tracer] }),
+    once([{ method: 'debug_traceTransaction', params: [noHash, tracer] }]),
     ask({ method: 'eth_getBlockReceipts', params: [hexOf(head)] }),
-    askFilter(ask, firstBlock, head),
+    askFilter((...calls) => once(calls), firstBlock, head),
   ])
   const state = await ask(...accountCalls(noAddress, old), ...accountCalls(noAddress, early))
   const finalized = await ask(headerCall('finalized'))
@@ -60,16 +72,35 @@ export async function askCapabilities(rpc: Rpc, firstBlock: number, untilMs?: nu
     trace_block: answered(byBlock),
     debug_traceBlockByNumber: answered(nested),
     // There is no such transaction; a node that has the method says so, in its own words.
-    debug_traceTransaction: single.every((one) => !isUnknownMethod(one)),
+    debug_traceTransaction: single.every((one) => isNull(one) || (one.is !== 'unusable' && !isUnknownMethod(one))),
     trace_filter: filterBlocks > 0,
     eth_getBlockReceipts: answered(receipts),
     'historical balance': answered(state),
     'finalized block': answered(finalized),
   }
+  return { ...formsOf(has), head, filterBlocks, isClear }
+}
+
+function formsOf(has: Readonly<Record<Ability, boolean>>): Pick<Capabilities, 'has' | 'traces' | 'reads'> {
   const traces = traceForms.find((form) => has[form])
   const receiptForm = has.eth_getBlockReceipts ? 'eth_getBlockReceipts' : 'eth_getTransactionReceipt'
-  return { has, traces, reads: traces ?? receiptForm, head, filterBlocks }
+  return { has, traces, reads: traces ?? receiptForm }
 }
+
+/** What some nodes can do together: a call that one refuses goes to the next. */
+export function together(all: readonly Capabilities[]): Capabilities {
+  const has = Object.fromEntries(abilityNames.map((name) => [name, all.some((one) => one.has[name])]))
+  return {
+    ...formsOf(has as Record<Ability, boolean>),
+    head: Math.max(...all.map(({ head }) => head)),
+    filterBlocks: Math.max(...all.map(({ filterBlocks }) => filterBlocks)),
+    isClear: all.every(({ isClear }) => isClear),
+  }
+}
+
+/** It was neither done nor is it plain that it cannot be. */
+const mayPass = (outcome: RpcOutcome): boolean =>
+  outcome.is !== 'result' && (isRateLimit(outcome) || !(isUnknownMethod(outcome) || isMissingState(outcome)))
 
 /** trace_filter takes the whole chain at once, also when it has grown. */
 const anySpan = Number.MAX_SAFE_INTEGER
@@ -115,7 +146,7 @@ async function isListed(ask: Ask, block: number): Promise<boolean> {
   return list?.is === 'result' && (list.result as PlacedTrace[]).some((one) => lower(one.transactionHash) === tx.hash)
 }
 
-const traceForms: readonly TraceForm[] = ['trace_block', 'debug_traceBlockByNumber', 'debug_traceTransaction']
+export const traceForms: readonly TraceForm[] = ['trace_block', 'debug_traceBlockByNumber', 'debug_traceTransaction']
 
 const answered = (outcomes: readonly RpcOutcome[]): boolean => outcomes.every(({ is }) => is === 'result')
 

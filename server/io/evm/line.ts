@@ -1,11 +1,11 @@
 // The line to one node: its rate limit, its batch size, whether it is well, and whether it is on the right chain.
 //
-// 1. No rolling second carries more calls than `perSecond`; every member of a batch counts.
+// 1. No rolling second carries more calls than `perSecond` to the node, as it sees them come; every member of a batch counts.
 // 2. A line is used only after the node behind it has named the right chain; after a failure it is asked again.
 // 3. A line that failed rests, longer each time, and is then tried again: it is never given up for good.
 import type { RpcSettings } from '#core/settings/explorer.ts'
 import type { Clock } from '../clock.ts'
-import { cleanUrl, FetchError, type FetchOptions, fetchBytes } from '../fetch.ts'
+import { FetchError, type FetchOptions } from '../fetch.ts'
 import { decode } from './decoder.ts'
 import type { Asked, RpcOutcome } from './outcomes.ts'
 import { isWhole } from './readings.ts'
@@ -30,7 +30,19 @@ const bytesMax = 256 * 1024 * 1024
 /** Whole blocks asked for at once: already taking in more than this holds the thread up (decision 0067). */
 const wholeMax = 4
 const restMaxMs = 15_000
+/** However long a node asks to be left alone. */
+const askedRestMaxMs = 60_000
+const fairMs = 1000
+const secondMs = 1000
+/** A request that has not been answered reaches its node within this time, or hardly ever. */
+const wayMaxMs = 250
 const wrongChainRestMs = 60_000
+
+/** Calls that a node may have seen come until now, and counts until `endMs`. */
+interface Sent {
+  endMs: number
+  readonly calls: number
+}
 
 export class Line {
   readonly name: string
@@ -40,7 +52,7 @@ export class Line {
   readonly #post: Post
   readonly #counts: Counts
   readonly #restMs: number
-  readonly #sent: { atMs: number; calls: number }[] = []
+  #sent: Sent[] = []
   #batchMax: number
   #nextId = 1
   #failures = 0
@@ -50,14 +62,15 @@ export class Line {
   trouble: string | undefined
 
   constructor(
+    name: string,
     settings: RpcSettings,
     chain: string,
     clock: Clock,
     counts: Counts,
-    post: Post = async (address, options) => (await fetchBytes(address, options)).bytes,
-    restMs = 250,
+    post: Post,
+    restMs: number,
   ) {
-    this.name = cleanUrl(settings.url)
+    this.name = name
     this.#settings = settings
     this.#chain = chain
     this.#clock = clock
@@ -95,7 +108,7 @@ export class Line {
     } catch (error) {
       if (!(error instanceof FetchError) || error.failure === 'stopped') throw error
       // Parts that were answered before the failure count; the rest is asked elsewhere.
-      if (!this.refused) this.rest(error.message)
+      if (!this.refused) this.#restAfter(error)
       if (outcomes.length === 0) throw error
       return calls.map((_, at) => outcomes[at] ?? { is: 'unusable', words: error.message })
     }
@@ -107,6 +120,11 @@ export class Line {
     this.#verified = false
     this.#restUntilMs = this.#clock.monotonicMs() + forMs
     this.trouble = why
+  }
+
+  #restAfter({ message, retryAfterMs }: FetchError): void {
+    if (retryAfterMs === undefined) this.rest(message)
+    else this.rest(message, Math.min(retryAfterMs, askedRestMaxMs))
   }
 
   #partMax(next: RpcCall | undefined): number {
@@ -137,16 +155,14 @@ export class Line {
     untilMs: number,
     signal?: AbortSignal,
   ): Promise<readonly RpcOutcome[] | undefined> {
-    await this.#turn(calls.length, untilMs, signal)
+    const sent = await this.#turn(calls.length, untilMs, signal)
     const firstId = this.#nextId
     this.#nextId += calls.length
     const requests = calls.map(({ method, params }, at) => ({ jsonrpc: '2.0', id: firstId + at, method, params }))
-    const text = await this.#posted(
-      JSON.stringify(calls.length === 1 ? requests[0] : requests),
-      calls.length,
-      untilMs,
-      signal,
-    )
+    const body = JSON.stringify(calls.length === 1 ? requests[0] : requests)
+    const text = await this.#posted(body, calls.length, untilMs, signal)
+    // By now they have come.
+    sent.endMs = Math.min(sent.endMs, this.#clock.monotonicMs() + secondMs)
     const answered = await decode(text, firstId, calls)
     if (answered === 'not JSON') throw new FetchError('text', `${this.name} answered something that is not JSON`)
     return answered === 'batch refused' ? undefined : answered
@@ -154,35 +170,49 @@ export class Line {
 
   async #posted(body: string, calls: number, untilMs: number, signal?: AbortSignal): Promise<Uint8Array | string> {
     const leftMs = untilMs - this.#clock.monotonicMs()
-    if (leftMs <= 0) throw new FetchError('timeout', `no time left to ask ${this.name}`)
+    if (leftMs <= 0) throw new FetchError('stopped', `no time left to ask ${this.name}`)
     this.#counts.calls += calls
     this.#counts.rounds += 1
-    return this.#post(this.#settings.url, {
-      method: 'POST',
-      body,
-      headers: { 'content-type': 'application/json', accept: 'application/json' },
-      timeoutMs: Math.ceil(Math.min(this.#settings.timeoutMs, leftMs)),
-      bytesMax,
-      ...(signal && { signal }),
-    })
+    const timeoutMs = Math.ceil(Math.min(this.#settings.timeoutMs, leftMs))
+    try {
+      return await this.#post(this.#settings.url, {
+        method: 'POST',
+        body,
+        headers: { 'content-type': 'application/json', accept: 'application/json' },
+        timeoutMs,
+        bytesMax,
+        shown: this.name,
+        ...(signal && { signal }),
+      })
+    } catch (error) {
+      const isOurs = error instanceof FetchError && error.failure === 'timeout' && timeoutMs < this.#fairMs
+      throw isOurs ? new FetchError('stopped', error.message) : error
+    }
   }
 
-  /** Waits until `calls` more fit into the rolling second. */
-  async #turn(calls: number, untilMs: number, signal?: AbortSignal): Promise<void> {
+  /** Whoever had less time than this did not fail. */
+  get #fairMs(): number {
+    return Math.min(this.#settings.timeoutMs, fairMs)
+  }
+
+  /** Waits until `calls` more fit into the rolling second in which the node sees them come: a second after the last moment it can have. */
+  async #turn(calls: number, untilMs: number, signal?: AbortSignal): Promise<Sent> {
     const { perSecond } = this.#settings
-    if (perSecond === 0) return
     for (;;) {
       const nowMs = this.#clock.monotonicMs()
-      while (this.#sent[0] && this.#sent[0].atMs <= nowMs - 1000) this.#sent.shift()
+      const sent = { endMs: nowMs + wayMaxMs + secondMs, calls }
+      if (perSecond === 0) return sent
+      this.#sent = this.#sent.filter(({ endMs }) => endMs > nowMs)
       const inWindow = this.#sent.reduce((sum, one) => sum + one.calls, 0)
-      const [oldest] = this.#sent
-      if (!oldest || inWindow + calls <= perSecond) break
-      const waitMs = oldest.atMs + 1000 - nowMs
-      if (nowMs + waitMs > untilMs) throw new FetchError('timeout', `the rate limit of ${this.name} leaves no time`)
+      if (this.#sent.length === 0 || inWindow + calls <= perSecond) {
+        this.#sent.push(sent)
+        return sent
+      }
+      const waitMs = Math.min(...this.#sent.map(({ endMs }) => endMs)) - nowMs
+      if (nowMs + waitMs > untilMs) throw new FetchError('stopped', `the rate limit of ${this.name} leaves no time`)
       await this.#clock.sleep(Math.ceil(waitMs), signal)
       if (signal?.aborted) throw new FetchError('stopped', `the request to ${this.name} was given up`)
     }
-    this.#sent.push({ atMs: this.#clock.monotonicMs(), calls })
   }
 }
 

@@ -47,6 +47,11 @@ interface Reply {
 
 const doubled: Reply = { error: { code: 0, message: 'two answers carry the same id' } }
 const wordsMax = 300
+const nullWords = 'the answer is null'
+
+/** The node has answered, but has nothing to say. */
+export const isNull = (outcome: RpcOutcome): boolean =>
+  outcome.is === 'unusable' && outcome.words.endsWith(`: ${nullWords}`)
 
 function outcomeOf(call: Asked, reply: Reply | undefined): RpcOutcome {
   const unusable = (words: string): RpcOutcome => ({ is: 'unusable', words: `${call.method}: ${words}` })
@@ -56,7 +61,7 @@ function outcomeOf(call: Asked, reply: Reply | undefined): RpcOutcome {
     const words = String(reply.error.message ?? 'an error without words').slice(0, wordsMax)
     return { is: 'error', code: Number(reply.error.code ?? 0), words: `${call.method}: ${words}` }
   }
-  if (reply.result === undefined || reply.result === null) return unusable('the answer is null')
+  if (reply.result === undefined || reply.result === null) return unusable(nullWords)
   const { reading } = call
   const wrong = reading ? wrongWith(reading, reply.result) : call.wrong?.(reply.result)
   if (wrong !== undefined) return unusable(wrong)

@@ -118,6 +118,91 @@ test('an error that may pass is asked again, one that will not is not', async ()
   assert.deepEqual([outcome?.is, times], ['error', 1])
 })
 
+test('a clear no is not made to wait for a node at rest, nor is anything where there are others to ask', async () => {
+  const clock = new OwnedClock(0)
+  const post = scripted((url, asked) => {
+    if (url === 'http://a/') throw new FetchError('network', 'nobody there')
+    return asked.map(({ id, method }) =>
+      method === 'x' ? { id, result: 1 } : { id, error: { code: -32601, message: 'no' } },
+    )
+  })
+  const rpc = openRpc({ chain: '1', rpc: [line('http://a/'), line('http://b/')], clock, post, restMs: 1000 })
+  const refusal = { is: 'error', code: -32601, words: 'y: no' }
+  assert.deepEqual(await rpc.ask([{ method: 'y', params: [], errorIsAnswer: true }]), [refusal])
+  const [outcome] = await rpc.of([0]).ask(calls('x'), { impatient: true })
+  assert.deepEqual(outcome, { is: 'unusable', words: 'nobody there' })
+  assert.deepEqual(await rpc.of([1]).results(calls('x')), [1])
+})
+
+test('a node that asks to be left alone is left alone for so long, within reason', async () => {
+  for (const [retryAfterMs, restMs] of [
+    [7000, 7000],
+    [86_400_000, 60_000],
+  ] as const) {
+    const clock = new OwnedClock(0)
+    let isBusy = true
+    const post = scripted((_, asked) => {
+      if (isBusy) throw new FetchError('status', 'status 429', { status: 429, retryAfterMs })
+      return echo(asked)
+    })
+    const rpc = openRpc({ chain: '1', rpc: [line('http://a/')], clock, post })
+    assert.equal((await rpc.ask(calls('x'), { attemptsMax: 1 }))[0]?.is, 'unusable')
+    isBusy = false
+    clock.move(restMs - 1)
+    assert.equal((await rpc.ask(calls('x'), { impatient: true }))[0]?.is, 'unusable')
+    clock.move(1)
+    assert.deepEqual(await rpc.results(calls('x')), ['x'])
+  }
+})
+
+test('our own deadline is not held against a node: it does not rest for having had no time', async () => {
+  const clock = new OwnedClock(0)
+  let isIll = true
+  const given: number[] = []
+  const post: Post = async (url, options) => {
+    given.push(options.timeoutMs)
+    if (isIll) throw new FetchError('status', 'status 500', { status: 500 })
+    if (options.timeoutMs < 20) {
+      await clock.sleep(options.timeoutMs)
+      throw new FetchError('timeout', 'no answer in time')
+    }
+    return scripted((_, asked) => echo(asked))(url, options)
+  }
+  const rpc = openRpc({ chain: '1', rpc: [line('http://a/')], clock, post, restMs: 1000 })
+  await rpc.ask(calls('x'), { attemptsMax: 1 })
+  isIll = false
+  // Its rest ends just before the deadline.
+  const late = rpc.ask(calls('x'), { untilMs: 1010 })
+  for (let turn = 0; turn < 20; turn++) await null
+  clock.move(1000)
+  for (let turn = 0; turn < 20; turn++) await null
+  clock.move(10)
+  assert.equal((await late)[0]?.is, 'unusable')
+  assert.deepEqual(given, [1000, 10])
+  assert.deepEqual(await rpc.ask(calls('x'), { impatient: true }), [{ is: 'result', result: 'x' }])
+})
+
+test('the share of a node is the time that requests are with it, not the turn that a rate limit makes us wait for', async () => {
+  const clock = new OwnedClock(0)
+  const inner = scripted((_, asked) => echo(asked))
+  const post: Post = async (url, options) => {
+    await clock.sleep(30)
+    return inner(url, options)
+  }
+  const rpc = openRpc({ chain: '1', rpc: [line('http://a/', { perSecond: 1 })], clock, post })
+  let isDone = false
+  void rpc.results(calls('x', 'y')).then(() => {
+    isDone = true
+  })
+  for (let step = 0; !isDone && step < 1000; step++) {
+    for (let turn = 0; turn < 20; turn++) await null
+    clock.move(10)
+  }
+  // Which chain it is on, x and y.
+  assert.deepEqual([isDone, rpc.counts().rounds, rpc.counts().waitedMs], [true, 3, 90])
+  assert.ok(clock.monotonicMs() > 2000)
+})
+
 test('a node on another chain is refused at once, and by name', async () => {
   const post: Post = async (_, { body }) => JSON.stringify({ id: JSON.parse(body ?? '').id, result: '0x89' })
   const rpc = open(post)
@@ -150,16 +235,19 @@ test('nothing is sent after the deadline', async () => {
   assert.equal(rpc.counts().rounds, 0)
 })
 
-test('no rolling second carries more calls than perSecond, batches included', async () => {
+test('no rolling second of the node sees more calls come than perSecond, batches included, however long each was on its way', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.integer({ min: 1, max: 6 }),
       fc.array(fc.integer({ min: 1, max: 5 }), { minLength: 1, maxLength: 8 }),
-      async (perSecond, asks) => {
+      fc.array(fc.integer({ min: 0, max: 250 }), { minLength: 1, maxLength: 8 }),
+      async (perSecond, asks, ways) => {
         const clock = new OwnedClock(0)
         const sent: { atMs: number; calls: number }[] = []
         const inner = scripted((_, asked) => echo(asked))
-        const post: Post = (url, options) => {
+        let requests = 0
+        const post: Post = async (url, options) => {
+          await clock.sleep(ways[requests++ % ways.length] as number)
           sent.push({ atMs: clock.monotonicMs(), calls: [JSON.parse(options.body ?? '')].flat().length })
           return inner(url, options)
         }

@@ -7,7 +7,7 @@
 import { Fault } from '#core/fault.ts'
 import type { RpcSettings } from '#core/settings/explorer.ts'
 import type { Clock } from '../clock.ts'
-import { FetchError } from '../fetch.ts'
+import { cleanUrls, FetchError, fetchBytes } from '../fetch.ts'
 import { type Counts, Line, type Post, type RpcCall } from './line.ts'
 import type { RpcOutcome } from './outcomes.ts'
 
@@ -17,10 +17,13 @@ export interface AskOptions {
   /** On the monotonic clock. */
   readonly untilMs?: number
   readonly signal?: AbortSignal
+  /** There are others to ask: a node at rest is not waited for. */
+  readonly impatient?: boolean
+  readonly attemptsMax?: number
 }
 
 export interface RpcCounts extends Readonly<Counts> {
-  /** Time during which at least one request was under way: the node's share of ours. */
+  /** Time during which at least one request was at a node: its share of ours. */
   readonly waitedMs: number
 }
 
@@ -32,6 +35,8 @@ export interface Rpc {
   counts(): RpcCounts
   /** What is wrong with each line, in words; undefined: it is well. */
   health(): readonly { readonly name: string; readonly trouble: string | undefined }[]
+  /** The same, asked only of the nodes at these places of the list. */
+  of(places: readonly number[]): Rpc
 }
 
 export interface RpcOptions {
@@ -46,13 +51,23 @@ export interface RpcOptions {
 
 const attemptsPerLine = 3
 const attemptsMin = 5
+const attemptsOver = (lines: readonly Line[]): number => Math.max(attemptsMin, lines.length * attemptsPerLine)
 
-export function openRpc({ chain, rpc, clock, post, restMs = 250 }: RpcOptions): Rpc {
+export function openRpc({ chain, rpc, clock, post = overHttp, restMs = 250 }: RpcOptions): Rpc {
   const counts = { calls: 0, rounds: 0 }
-  const lines = rpc.map((settings) => new Line(settings, chain, clock, counts, post, restMs))
   const waited = stopwatch(clock)
+  // Neither the turn that a rate limit makes us wait for nor taking an answer apart is the node's time.
+  const timed: Post = (address, options) => waited.during(() => post(address, options))
+  const names = cleanUrls(rpc.map(({ url }) => url))
+  const lines = rpc.map((settings, at) => new Line(names[at] ?? '', settings, chain, clock, counts, timed, restMs))
+  return over(lines, clock, restMs, () => ({ ...counts, waitedMs: waited.ms() }))
+}
+
+const overHttp: Post = async (address, options) => (await fetchBytes(address, options)).bytes
+
+function over(lines: readonly Line[], clock: Clock, restMs: number, counts: () => RpcCounts): Rpc {
   const ask = (calls: readonly RpcCall[], options: AskOptions = {}) =>
-    calls.length === 0 ? Promise.resolve([]) : waited.during(() => askLines(lines, clock, restMs, calls, options))
+    calls.length === 0 ? Promise.resolve([]) : askLines(lines, clock, restMs, calls, options)
   return {
     ask,
     async results(calls, options) {
@@ -62,8 +77,12 @@ export function openRpc({ chain, rpc, clock, post, restMs = 250 }: RpcOptions): 
         throw faultOf(outcome)
       })
     },
-    counts: () => ({ ...counts, waitedMs: waited.ms() }),
+    counts,
     health: () => lines.map(({ name, trouble }) => ({ name, trouble })),
+    of(places) {
+      const some = lines.filter((_, place) => places.includes(place))
+      return over(some, clock, restMs, counts)
+    },
   }
 }
 
@@ -72,17 +91,19 @@ async function askLines(
   clock: Clock,
   restMs: number,
   calls: readonly RpcCall[],
-  { untilMs = Number.POSITIVE_INFINITY, signal }: AskOptions,
+  { untilMs = Number.POSITIVE_INFINITY, signal, impatient = false, attemptsMax = attemptsOver(lines) }: AskOptions,
 ): Promise<RpcOutcome[]> {
   const words = lines.find(({ trouble }) => trouble !== undefined)?.trouble ?? 'no node could be asked in time'
   const outcomes: RpcOutcome[] = calls.map(() => ({ is: 'unusable', words }))
   const refusedBy = new Set<Line>()
   let open = calls.map((_, at) => at)
-  const attemptsMax = Math.max(attemptsMin, lines.length * attemptsPerLine)
+  // A node that is well has said no: that is not worth waiting for one that is not.
+  const isTold = (at: number) => calls[at]?.errorIsAnswer === true && outcomes[at]?.is === 'error'
   for (let attempt = 0; attempt < attemptsMax && open.length > 0; attempt++) {
     const line = best(lines, refusedBy)
     if (!line) break
     const waitMs = Math.max(line.restingMs(), 0)
+    if (waitMs > 0 && (impatient || open.every(isTold))) break
     if (clock.monotonicMs() + waitMs > untilMs) break
     if (waitMs > 0) await clock.sleep(Math.ceil(waitMs), signal)
     if (signal?.aborted) throw stopped()
@@ -96,7 +117,7 @@ async function askLines(
     } catch (error) {
       if (!(error instanceof FetchError)) throw error
       if (signal?.aborted) throw stopped()
-      for (const at of open) outcomes[at] = { is: 'unusable', words: error.message }
+      for (const at of open) settle(outcomes, at, { is: 'unusable', words: error.message })
       continue
     }
     const left = open.map((at) => outcomes[at] as RpcOutcome)
@@ -137,7 +158,7 @@ const stateWords =
 const methodWords =
   /method.{0,80}(not found|not supported|not available|does not exist|disabled|not whitelisted)|unsupported method|unknown method/i
 
-const isRateLimit = (outcome: RpcOutcome): boolean =>
+export const isRateLimit = (outcome: RpcOutcome): boolean =>
   outcome.is === 'error' && (outcome.code === 429 || outcome.code === -32005 || rateWords.test(outcome.words))
 
 /** The node does not have this method at all. */

@@ -1,0 +1,19 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ageText, oldText } from './age.ts'
+
+test('ages are told in the unit one would say them in', () => {
+  const said = [0, 119, 120, 7199, 7200, 172_799, 172_800].map(ageText)
+  assert.deepEqual(said, ['0 s', '119 s', '2 min', '120 min', '2.0 h', '48.0 h', '2.0 days'])
+})
+
+test('what is yet to come is ahead of the clock, not of no age; less than half a second either way is now', () => {
+  assert.deepEqual([90_000_000, 10_001, 400, 0, -400].map(oldText), [
+    '25.0 h old',
+    '10 s old',
+    '0 s old',
+    '0 s old',
+    '0 s old',
+  ])
+  assert.deepEqual([-501, -3_540_000].map(oldText), ['1 s ahead of this clock', '59 min ahead of this clock'])
+})
