@@ -12,6 +12,7 @@ import { join, resolve } from 'node:path'
 import { Fault } from '#core/fault.ts'
 import { copyApart } from '#io/copy.ts'
 import { makeFolder } from '#io/make-folder.ts'
+import { renamePath } from '#io/path-error.ts'
 import { checkSqlite, copySqlite } from './engines/sqlite-copy.ts'
 import type { Facts, FactsReader } from './facts.ts'
 import { factsMigrations } from './migrations.ts'
@@ -90,11 +91,7 @@ export async function verifyBackup(source: string): Promise<Manifest> {
 export async function restoreBackup(source: string, dataDir: string): Promise<Manifest> {
   const manifest = await verifyBackup(source)
   await freshFolder(dataDir)
-  for (const { name } of manifest.files) {
-    await copyFile(join(source, name), join(dataDir, name))
-    await chmod(join(dataDir, name), 0o600)
-  }
-  const rows = await examined(dataDir)
+  const rows = await copyBack(source, dataDir, manifest)
   for (const port of ['state', 'facts'] as const)
     for (const [table, count] of Object.entries(manifest.rows[port])) {
       const found = rows[port][table]
@@ -103,6 +100,20 @@ export async function restoreBackup(source: string, dataDir: string): Promise<Ma
         throw broken(source, `${port} table ${table} has ${found ?? 'no'} rows, not ${count}`)
     }
   return manifest
+}
+
+async function copyBack(source: string, dataDir: string, manifest: Manifest): Promise<Manifest['rows']> {
+  try {
+    for (const { name } of manifest.files) {
+      await copyFile(join(source, name), join(dataDir, name))
+      await chmod(join(dataDir, name), 0o600)
+    }
+    return await examined(dataDir)
+  } catch (error) {
+    // It was empty, and may be named again.
+    for (const name of await readdir(dataDir)) await rm(join(dataDir, name), { recursive: true, force: true })
+    throw renamePath(error)
+  }
 }
 
 /** Whatever may be wrong with two files that nobody else has open; the facts' journal is put in its place. */
@@ -201,9 +212,14 @@ async function digestOf(path: string): Promise<string> {
 }
 
 async function writeDurably(path: string, text: string): Promise<void> {
-  await using file = await open(path, 'wx', 0o600)
-  await file.writeFile(text)
-  await file.sync()
+  try {
+    await using file = await open(path, 'wx', 0o600)
+    await file.writeFile(text)
+    await file.sync()
+  } catch (error) {
+    await rm(path, { force: true })
+    throw renamePath(error, path)
+  }
 }
 
 const broken = (dir: string, words: string): Fault =>

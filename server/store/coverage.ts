@@ -37,6 +37,12 @@ export async function uncover(tx: FactsWriter, stream: string, until: number): P
   )
 }
 
+/** Takes all from `from` on out of what is covered. */
+export async function uncoverFrom(tx: StateWriter, stream: string, from: number): Promise<void> {
+  await tx.run('delete from coverage where stream = ? and from_at >= ?', stream, from)
+  await tx.run('update coverage set until_at = ? where stream = ? and until_at > ?', from, stream, from)
+}
+
 /** A stream is one slice. */
 async function rewrite(tx: FactsWriter, stream: string, ranges: readonly Range[]): Promise<void> {
   await tx.remove('coverage', { key: stream })

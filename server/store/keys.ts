@@ -173,6 +173,34 @@ export async function listKeys(state: StateReader): Promise<KeyInfo[]> {
   return (await state.all<KeyRow>('select * from keys order by created_ms, id')).map(toInfo)
 }
 
+export interface KeySearch {
+  /** Part of a name or an id, in any case; empty: every key. */
+  readonly words: string
+  /** Keys whose ids begin so are left out once they have expired or were revoked. */
+  readonly fleeting: string
+  readonly nowMs: number
+  readonly rowsMax: number
+  /** Rows to leave out at the front. */
+  readonly skipped: number
+}
+
+/** Newest first, and how many there are in all. */
+export async function searchKeys(
+  state: StateReader,
+  { words, fleeting, nowMs, rowsMax, skipped }: KeySearch,
+): Promise<{ readonly keys: readonly KeyInfo[]; readonly total: number }> {
+  const pattern = `%${words.toLowerCase().replaceAll(/[%_!]/g, '!$&')}%`
+  const where = `where (lower(name) like ? escape '!' or lower(id) like ? escape '!')
+    and not (substr(id, 1, ?) = ? and (revoked_ms is not null or (expires_ms is not null and expires_ms <= ?)))`
+  const given = [pattern, pattern, fleeting.length, fleeting, nowMs]
+  const counted = await state.get<{ count: number }>(`select count(*) as count from keys ${where}`, ...given)
+  const rows = await state.all<KeyRow>(
+    `select * from keys ${where} order by created_ms desc, id desc limit ? offset ?`,
+    ...[...given, rowsMax, skipped],
+  )
+  return { keys: rows.map(toInfo), total: Number(counted?.count ?? 0) }
+}
+
 /** True when there is such a key; it is then revoked, at once and in every process. The first revocation's time stands. */
 export async function revokeKey(state: State, id: string, clock: Clock): Promise<boolean> {
   return state.write(async (tx) => {

@@ -3,6 +3,7 @@
 // 1. A migration and its row in `migrations` are one transaction: after a failure neither is there.
 // 2. Each migration runs once, also when two processes start at the same time: the row is looked up in the transaction.
 // 3. A store that has a migration this code does not know is refused and left as it is.
+// 4. Finding a store and bringing it up to date are two steps: in between others are asked whether they mind (open.ts).
 import { strict as assert } from 'node:assert'
 import { Fault } from '#core/fault.ts'
 
@@ -22,19 +23,49 @@ export interface Step {
 /** Each engine makes this table itself, in its own column words. */
 export const migrationsTable = 'create table if not exists migrations (id integer primary key, name text not null)'
 
-export async function migrate(
-  file: string,
+/** A store that is open, and locked where its engine has a lock, with its tables as they were found. */
+export interface Found<S> {
+  readonly store: S
+  /** The number of its newest migration; 0: nothing is in it yet. */
+  readonly version: number
+  /** Tables that are there would be changed. */
+  readonly isBehind: boolean
+  migrate(): Promise<void>
+}
+
+export async function found<S>(
+  store: S,
+  name: string,
   steps: readonly Step[],
   inTransaction: (work: (turn: MigrationTurn) => Promise<void>) => Promise<void>,
-): Promise<void> {
+): Promise<Found<S>> {
   steps.forEach((step, index) => {
     assert(step.id === index + 1, `migration ${step.id} (${step.name}) stands in place ${index + 1} of the list`)
   })
+  let version = 0
   await inTransaction(async (turn) => {
     await turn.run(migrationsTable)
-    refuseNewer(file, await turn.applied(), steps)
+    version = Math.max(0, ...(await turn.applied()))
   })
-  for (const step of steps) await inTransaction((turn) => apply(turn, step))
+  refuseNewer(name, version, steps)
+  return {
+    store,
+    version,
+    isBehind: version > 0 && version < steps.length,
+    async migrate() {
+      for (const step of steps) await inTransaction((turn) => apply(turn, step))
+    },
+  }
+}
+
+export async function upToDate<S extends { close(): Promise<void> }>({ store, migrate }: Found<S>): Promise<S> {
+  try {
+    await migrate()
+    return store
+  } catch (error) {
+    await store.close()
+    throw error
+  }
 }
 
 async function apply(turn: MigrationTurn, step: Step): Promise<void> {
@@ -44,12 +75,11 @@ async function apply(turn: MigrationTurn, step: Step): Promise<void> {
   await turn.record(step.id, step.name)
 }
 
-function refuseNewer(file: string, applied: readonly number[], steps: readonly Step[]): void {
-  const newest = Math.max(0, ...applied)
-  if (newest <= steps.length) return
+function refuseNewer(name: string, version: number, steps: readonly Step[]): void {
+  if (version <= steps.length) return
   throw new Fault('store.unavailable', {
     detail:
-      `${file} was written by a newer version: its schema has number ${newest}, this version knows ${steps.length}. ` +
+      `${name} was written by a newer version: its schema has number ${version}, this version knows ${steps.length}. ` +
       'Start the newer version again, or restore the copy of the data folder made before the upgrade.',
   })
 }

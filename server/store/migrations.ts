@@ -24,6 +24,8 @@ import { migration as leases } from './migrations/0021-leases.ts'
 import { migration as probeLater } from './migrations/0022-probe-later.ts'
 import { migration as searchesRest } from './migrations/0023-what-searches-rest-on.ts'
 import { migration as marketKeyframes } from './migrations/0024-market-keyframes.ts'
+import { migration as marketFeedsAsOf } from './migrations/0025-market-feeds-as-of.ts'
+import { migration as blockSeams } from './migrations/0026-block-seams.ts'
 import { migration as duties } from './migrations/facts-0001-duties.ts'
 import { migration as dutiesCoverage } from './migrations/facts-0002-coverage.ts'
 import { migration as beacon } from './migrations/facts-0003-beacon.ts'
@@ -58,6 +60,8 @@ export const stateMigrations: readonly Migration[] = [
   probeLater,
   searchesRest,
   marketKeyframes,
+  marketFeedsAsOf,
+  blockSeams,
 ]
 export const factsMigrations: readonly FactsMigration[] = [
   duties,

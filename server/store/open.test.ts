@@ -2,8 +2,12 @@ import { strict as assert } from 'node:assert'
 import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { describe, test } from 'node:test'
+import { openControl } from '#io/control.ts'
 import { cover, moveCursor } from './coverage.ts'
+import { openDuckdb } from './engines/duckdb.ts'
+import { openSqlite } from './engines/sqlite.ts'
+import { factsMigrations, stateMigrations } from './migrations.ts'
 import { openFacts, openState, openStores } from './open.ts'
 
 async function folder(): Promise<{ dir: string } & AsyncDisposable> {
@@ -70,4 +74,82 @@ test('a store that a move has not finished is not opened for serving, and is let
     await (await openState(here.dir)).close()
     await (await openFacts(here.dir)).close()
   }
+})
+
+describe('an upgrade', () => {
+  const stateFile = (dir: string) => join(dir, 'state.sqlite')
+  const factsFile = (dir: string) => join(dir, 'facts.duckdb')
+  const busyWaitMs = 5000
+
+  /** A data folder of the version before; of each store the number of its newest migration. */
+  async function earlier() {
+    const here = await folder()
+    await (await openSqlite(stateFile(here.dir), stateMigrations.slice(0, -1), { busyWaitMs })).close()
+    await (await openDuckdb(factsFile(here.dir), factsMigrations.slice(0, -1))).close()
+    return here
+  }
+  const newestOf = 'select max(id) as id from migrations'
+  const unchanged = [stateMigrations.length - 1, factsMigrations.length - 1]
+  const upgraded = [stateMigrations.length, factsMigrations.length]
+
+  /** As the version before finds them; one that was upgraded would refuse it. */
+  async function versions(dir: string, known = { state: stateMigrations, facts: factsMigrations }) {
+    const state = await openSqlite(stateFile(dir), known.state, { busyWaitMs })
+    const facts = await openDuckdb(factsFile(dir), known.facts)
+    try {
+      return [(await state.get<{ id: number }>(newestOf))?.id, (await facts.query<{ id: number }>(newestOf))[0]?.id]
+    } finally {
+      await state.close()
+      await facts.close()
+    }
+  }
+  const asBefore = (dir: string) =>
+    versions(dir, { state: stateMigrations.slice(0, -1), facts: factsMigrations.slice(0, -1) })
+
+  test('that is refused because somebody has the facts leaves the state to them', async () => {
+    await using here = await earlier()
+    const running = await openDuckdb(factsFile(here.dir), factsMigrations.slice(0, -1))
+    await assert.rejects(openStores(here.dir), /facts\.duckdb is open in this process already/)
+    // Also a command's, where the server has no socket.
+    await assert.rejects(openState(here.dir), /facts\.duckdb is open in this process already/)
+    await running.close()
+    assert.deepEqual(await asBefore(here.dir), unchanged)
+  })
+
+  test('that is refused because one store is newer leaves the other as it is', async () => {
+    await using here = await earlier()
+    const newer = { id: factsMigrations.length + 1, name: 'next', up: ['create table next (a integer)'] }
+    await (await openDuckdb(factsFile(here.dir), [...factsMigrations, newer])).close()
+    for (const open of [openStores, openState])
+      await assert.rejects(open(here.dir), /facts\.duckdb was written by a newer version/)
+    await (await openSqlite(stateFile(here.dir), stateMigrations.slice(0, -1), { busyWaitMs })).close()
+  })
+
+  test('that is refused because a move has not ended leaves both as they are', async () => {
+    await using here = await earlier()
+    const facts = await openDuckdb(factsFile(here.dir), factsMigrations.slice(0, -1))
+    await facts.write((tx) => cover(tx, 'move/unfinished', 0, 1))
+    await facts.close()
+    await assert.rejects(openStores(here.dir), /a move into this store has not/)
+    assert.deepEqual(await asBefore(here.dir), unchanged)
+  })
+
+  test('waits for the end of the server that lives on the folder, whoever asks for it', async () => {
+    await using here = await earlier()
+    const control = await openControl(here.dir, {})
+    for (const open of [openStores, openState])
+      await assert.rejects(open(here.dir), /those of an earlier version, and a server is running on .*; stop it/)
+    await control.close()
+    assert.deepEqual(await asBefore(here.dir), unchanged)
+    // What a server that was killed leaves.
+    await writeFile(join(here.dir, 'control.sock'), '')
+    await (await openState(here.dir)).close()
+    await (await openStores(here.dir)).close()
+    assert.deepEqual(await versions(here.dir), upgraded)
+    // Nothing to upgrade, so nothing to ask for.
+    await rm(join(here.dir, 'control.sock'))
+    const again = await openControl(here.dir, {})
+    await (await openState(here.dir)).close()
+    await again.close()
+  })
 })

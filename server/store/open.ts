@@ -1,11 +1,18 @@
 // Opens both stores: `state.sqlite` and `facts.duckdb` in the data folder, or the servers that the settings name. When this
 // fails the message is for the operator: it names the file or server, what happened and what to do.
+//
+// 1. No table is changed before everything that may refuse has been asked: both stores, their locks and versions, moves that
+//    have not ended. A start that is refused leaves what is there to the version that wrote it.
+// 2. No table is changed under a server that lives on the same data folder (decision 0173).
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { Fault } from '#core/fault.ts'
+import { isServed } from '#io/control.ts'
 import { makeFolder } from '#io/make-folder.ts'
-import { openDuckdb } from './engines/duckdb.ts'
-import { openSqlite } from './engines/sqlite.ts'
+import { findDuckdb } from './engines/duckdb.ts'
+import { findSqlite } from './engines/sqlite.ts'
 import type { Facts } from './facts.ts'
+import { type Found, upToDate } from './migrate.ts'
 import { factsMigrations, stateMigrations } from './migrations.ts'
 import { refuseUnfinishedState } from './move.ts'
 import { refuseUnfinishedFacts } from './move-facts.ts'
@@ -35,35 +42,73 @@ const stateFile = (dir: string): string => join(dir, 'state.sqlite')
 const factsFile = (dir: string): string => join(dir, 'facts.duckdb')
 const connectionsUsual = 8
 
+/** The migrations since which there is a place for the mark of a move. */
+const markedSince = { state: 6, facts: 2 }
+
 /** The state store alone: what commands use beside a running server, which owns the facts. */
 export async function openState(dir: string, options: StoreOptions = {}): Promise<State> {
-  const { state: url = '', stateReplicas: replicas = [], stateConnections: connections = connectionsUsual } = options
-  if (url !== '') {
-    const { openPostgres } = await import('./engines/postgres.ts')
-    return openPostgres(url, stateMigrations, { connections, replicas })
+  await using rising = new AsyncDisposableStack()
+  const state = rising.adopt(await findState(dir, options), letGo)
+  await using holding = new AsyncDisposableStack()
+  if (state.isBehind) {
+    await refuseServed(dir)
+    // A server whose socket could not be made, or is about to be, has the facts.
+    const isHere = (options.facts ?? '') === '' && existsSync(factsFile(dir))
+    if (isHere) holding.adopt(await findFacts(dir, options), letGo)
   }
-  await makeHome(dir)
-  return openSqlite(stateFile(dir), stateMigrations, { busyWaitMs: options.busyWaitMs ?? 5000 })
+  await state.migrate()
+  rising.move()
+  return state.store
 }
 
 export async function openStores(dir: string, options: StoreOptions = {}): Promise<Stores> {
   // Also where both stores are elsewhere: the control socket is in it.
   await makeHome(dir)
   await using rising = new AsyncDisposableStack()
-  const state = rising.adopt(await openState(dir, options), (opened) => opened.close())
-  await refuseUnfinishedState(state)
-  const facts = rising.adopt(await openFacts(dir, options), (opened) => opened.close())
-  await refuseUnfinishedFacts(facts)
+  const state = rising.adopt(await findState(dir, options), letGo)
+  const facts = rising.adopt(await findFacts(dir, options), letGo)
+  if (state.version >= markedSince.state) await refuseUnfinishedState(state.store)
+  if (facts.version >= markedSince.facts) await refuseUnfinishedFacts(facts.store)
+  if (state.isBehind || facts.isBehind) await refuseServed(dir)
+  await state.migrate()
+  await facts.migrate()
   const open = rising.move()
-  return { state, facts, close: () => open.disposeAsync() }
+  return { state: state.store, facts: facts.store, close: () => open.disposeAsync() }
 }
 
 /** The facts alone, also where a move into them has not ended. */
-export async function openFacts(dir: string, options: StoreOptions = {}): Promise<Facts> {
-  const { facts: url = '', factsMemoryMiB: memoryMiB } = options
-  if (url === '') return openDuckdb(factsFile(dir), factsMigrations, { memoryMiB })
-  const { openClickhouse } = await import('./engines/clickhouse.ts')
-  return openClickhouse(url, factsMigrations)
+export const openFacts = async (dir: string, options: StoreOptions = {}): Promise<Facts> =>
+  upToDate(await findFacts(dir, options))
+
+async function findState(dir: string, options: StoreOptions): Promise<Found<State>> {
+  const { state: url = '', stateReplicas: replicas = [], stateConnections: connections = connectionsUsual } = options
+  if (url !== '') {
+    const { findPostgres } = await import('./engines/postgres.ts')
+    return findPostgres(url, stateMigrations, { connections, replicas })
+  }
+  await makeHome(dir)
+  return findSqlite(stateFile(dir), stateMigrations, { busyWaitMs: options.busyWaitMs ?? 5000 })
+}
+
+async function findFacts(
+  dir: string,
+  { facts: url = '', factsMemoryMiB: memoryMiB }: StoreOptions,
+): Promise<Found<Facts>> {
+  if (url === '') return findDuckdb(factsFile(dir), factsMigrations, { memoryMiB })
+  const { findClickhouse } = await import('./engines/clickhouse.ts')
+  return findClickhouse(url, factsMigrations)
+}
+
+const letGo = ({ store }: Found<State | Facts>): Promise<void> => store.close()
+
+/** Invariant 2. */
+async function refuseServed(dir: string): Promise<void> {
+  if (!(await isServed(dir))) return
+  throw new Fault('store.unavailable', {
+    detail:
+      `the tables are those of an earlier version, and a server is running on ${dir}; ` +
+      'stop it before the upgrade, or use the command of its own version',
+  })
 }
 
 async function makeHome(dir: string): Promise<void> {

@@ -117,7 +117,7 @@ function values(place: () => Promise<StatePlace>): void {
     const state = await here.open()
     const words = ['plain', '', 'tab\tline\nreturn\r', 'back\\slash \\N \\. \\x41', 'ünï ☃ 𝄞', null]
     const rowOf = (id: number) => [id, words[id % words.length] ?? null, id % 4 ? Uint8Array.of(0, 92, id % 256) : null]
-    for (const count of [0, 1, 7, 300]) {
+    for (const count of [0, 1, 7, 50, 51, 300]) {
       await state.write((tx) => tx.run('delete from things'))
       const rows = Array.from({ length: count }, (_, id) => rowOf(id))
       const changed = await state.write((tx) => tx.insertMany('things', ['id', 'words', 'raw'], rows))

@@ -1,12 +1,13 @@
-// The same stores, with the time of every operation told to whoever watches.
+// The same stores, with the time and the end of every operation told to whoever watches.
 import type { Clock } from '#io/clock.ts'
 import type { Cell, Facts, Lists } from './facts.ts'
 import type { State, Value } from './state.ts'
 
-export type TellTime = (port: 'state' | 'facts', operation: string, tookMs: number) => void
+/** With what was thrown, if it failed. */
+export type TellTime = (port: 'state' | 'facts', operation: string, tookMs: number, error?: unknown) => void
 
 export function timedState(state: State, clock: Clock, tell: TellTime): State {
-  const timed = timer(clock, (operation, tookMs) => tell('state', operation, tookMs))
+  const timed = timer(clock, (...told) => tell('state', ...told))
   return {
     engine: state.engine,
     get: <R>(sql: string, ...values: Value[]) => timed('get', () => state.get<R>(sql, ...values)),
@@ -24,7 +25,7 @@ export function timedState(state: State, clock: Clock, tell: TellTime): State {
 }
 
 export function timedFacts(facts: Facts, clock: Clock, tell: TellTime): Facts {
-  const timed = timer(clock, (operation, tookMs) => tell('facts', operation, tookMs))
+  const timed = timer(clock, (...told) => tell('facts', ...told))
   return {
     engine: facts.engine,
     query: <R>(sql: string, values?: readonly Cell[], lists?: Lists) =>
@@ -50,12 +51,15 @@ export function timedFacts(facts: Facts, clock: Clock, tell: TellTime): Facts {
   }
 }
 
-function timer(clock: Clock, tell: (operation: string, tookMs: number) => void) {
+function timer(clock: Clock, tell: (operation: string, tookMs: number, error?: unknown) => void) {
   return <T>(operation: string, work: () => Promise<T>): Promise<T> => {
     const startMs = clock.monotonicMs()
-    const done = () => tell(operation, clock.monotonicMs() - startMs)
+    const tookMs = () => clock.monotonicMs() - startMs
     const promise = work()
-    promise.then(done, done)
+    promise.then(
+      () => tell(operation, tookMs()),
+      (error) => tell(operation, tookMs(), error),
+    )
     return promise
   }
 }

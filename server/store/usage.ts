@@ -44,9 +44,12 @@ export async function addUsage(
   counts: Iterable<UsageCount>,
   lastUsedMs: ReadonlyMap<string, number>,
 ): Promise<void> {
-  const rows = Array.from(counts, ({ day, keyId, endpoint, outcome, calls }) => [
-    ...[dayText(day), keyId, endpoint, outcome, calls],
-  ])
+  const texts = new Map<number, string>()
+  const rows = Array.from(counts, ({ day, keyId, endpoint, outcome, calls }) => {
+    const text = texts.get(day) ?? dayText(day)
+    texts.set(day, text)
+    return [text, keyId, endpoint, outcome, calls]
+  })
   await state.write(async (tx) => {
     await tx.insertMany(
       'usage',

@@ -5,8 +5,11 @@
 // 1. A batch counts when some commit made it live and none retired it. Saying either twice changes nothing.
 // 2. The numbers of commits (`seq`) follow each other. A commit is written only where its predecessor is the newest one, and looked up
 //    afterwards: whether its answer was lost does not matter.
-// 3. Two commits of one number can come about only within the same moment. Whoever sees another beside its own declares its own void, and who
-//    finds two even after a while, because the other died of it, keeps the younger. A void commit has no effect at all; as rows and coverage go together, what it brought is read again.
+// 3. Two commits with one number: each writer that sees the other voids its own. If both remain, because one landed late or its writer died, the
+//    next writer waits a moment and then voids all but the one with the highest id. A void commit has no effect at all: what it
+//    made live does not count, what it retired does. As rows and coverage go together, what it brought is read again.
+//    So every question leaves void commits out (`valid`, `countingAt`), and whoever acts on an answer asks for the head first, which
+//    settles this.
 // 4. Only the newest generation counts. One block brings a new one, with what still matters of the one before it, which stays for a while
 //    for those who are still reading it. (A partition for each would be simpler to drop, but 18.16 then misses its last part for ever.)
 // 5. A read speaks of one commit, which it asks for first. Left to itself, ClickHouse may take up a table's parts before it asks what counts,
@@ -80,11 +83,11 @@ export class Commits {
   /** Where the next commit goes. */
   async head(): Promise<Head> {
     for (let looks = 1; ; looks += 1) {
-      const { head, elders } = await this.#look()
-      if (elders.length === 0) return head
+      const { head, losers } = await this.#look()
+      if (losers.length === 0) return head
       // The one that came second is about to see it and to give way.
       if (looks < twinLooks) await systemClock.sleep(twinWaitMs)
-      else for (const { id, seq } of elders) await this.#void(id, { ...head, seq })
+      else for (const { id, seq } of losers) await this.#void(id, { ...head, seq })
     }
   }
 
@@ -104,8 +107,8 @@ export class Commits {
     return row && row.windows > 0 ? row.first : Number.POSITIVE_INFINITY
   }
 
-  /** The newest commit, and those that share their number with a younger one. */
-  async #look(): Promise<{ head: Head; elders: { readonly id: bigint; readonly seq: number }[] }> {
+  /** The newest commit, and those that share their number with one of a higher id (invariant 3). */
+  async #look(): Promise<{ head: Head; losers: { readonly id: bigint; readonly seq: number }[] }> {
     const recent = await this.#ask<Recent>(
       `select seq, max(gen) as last_gen, toString(id) as number, id in ${voids} as is_void,
          (select min(seq) from commits where ${newest}) as first_seq from commits
@@ -114,11 +117,11 @@ export class Commits {
     const [seq, gen] = [Math.max(0, ...recent.map((one) => one.seq)), Math.max(1, ...recent.map((one) => one.last_gen))]
     // Two that begin a generation say the same.
     const counting = recent.filter((one) => one.is_void === 0 && !(gen > 1 && one.seq === one.first_seq))
-    const elders = [...Map.groupBy(counting, (one) => one.seq)].flatMap(([at, own]) => {
+    const losers = [...Map.groupBy(counting, (one) => one.seq)].flatMap(([at, own]) => {
       const ids = own.map(({ number }) => BigInt(number)).sort((a, b) => (a < b ? -1 : 1))
       return ids.slice(0, -1).map((id) => ({ id, seq: at }))
     })
-    return { head: { seq, gen }, elders }
+    return { head: { seq, gen }, losers }
   }
 
   live(table: string, key: string): Promise<Batch[]> {
@@ -131,6 +134,26 @@ export class Commits {
        group by tbl, key, win, batch having min(live) = 1 order by tbl, key, win, batch`,
     )
     return rows.map(({ tbl, key, win, number }) => ({ table: tbl, key, win, batch: BigInt(number) }))
+  }
+
+  /** Retired by commits with ids below `before`, at most so many. */
+  async retired(before: bigint, max: number): Promise<Pick<Batch, 'table' | 'batch'>[]> {
+    const rows = await this.#ask<{ tbl: string; number: string }>(
+      `select tbl, toString(batch) as number from commits
+       where tbl != '' and ${valid} and live = 0 and id < ${before} order by batch limit ${max}`,
+    )
+    return rows.map(({ tbl, number }) => ({ table: tbl, batch: BigInt(number) }))
+  }
+
+  /** Those of the batches that no commit speaks of. */
+  async unnamed(batches: readonly Batch[]): Promise<Batch[]> {
+    if (batches.length === 0) return []
+    const rows = await this.#ask<{ number: string }>(
+      `select distinct toString(batch) as number from commits
+       where tbl != '' and ${valid} and batch in (${batches.map(({ batch }) => batch).join()})`,
+    )
+    const named = new Set(rows.map(({ number }) => number))
+    return batches.filter(({ batch }) => !named.has(String(batch)))
   }
 
   /** Invariant 2. `id` is a number like those of batches. */

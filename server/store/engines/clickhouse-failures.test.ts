@@ -175,6 +175,74 @@ describe('ClickHouse, one server', { skip: noClickhouse }, () => {
     await facts.close()
   })
 
+  const covered = (facts: Facts, count: number) =>
+    facts.write(async (tx) => {
+      await tx.append('sums', someSums(count, 1))
+      await cover(tx, 'epochs', 0, count)
+    })
+
+  test('a commit that landed when nobody could tell counts, also after the sweep', async () => {
+    const url = await server.database()
+    await using middle = await startMiddle(server.host)
+    const options = { ...atOnce, patienceMs: 300 }
+    const facts = await openClickhouse(url.replace(server.host, middle.host), migrations, options)
+    middle.cut = { on: /insert into commits/, when: 'after', stays: true }
+    await assert.rejects(covered(facts, 7), unavailable(/cannot be reached/))
+    middle.isDown = false
+    // One that nobody knows of either, and that has not landed.
+    middle.cut = { on: /insert into commits/, when: 'before' }
+    await assert.rejects(covered(facts, 5), unavailable(/cannot be reached/))
+    assert.equal(await lying(url, 'sums'), 12)
+    await facts.tidy(never)
+    await settled(url)
+    assert.equal(await countOf(facts), 7)
+    assert.deepEqual(await coverageOf(facts, 'epochs'), [{ from: 0, until: 7 }])
+    assert.equal(await lying(url, 'sums'), 7)
+    await facts.close()
+  })
+
+  for (const [loser, says] of [
+    ['a void commit', true],
+    ['one of two commits with one number, the one with the lower id,', false],
+  ] as const) {
+    test(`what ${loser} would have retired is not swept`, async () => {
+      const url = await server.database()
+      const facts = await openClickhouse(url, migrations, atOnce)
+      await covered(facts, 5)
+      await facts.write((tx) => cover(tx, 'other', 0, 5))
+      const commits = `${databaseOf(url)}.commits`
+      const into = `insert into ${commits} (tbl, key, win, batch, live, seq, id, gen)`
+      await server.sql(
+        `${into} select tbl, key, win, batch, toUInt8(0), toUInt64(2), toUInt64(5), gen from ${commits} where seq = 1`,
+      )
+      if (says) await server.sql(`${into} values ('', '', 0, 5, 1, 2, 5, 1)`)
+      await facts.tidy(never)
+      await settled(url)
+      assert.equal(await countOf(facts), 5)
+      assert.deepEqual(await coverageOf(facts, 'epochs'), [{ from: 0, until: 5 }])
+      assert.equal(await lying(url, 'sums'), 5)
+      await facts.close()
+    })
+  }
+
+  test('two processes that add up at the same time count no row twice', async () => {
+    const url = await server.database()
+    await using middle = await startMiddle(server.host)
+    const slow = await openClickhouse(url.replace(server.host, middle.host), migrations)
+    const other = await openClickhouse(url, migrations)
+    for (let part = 0; part < 3; part += 1) await covered(other, 4)
+    await other.write((tx) => tx.append('sums', { ...someSums(1, 1), hour: [48] }))
+    const sum = () => other.query('select who, hour, sum(reward) as r from sums group by who, hour order by who, hour')
+    const before = await sum()
+    // It knows what there is to do, and falls asleep; the other does it.
+    middle.pause = { on: /is_void/, meanwhile: () => other.tidy(never) }
+    await slow.tidy(never)
+    assert.equal(middle.pause, undefined)
+    assert.deepEqual(await sum(), before)
+    assert.equal(await countOf(other), 5)
+    await Promise.all([slow.close(), other.close()])
+  })
+
   test('adding up what came in parts, and sweeping, change no answer; afterwards each row is there once', async () => {
     const url = await server.database()
     const facts = await openClickhouse(url, migrations, atOnce)
@@ -283,22 +351,38 @@ describe('ClickHouse, one server', { skip: noClickhouse }, () => {
 interface Cut {
   readonly on: RegExp
   readonly when: 'before' | 'after'
+  /** Nobody gets through from then on. */
+  readonly stays?: true
 }
 
-/** Stands between client and server, and cuts one connection when told. */
+interface Pause {
+  readonly on: RegExp
+  readonly meanwhile: () => Promise<void>
+}
+
+/** Stands between client and server, and when told cuts one connection, or does something else before it lets one through. */
 async function startMiddle(target: string) {
-  const middle = { host: '', cut: undefined as Cut | undefined, cuts: 0 }
+  const middle = {
+    host: '',
+    cut: undefined as Cut | undefined,
+    pause: undefined as Pause | undefined,
+    isDown: false,
+    cuts: 0,
+  }
   const proxy = createServer(async (incoming, outgoing) => {
     const body = await buffer(incoming)
-    const { cut } = middle
-    const isCut = cut?.on.test(
-      `${decodeURIComponent((incoming.url ?? '').replaceAll('+', ' '))} ${body.subarray(0, 4096)}`,
-    )
+    const { cut, pause } = middle
+    const words = `${decodeURIComponent((incoming.url ?? '').replaceAll('+', ' '))} ${body.subarray(0, 4096)}`
+    if (pause?.on.test(words)) {
+      middle.pause = undefined
+      await pause.meanwhile()
+    }
+    const isCut = cut?.on.test(words)
     if (isCut) {
       middle.cut = undefined
       middle.cuts += 1
     }
-    if (isCut && cut?.when === 'before') {
+    if (middle.isDown || (isCut && cut?.when === 'before')) {
       incoming.socket.destroy()
       return
     }
@@ -306,6 +390,7 @@ async function startMiddle(target: string) {
     const onward = request(`http://${target}${incoming.url}`, options, async (answer) => {
       const answered = await buffer(answer)
       if (isCut) {
+        middle.isDown = cut?.stays === true
         incoming.socket.destroy()
         return
       }

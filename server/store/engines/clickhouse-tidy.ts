@@ -1,8 +1,9 @@
 // Upkeep of what ClickHouse holds. No answer changes by it (decision 0146).
 //
 // 1. Batches of one window that is over, or too many of one that is not, become one; equal rows of a table with sums are added up.
+//    What is joined is what counts after the head that was asked for first: whatever another process commits since then makes the commit fail.
 // 2. Rows that nobody sees, and nobody can still be reading, are removed: those of retired batches, of writes that failed here, and once after the
-//    start of what an earlier process left.
+//    start of what an earlier process left. Whether a write failed is for the commits to say: its own may have landed when nobody could tell.
 
 import { systemClock } from '#io/clock.ts'
 import type { FactsTable } from '../facts.ts'
@@ -42,7 +43,7 @@ export class Tidier {
     this.#pace = pace
   }
 
-  /** Batches whose write failed. */
+  /** Batches whose write has, as far as its writer knows, failed. */
   leave(batches: readonly Batch[]): void {
     this.#left = [...this.#left, ...batches].slice(-sweptMax)
   }
@@ -70,14 +71,16 @@ export class Tidier {
     )
     for (const group of groups.slice(0, groupsMax)) {
       if (signal.aborted) return
-      await this.#join(group)
+      await this.#join(group[0] as Batch)
     }
   }
 
-  async #join(group: readonly Batch[]): Promise<void> {
-    const [first] = group as [Batch]
+  /** The batches of this one's window. */
+  async #join(first: Batch): Promise<void> {
     const table = this.#tables.get(first.table) as FactsTable
     const head = await this.#commits.head()
+    const group = (await this.#commits.live(first.table, first.key)).filter(({ win }) => win === first.win)
+    if (group.length < 2) return
     const joined = { ...first, batch: freshNumber() }
     try {
       for (const part of await this.#parts(table, group)) await this.#add(table, group, joined.batch, part)
@@ -116,29 +119,25 @@ export class Tidier {
 
   /** What has been out of sight for so long. */
   async #sweep(forMs: number): Promise<void> {
+    // What one of two commits with the same number has retired may count again.
+    await this.#commits.head()
     const before = numberAt(systemClock.now() - forMs)
-    const retired = await this.#ask<{ tbl: string; number: string }>(
-      `select tbl, toString(batch) as number from commits
-       where gen = (select max(gen) from commits) and live = 0 and id < ${before} order by batch limit ${sweptMax}`,
-    )
-    const left = this.#left.filter(({ batch }) => batch < before)
+    const retired = await this.#commits.retired(before, sweptMax)
+    const left = await this.#commits.unnamed(this.#left.filter(({ batch }) => batch < before))
     for (const table of this.#tables.values()) {
-      const gone = [
-        ...retired.filter(({ tbl }) => tbl === table.name).map(({ number }) => number),
-        ...left.filter((one) => one.table === table.name).map(({ batch }) => String(batch)),
-        ...(this.#isFirst ? await this.#orphans(table, before) : []),
-      ]
+      const own = [...retired, ...left].filter((one) => one.table === table.name).map(({ batch }) => String(batch))
+      const gone = [...own, ...(this.#isFirst ? await this.#orphans(table, before) : [])]
       if (gone.length > 0) await this.#delete(table, gone)
     }
     this.#isFirst = false
     this.#left = this.#left.filter(({ batch }) => batch >= before)
     if (retired.length > 0 && (await this.#commits.batches(`tbl != ''`)).length > 0) {
-      const gone = retired.map(({ number }) => BigInt(number))
+      const gone = retired.map(({ batch }) => batch)
       await this.#commits.renew(await this.#commits.head(), freshNumber(), gone)
     }
   }
 
-  /** Nobody but this can tell them: the process that wrote them is gone. */
+  /** Nobody but this can tell them: the process that wrote them is gone. What any commit has ever named is left to the others. */
   async #orphans(table: FactsTable, before: bigint): Promise<string[]> {
     const rows = await this.#ask<{ number: string }>(
       `select distinct toString(batch) as number from ${table.name}

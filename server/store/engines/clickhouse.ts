@@ -12,7 +12,7 @@ import { Fault } from '#core/fault.ts'
 import { systemClock } from '#io/clock.ts'
 import type { Cell, FactRow, Facts, FactsMigration, FactsMoment, FactsReader, FactsWriter, Lists } from '../facts.ts'
 import { Fence } from '../fence.ts'
-import { type MigrationTurn, migrate, migrationsTable } from '../migrate.ts'
+import { type Found, found, type MigrationTurn, migrationsTable, upToDate } from '../migrate.ts'
 import { type Tables, tableOf, tablesOf } from '../slices.ts'
 import { closedFault, Turns } from '../turns.ts'
 import { literal } from './clickhouse-cells.ts'
@@ -43,23 +43,29 @@ export interface ClickhouseOptions extends Pace {
 }
 export const usualOptions: ClickhouseOptions = { ...usualPace, patienceMs: 10_000, quorumMs: 15_000 }
 
-export async function openClickhouse(
+export const openClickhouse = async (...place: Parameters<typeof findClickhouse>): Promise<Facts> =>
+  upToDate(await findClickhouse(...place))
+
+export async function findClickhouse(
   url: string,
   migrations: readonly FactsMigration[],
   { patienceMs, quorumMs, ...pace }: ClickhouseOptions = usualOptions,
-): Promise<Facts> {
+): Promise<Found<Facts>> {
   const place = placeOf(url)
-  const door = new Door(place, patienceMs)
+  const doors = [new Door(place, patienceMs), new Door(place, patienceMs)] as const
+  const renamed = (error: unknown) => {
+    throw renameClickhouse(error, place.name)
+  }
   try {
-    const manner = await mannerOf(door, place, quorumMs)
+    const manner = await mannerOf(doors[0], place, quorumMs)
     const steps = migrations.map(({ id, name, tables = [] }) => {
       return { id, name, statements: tables.flatMap((table) => createSql(table, manner.layout)) }
     })
-    await migrate(place.name, steps, (work) => work(migrationTurn(door, manner)))
-    return new ClickhouseFacts(place, [door, new Door(place, patienceMs)], manner, tablesOf(migrations), pace)
+    const facts = new ClickhouseFacts(place, doors, manner, tablesOf(migrations), pace)
+    return await found(facts, place.name, steps, (work) => work(migrationTurn(doors[0], manner)).catch(renamed))
   } catch (error) {
-    await door.close()
-    throw renameClickhouse(error, place.name)
+    await Promise.all(doors.map((door) => door.close()))
+    return renamed(error)
   }
 }
 

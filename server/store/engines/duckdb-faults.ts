@@ -7,6 +7,10 @@ const kinds: readonly (readonly [RegExp, string])[] = [
     /set lock on file|conflicting lock|being used by another process/i,
     'is held by another process, most likely a running server; stop it, or let it do the work',
   ],
+  [
+    /invalidated.*(no space left|file too large|quota exceeded)/is,
+    'was given up because the disk is full; free some space and restart the server, nothing that was confirmed is lost',
+  ],
   [/no space left|file too large|quota exceeded/i, 'cannot grow because the disk is full; free some space'],
   [/permission denied|read-only/i, 'may not be used by this user; check the permissions of the file and its folder'],
   [

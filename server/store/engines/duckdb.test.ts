@@ -1,5 +1,4 @@
 import { strict as assert } from 'node:assert'
-import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, mkdtemp, open, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -10,6 +9,7 @@ import { DuckDBTypeId } from '@duckdb/node-api'
 import { faults } from '#api/faults.ts'
 import { Fault } from '#core/fault.ts'
 import { startProcess } from '#test/second-process.ts'
+import { noTinyDisk, tinyDisk } from '#test/tiny-disk.ts'
 import { type FactsPlace, factsSuite, someSums, sums } from '../facts.suite.ts'
 import { openDuckdb } from './duckdb.ts'
 import { bind } from './duckdb-cells.ts'
@@ -259,28 +259,44 @@ async function assertFullDiskIsAFault(file: string, under: readonly string[]): P
   assert.match((await other.line()) ?? '', /^true,true,\d+$/)
 }
 
-/** A disk of 6 MiB of our own, where the system lets us have one. */
-const tinyDisk = (dir: string): string[] => [
-  'unshare',
-  '--map-root-user',
-  '--mount',
-  'sh',
-  '-c',
-  'mount -t tmpfs -o size=6m none "$0" && exec "$@"',
-  dir,
-]
-
 describe('duckdb on a bad disk', () => {
   test('a file that may not grow is a fault; what was confirmed stays, of the rest nothing', async () => {
     await using here = await place()
     await assertFullDiskIsAFault(here.file, ['bash', '-c', 'trap "" XFSZ; ulimit -f 5000; exec "$0" "$@"'])
   })
 
-  test('a full disk is the same', async (context) => {
+  test('a journal that finds no room in the file ends with a restart, after which all that was confirmed is there', async () => {
     await using here = await place()
-    const [command = '', ...args] = tinyDisk(here.dir)
-    if (spawnSync(command, [...args, 'true']).status !== 0) return void context.skip('no right to mount a disk here')
-    await assertFullDiskIsAFault(here.file, [command, ...args])
+    // What is large goes into the file at once, what is small into the journal, which is cleared into the file at 16 MiB.
+    const fill = `
+      let confirmed = 0
+      let words
+      const put = (rows) => {
+        const reward = Array.from({ length: rows }, () => Math.floor(Math.random() * 2 ** 52))
+        const batch = { ...someSums(rows / 1000, 1000), reward }
+        return facts.write((tx) => tx.append('sums', batch)).then(() => { confirmed += rows }, (error) => { words = error.message })
+      }
+      await put(1_700_000)
+      for (let round = 0; words === undefined && round < 200; round += 1) await put(15_000)
+      say(words)
+      say(confirmed)
+      process.exit()`
+    await using other = otherProcess(here.file, fill, [
+      ...['bash', '-c', 'trap "" XFSZ; ulimit -f 18000; exec "$0" "$@"'],
+    ])
+    const words = (await other.line()) ?? ''
+    const told = 'was given up because the disk is full; free some space and restart the server'
+    assert(words.startsWith(`store.unavailable: ${here.file} ${told}`), words)
+    const confirmed = Number(await other.line())
+    await other.kill()
+    const facts = await here.open()
+    assert.deepEqual(await facts.query('select count(*) as n from sums'), [{ n: confirmed }])
+    await facts.close()
+  })
+
+  test('a full disk is the same', { skip: noTinyDisk }, async () => {
+    await using here = await place()
+    await assertFullDiskIsAFault(here.file, tinyDisk(here.dir))
   })
 
   test('a file that is no database is refused and not touched', async () => {

@@ -25,7 +25,7 @@ import type {
 } from '../facts.ts'
 import { Fence } from '../fence.ts'
 import { Line } from '../line.ts'
-import { type MigrationTurn, migrate } from '../migrate.ts'
+import { type Found, found, type MigrationTurn, upToDate } from '../migrate.ts'
 import { sliceSql, type Tables, tableOf, tablesOf } from '../slices.ts'
 import { Turns } from '../turns.ts'
 import { appendColumns, type Bound, bind, rowsOf, shortListMax } from './duckdb-cells.ts'
@@ -52,11 +52,14 @@ export interface DuckdbOptions {
 /** An hour of a million validators is six million rows on their way (decision 0074). */
 const memoryUsualMiB = 448
 
-export async function openDuckdb(
+export const openDuckdb = async (...place: Parameters<typeof findDuckdb>): Promise<Facts> =>
+  upToDate(await findDuckdb(...place))
+
+export async function findDuckdb(
   file: string,
   migrations: readonly FactsMigration[],
   options: DuckdbOptions = {},
-): Promise<Facts> {
+): Promise<Found<Facts>> {
   const realFile = await realFileOf(file)
   refuseSecondOwner(realFile)
   openFiles.add(realFile)
@@ -64,8 +67,7 @@ export async function openDuckdb(
   try {
     facts = await connect(file, tablesOf(migrations), options, () => openFiles.delete(realFile))
     const steps = migrations.map(({ id, name, up }) => ({ id, name, statements: up }))
-    await migrate(file, steps, (work) => (facts as DuckdbFacts).write((tx) => work(migrationTurn(tx))))
-    return facts
+    return await found(facts, file, steps, (work) => (facts as DuckdbFacts).write((tx) => work(migrationTurn(tx))))
   } catch (error) {
     await facts?.close()
     openFiles.delete(realFile)

@@ -1,8 +1,14 @@
 import { strict as assert } from 'node:assert'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { Fault } from '#core/fault.ts'
+import { openControl } from '#io/control.ts'
 import { noPostgres, type PostgresServer, startPostgres } from '#test/postgres.ts'
 import { startProcess } from '#test/second-process.ts'
+import { stateMigrations } from '../migrations.ts'
+import { openState } from '../open.ts'
 import { type StatePlace, stateSuite, tables } from '../state.suite.ts'
 import { upgradeSuite } from '../upgrade.suite.ts'
 import { openPostgres } from './postgres.ts'
@@ -50,6 +56,20 @@ describe('on PostgreSQL', { skip: noPostgres }, () => {
     for (const words of ['open', 'done']) for (const process of [one, other]) assert.equal(await process.line(), words)
     assert.deepEqual(await state.get('select value from counters'), { value: 120 })
     await state.close()
+  })
+
+  test('an upgrade goes on beside servers on other data folders, not under one on the same (decision 0173)', async () => {
+    await using here = await place()
+    await using undo = new AsyncDisposableStack()
+    const dir = undo.adopt(await mkdtemp(join(tmpdir(), 'tetrad-rolling-')), (path) => rm(path, { recursive: true }))
+    const old = undo.adopt(await here.open(stateMigrations.slice(0, -1)), (state) => state.close())
+    const newest = async () => (await old.get<{ id: number }>('select max(id) as id from migrations'))?.id
+    const control = await openControl(dir, {})
+    await assert.rejects(openState(dir, { state: here.url }), /a server is running on/)
+    assert.equal(await newest(), stateMigrations.length - 1)
+    await control.close()
+    await (await openState(dir, { state: here.url })).close()
+    assert.equal(await newest(), stateMigrations.length)
   })
 
   test('two installations share a database, each in its schema, and know nothing of each other', async () => {

@@ -15,7 +15,7 @@ import { Fault } from '#core/fault.ts'
 import { systemRandom } from '#io/random.ts'
 import { Fence } from '../fence.ts'
 import { Gathering, type Member } from '../gathering.ts'
-import { type MigrationTurn, migrate } from '../migrate.ts'
+import { type Found, found, type MigrationTurn, upToDate } from '../migrate.ts'
 import type { Migration, Row, State, StateReader, StateWriter, Value, WriteOptions } from '../state.ts'
 import { closedFault, Turns } from '../turns.ts'
 import { inDoubt, renamePostgres } from './postgres-faults.ts'
@@ -43,18 +43,20 @@ export interface PostgresOptions {
   readonly waitMs?: number
 }
 
-export async function openPostgres(
+export const openPostgres = async (...place: Parameters<typeof findPostgres>): Promise<State> =>
+  upToDate(await findPostgres(...place))
+
+export async function findPostgres(
   url: string,
   migrations: readonly Migration[],
   options: PostgresOptions,
-): Promise<State> {
+): Promise<Found<State>> {
   const place = placeOf(url)
   const state = new PostgresState(place, options)
   try {
     await state.open()
     const steps = migrations.map(({ id, name, up }) => ({ id, name, statements: up(dialect).map(inPostgresWords) }))
-    await migrate(place.name, steps, (work) => state.write((tx) => work(migrationTurn(tx))))
-    return state
+    return await found(state, place.name, steps, (work) => state.write((tx) => work(migrationTurn(tx))))
   } catch (error) {
     await state.close()
     throw renamePostgres(error, place.name)

@@ -2,16 +2,16 @@
 // sqlite.ts makes a store of it.
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { Fault } from '#core/fault.ts'
-import type { Value } from '../state.ts'
+import type { Row, Value } from '../state.ts'
 
-/** Beyond this the least recently used go. */
+/** Beyond this the oldest go; one that is still in use is prepared anew. */
 export const statementsMax = 500
 /** The journal is cut back to this after a large transaction. */
 const walBytesKept = 64 * 1024 * 1024
 
 export class Connection {
   readonly #db: DatabaseSync
-  readonly #statements = new Map<string, StatementSync>()
+  readonly #statements = new Map<string, Prepared>()
   readonly #dataVersion: StatementSync
 
   static open(file: string, purpose: 'read' | 'write'): Connection {
@@ -37,23 +37,23 @@ export class Connection {
   }
 
   get<R>(sql: string, values: readonly Value[]): R | undefined {
-    const row = this.#prepared(sql).get(...values)
-    return row && ({ ...row } as R)
+    const { statement, rowOf } = this.#prepared(sql)
+    const row = statement.get(...values)
+    return row && (rowOf(row) as R)
   }
 
   all<R>(sql: string, values: readonly Value[]): R[] {
-    // Copied because the driver's rows have no prototype, unlike those of other engines.
-    return this.#prepared(sql)
-      .all(...values)
-      .map((row) => ({ ...row }) as R)
+    const { statement, rowOf } = this.#prepared(sql)
+    return statement.all(...values).map((row) => rowOf(row) as R)
   }
 
   *iterate<R>(sql: string, values: readonly Value[]): Generator<R, undefined> {
-    for (const row of this.#prepared(sql).iterate(...values)) yield { ...row } as R
+    const { statement, rowOf } = this.#prepared(sql)
+    for (const row of statement.iterate(...values)) yield rowOf(row) as R
   }
 
   run(sql: string, values: readonly Value[] = []): number {
-    return Number(this.#prepared(sql).run(...values).changes)
+    return Number(this.#prepared(sql).statement.run(...values).changes)
   }
 
   /** After some errors, a full disk among them, SQLite has rolled back by itself. */
@@ -75,19 +75,36 @@ export class Connection {
     this.#db.close()
   }
 
-  #prepared(sql: string): StatementSync {
+  #prepared(sql: string): Prepared {
     const known = this.#statements.get(sql)
-    if (known) {
-      this.#statements.delete(sql)
-      this.#statements.set(sql, known)
-      return known
-    }
-    const statement = this.#db.prepare(sql)
-    this.#statements.set(sql, statement)
+    if (known) return known
+    const prepared = prepare(this.#db, sql)
+    this.#statements.set(sql, prepared)
     const [oldest] = this.#statements.keys()
     if (this.#statements.size > statementsMax && oldest !== undefined) this.#statements.delete(oldest)
-    return statement
+    return prepared
   }
+}
+
+interface Prepared {
+  readonly statement: StatementSync
+  /** A row as other engines give it: the driver's own have no prototype and are slow to copy (decision 0196). */
+  readonly rowOf: (given: unknown) => Row
+}
+
+function prepare(db: DatabaseSync, sql: string): Prepared {
+  const statement = db.prepare(sql)
+  // The columns behind a star change when another process migrates the file; written out they are what they are.
+  if (sql.includes('*')) return { statement, rowOf: (given) => ({ ...(given as Row) }) }
+  statement.setReturnArrays(true)
+  const names = statement.columns().map(({ name }) => name)
+  return { statement, rowOf: (given) => named(names, given as Value[]) }
+}
+
+function named(names: readonly string[], values: readonly Value[]): Row {
+  const row: Row = {}
+  for (let at = 0; at < names.length; at++) row[names[at] as string] = values[at] as Value
+  return row
 }
 
 function beginWal(db: DatabaseSync, file: string): void {

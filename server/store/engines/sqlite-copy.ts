@@ -1,6 +1,7 @@
 // A copy of a SQLite file while others write to it, and whether a file is sound.
 import { backup, DatabaseSync } from 'node:sqlite'
-import { renameSqlite } from './sqlite-faults.ts'
+import { PathError } from '#io/path-error.ts'
+import { fileCodeOf, renameSqlite } from './sqlite-faults.ts'
 
 /** All pages in one step: the copy is what was committed at one moment, and writers are not kept waiting. */
 const pagesPerStep = 2 ** 31 - 1
@@ -11,7 +12,9 @@ export async function copySqlite(file: string, target: string): Promise<void> {
   try {
     await backup(source, target, { rate: pagesPerStep })
   } catch (error) {
-    throw renameSqlite(error, file)
+    // The source is only read: what cannot be written is the copy.
+    const code = fileCodeOf(error)
+    throw code === undefined ? renameSqlite(error, file) : new PathError(code, target, error)
   } finally {
     source.close()
   }

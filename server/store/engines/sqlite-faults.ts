@@ -30,6 +30,18 @@ const kindOf = (error: SqliteError): number => error.errcode & 0xff
 
 export const isBusy = (error: unknown): boolean => isSqliteError(error) && kindOf(error) === busy
 
+/** What the system would say of a file that SQLite cannot write; undefined: it is something else. */
+export const fileCodeOf = (error: unknown): string | undefined =>
+  isSqliteError(error) ? fileCodes[kindOf(error)] : undefined
+
+const fileCodes: Readonly<Record<number, string>> = {
+  3: 'EACCES',
+  8: 'EROFS',
+  13: 'ENOSPC',
+  14: 'EACCES',
+  23: 'EACCES',
+}
+
 export function renameSqlite(error: unknown, file: string): unknown {
   if (!isSqliteError(error)) return error
   const words = kinds[kindOf(error)]

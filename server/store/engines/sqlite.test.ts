@@ -40,6 +40,24 @@ test('prepared statements are kept up to a limit, those in use longest, and all 
   connection.close()
 })
 
+test('a row keeps the names of its columns when another process adds one to the table', async () => {
+  await using here = await place()
+  const connection = Connection.open(here.file, 'write')
+  const other = Connection.open(here.file, 'write')
+  other.run('create table pairs (a text, b text)')
+  other.run('create table ends (c text)')
+  other.run(`insert into pairs values ('a', 'b')`)
+  other.run(`insert into ends values ('c')`)
+  const star = 'select pairs.*, c from pairs, ends'
+  const written = 'select b, a, c as "the end" from pairs, ends'
+  assert.deepEqual(connection.all(star, []), [{ a: 'a', b: 'b', c: 'c' }])
+  other.run('alter table pairs add column d text')
+  assert.deepEqual(connection.all(star, []), [{ a: 'a', b: 'b', d: null, c: 'c' }])
+  assert.deepEqual(connection.get(written, []), { b: 'b', a: 'a', 'the end': 'c' })
+  connection.close()
+  other.close()
+})
+
 /** The operator's words name the file and what to do, the public words are those of the table. */
 const saying =
   (file: string, words: RegExp) =>

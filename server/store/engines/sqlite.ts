@@ -14,7 +14,7 @@ import { Fault } from '#core/fault.ts'
 import { nextTurn, systemClock } from '#io/clock.ts'
 import { Fence } from '../fence.ts'
 import { Gathering, type Member } from '../gathering.ts'
-import { type MigrationTurn, migrate } from '../migrate.ts'
+import { type Found, found, type MigrationTurn, upToDate } from '../migrate.ts'
 import type { Migration, Row, State, StateDialect, StateReader, StateWriter, Value, WriteOptions } from '../state.ts'
 import { closedFault, Turns } from '../turns.ts'
 import { Connection } from './sqlite-connection.ts'
@@ -24,7 +24,9 @@ const writesWaitingMax = 10_000
 const iterationsMax = 16
 /** An iteration lets others go first after this many rows. */
 const rowsPerBreath = 1000
-const manyPerBreath = 100
+/** Rows a statement adds at once, and the statements between two breaths. */
+const rowsPerStatement = 50
+const statementsPerBreath = 2
 const busyStepMs = 10
 
 const dialect: StateDialect = { bytes: 'blob', strict: 'strict', clustered: 'strict, without rowid' }
@@ -34,17 +36,19 @@ export interface SqliteOptions {
   readonly busyWaitMs: number
 }
 
-export async function openSqlite(
+export const openSqlite = async (...place: Parameters<typeof findSqlite>): Promise<State> =>
+  upToDate(await findSqlite(...place))
+
+export async function findSqlite(
   file: string,
   migrations: readonly Migration[],
   options: SqliteOptions,
-): Promise<State> {
+): Promise<Found<State>> {
   const state = new SqliteState(file, options)
   try {
     await state.open()
     const steps = migrations.map(({ id, name, up }) => ({ id, name, statements: up(dialect).map(inSqliteWords) }))
-    await migrate(file, steps, (work) => state.write((tx) => work(migrationTurn(tx))))
-    return state
+    return await found(state, file, steps, (work) => state.write((tx) => work(migrationTurn(tx))))
   } catch (error) {
     await state.close()
     throw error
@@ -250,13 +254,18 @@ class SqliteTransaction implements StateWriter {
     rows: readonly (readonly Value[])[],
     onConflict = '',
   ): Promise<number> {
-    const sql = `insert into ${into} (${columns.join(', ')}) values (${columns.map(() => '?').join(', ')}) ${onConflict}`
+    const marks = `(${columns.map(() => '?').join(', ')})`
+    const adding = (count: number) =>
+      `insert into ${into} (${columns.join(', ')}) values ${new Array(count).fill(marks).join(', ')} ${onConflict}`
+    const whole = rows.length - (rows.length % rowsPerStatement)
+    const [sql, rest] = [adding(rowsPerStatement), adding(1)]
     let changed = 0
-    for (const [at, row] of rows.entries()) {
-      changed += this.#do((connection) => connection.run(sql, row))
+    for (let at = 0; at < whole; at += rowsPerStatement) {
+      changed += this.#do((connection) => connection.run(sql, rows.slice(at, at + rowsPerStatement).flat()))
       // Answers go on while a long range is written.
-      if (at % manyPerBreath === manyPerBreath - 1) await nextTurn()
+      if ((at / rowsPerStatement) % statementsPerBreath === statementsPerBreath - 1) await nextTurn()
     }
+    for (const row of rows.slice(whole)) changed += this.#do((connection) => connection.run(rest, row))
     return changed
   }
 

@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { Fault } from '#core/fault.ts'
+import { stateWith } from '#test/admission.ts'
+import { openDesk, testNowMs } from '#test/desk.ts'
+import { Writes } from './writes.ts'
+
+const full = new Fault('store.unavailable', { detail: 'the disk is full', cause: new Error('SQLITE_FULL') })
+
+/** A state whose writes fail while told to, and which counts them. */
+async function openFailing() {
+  const desk = await openDesk()
+  const writes = new Writes(desk.clock)
+  const counts = { fails: true, writes: 0 }
+  const state = stateWith(desk.state, {
+    write: async (work, options) => {
+      counts.writes += 1
+      try {
+        if (counts.fails) throw full
+        const result = await desk.state.write(work, options)
+        writes.told('state')
+        return result
+      } catch (error) {
+        writes.told('state', error)
+        throw error
+      }
+    },
+  })
+  return { desk, writes, counts, state, [Symbol.asyncDispose]: () => desk[Symbol.asyncDispose]() }
+}
+
+describe('the state', () => {
+  test('is failing from the first write that its engine failed at until one of our own succeeds, tried every five seconds', async () => {
+    await using here = await openFailing()
+    const { desk, writes, counts, state } = here
+    const since = () => writes.stateFailingSince(state)
+    assert.equal(await since(), undefined)
+    assert.equal(counts.writes, 0, 'nothing is tried while all is well')
+    writes.told('state', full)
+    desk.clock.move(4999)
+    assert.equal(await since(), testNowMs)
+    assert.equal(counts.writes, 0)
+    desk.clock.move(1)
+    assert.deepEqual([await since(), counts.writes], [testNowMs, 1])
+    assert.deepEqual([await since(), counts.writes], [testNowMs, 1])
+    counts.fails = false
+    // It may have had nothing to write.
+    writes.told('state')
+    assert.equal(await since(), testNowMs)
+    desk.clock.move(5000)
+    assert.deepEqual([await since(), counts.writes], [undefined, 2])
+    assert.deepEqual(await desk.state.all('select stream from cursors'), [], 'nothing is left')
+  })
+
+  test('is not called failing for what is refused by ourselves, or is no fault of the store', async () => {
+    await using here = await openFailing()
+    here.writes.told('state', new Fault('store.unavailable', { detail: '10000 writes are waiting' }))
+    here.writes.told('state', new Fault('input.invalid'))
+    here.writes.told('state', new Error('unique constraint'))
+    assert.equal(await here.writes.stateFailingSince(here.state), undefined)
+  })
+})
+
+describe('the facts', () => {
+  test('are failing until the next write that succeeds', async () => {
+    await using desk = await openDesk()
+    const writes = new Writes(desk.clock)
+    writes.told('facts', full)
+    assert.equal(writes.factsFailingSince(), testNowMs)
+    writes.told('facts')
+    assert.equal(writes.factsFailingSince(), undefined)
+  })
+
+  test('are no longer called so when nobody has tried for a quarter of an hour', async () => {
+    await using desk = await openDesk()
+    const writes = new Writes(desk.clock)
+    writes.told('facts', full)
+    desk.clock.move(14 * 60_000)
+    writes.told('facts', full)
+    desk.clock.move(14 * 60_000)
+    assert.equal(writes.factsFailingSince(), testNowMs)
+    desk.clock.move(60_000)
+    assert.equal(writes.factsFailingSince(), undefined)
+  })
+})
