@@ -4,6 +4,7 @@ import { openapi } from '#api/openapi.ts'
 import type { Settings } from '#core/settings.ts'
 import { labelExportPath } from '#groups/explorer/exports.ts'
 import { chainFindings, openSearches, startChains } from '#groups/explorer/index-start.ts'
+import { keepListsReady } from '#groups/explorer/lists-ready.ts'
 import { rateFindings, startRates } from '#groups/fx/rates.ts'
 import { marketFindings, startMarkets } from '#groups/markets/feeds.ts'
 import { withChainTimes } from '#groups/validators/ingest/chain.ts'
@@ -20,7 +21,9 @@ import { documentPath, findingsOf, healthPaths, type Readiness, storeParts, Watc
 import { type Door, openDoor } from '#serve/http.ts'
 import { openHouse } from '#serve/pipeline.ts'
 import { openStores } from '#store/open.ts'
-import { timedFacts, timedState } from '#store/timed.ts'
+import type { State } from '#store/state.ts'
+import { type TellTime, timedFacts, timedState } from '#store/timed.ts'
+import { Writes } from '#store/writes.ts'
 import { consolePaths } from './console/paths.ts'
 import { Board } from './console/progress.ts'
 import { endpoints } from './endpoints.ts'
@@ -38,6 +41,8 @@ export interface StartOptions {
   readonly random?: Random
   /** Shown in the metrics. */
   readonly version?: string
+  /** Throws where this data is not to be served with these settings; asked before anything is done with it. */
+  readonly consent?: (state: State) => Promise<void>
   /** Runs when the stores are open and before anyone is served. */
   readonly prepare?: (desk: Desk) => Promise<void>
 }
@@ -56,8 +61,14 @@ export async function start(options: StartOptions): Promise<Running> {
   const metrics = openMetrics({ version: options.version ?? 'unknown' })
   const stores = await openStores(options.dataDir, options.settings.store)
   rising.defer(() => stores.close())
-  const state = leasedState(timedState(stores.state, clock, metrics.stored))
-  const facts = leasedFacts(timedFacts(stores.facts, clock, metrics.stored), state)
+  await options.consent?.(stores.state)
+  const writes = new Writes(clock)
+  const told: TellTime = (port, operation, tookMs, error) => {
+    metrics.stored(port, operation, tookMs)
+    if (operation === 'write') writes.told(port, error)
+  }
+  const state = leasedState(timedState(stores.state, clock, told))
+  const facts = leasedFacts(timedFacts(stores.facts, clock, told), state)
   // A network's genesis and slots are its node's to tell.
   const settings = await withChainTimes({ facts, settings: options.settings, clock, log })
   const desk: Desk = { state, facts, settings, clock, random, log }
@@ -73,6 +84,7 @@ export async function start(options: StartOptions): Promise<Running> {
   const ingest = settings.ingest.on ? Object.entries(ingesters(desk, metrics, board)) : []
   const loops = [
     startUpkeep(desk, upkeep, stop.signal),
+    keepListsReady(desk, stop.signal),
     ...ingest.map(([name, work]) => {
       return runOnce(desk, { name, work, tell: (is) => metrics.leased(name, is) }, stop.signal)
     }),
@@ -83,7 +95,7 @@ export async function start(options: StartOptions): Promise<Running> {
   })
   const watch = new Watch(desk)
   const parts = {
-    ...storeParts(desk),
+    ...storeParts(desk, writes),
     rates: () => rateFindings(desk),
     chains: () => chainFindings(desk),
     markets: () => marketFindings(desk),
@@ -117,6 +129,7 @@ export async function start(options: StartOptions): Promise<Running> {
   rising.defer(() => door.close())
   rising.defer(async () => {
     readiness.stopping = true
+    door.leave()
     await clock.sleep(settings.server.stopDelayMs)
   })
   log.info({ url: door.url }, 'listening')

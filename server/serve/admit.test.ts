@@ -169,11 +169,9 @@ describe('open group', () => {
     await using desk = await openDesk({ markets: { anonymousPerSecond: 2 } })
     const admission = await openAdmission(desk)
     const from = (where: string): Claim => ({ address: where, query: {} })
-    assert.deepEqual(await admission.admit(market, from(testAddress)), { keyId: 'anonymous', plan: 'free' })
-    assert.deepEqual(await admission.admit(market, { ...from(testAddress), apikey: '' }), {
-      keyId: 'anonymous',
-      plan: 'free',
-    })
+    const nobody = { keyId: 'anonymous', plan: 'free', network: testAddress }
+    assert.deepEqual(await admission.admit(market, from(testAddress)), nobody)
+    assert.deepEqual(await admission.admit(market, { ...from(testAddress), apikey: '' }), nobody)
     const refused = await attempt(admission, market, from(testAddress))
     assert.ok(refused instanceof Fault)
     assert.deepEqual([refused.code, refused.terms, refused.retryAfterMs], ['limit.second', { limit: 2 }, 1000])

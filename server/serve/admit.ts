@@ -76,7 +76,7 @@ class FrontDesk {
     const shown = shownKey(endpoint.auth, claim)
     const key = shown === undefined ? this.#nobody(endpoint) : await this.#owner(shown, network)
     const party = key ? this.#partyOf(key) : this.#strangerFrom(network)
-    const caller: Caller = { keyId: party.keyId, plan: key?.plan ?? 'free' }
+    const caller: Caller = key ? { keyId: key.id, plan: key.plan } : { keyId: party.keyId, plan: 'free', network }
 
     if (key && !key.groups.includes(endpoint.group)) throw this.#refuse(new Fault('key.group'), caller, endpoint)
     if (endpoint.admin && !key?.admin) throw this.#refuse(new Fault('key.group', notAdmin), caller, endpoint)
@@ -124,7 +124,8 @@ class FrontDesk {
   }
 
   #partyOf(key: KeyRecord): Party {
-    return { keyId: key.id, ...this.#desk.settings.plans[key.plan] }
+    const { perSecond, perDay } = this.#desk.settings.plans[key.plan]
+    return { keyId: key.id, perSecond, perDay }
   }
 
   #strangerFrom(network: string): Party {

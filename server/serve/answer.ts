@@ -15,6 +15,8 @@ export interface Caller {
   /** `anonymous` where the group is open and no key was shown. */
   readonly keyId: string
   readonly plan: Plan
+  /** Where somebody without a key comes from, as limits count it (core/network.ts). */
+  readonly network?: string
 }
 
 /** Everything an answer may use. */

@@ -37,16 +37,25 @@ export function arrivalOf(
 }
 
 function relaxedQuery(query: RawQuery, contentType: string, body: Uint8Array | undefined): RawQuery {
+  const form = body !== undefined && formShape.test(contentType)
+  if (!form && namesAreLower(query)) return query
   const relaxed: Record<string, string | readonly string[]> = Object.create(null)
   const add = (name: string, value: string | readonly string[]) => {
     const there = relaxed[name.toLowerCase()]
     relaxed[name.toLowerCase()] = there === undefined ? value : [there, value].flat()
   }
   for (const [name, value] of Object.entries(query)) if (value !== undefined) add(name, value)
-  if (body && /^application\/x-www-form-urlencoded\s*(;|$)/i.test(contentType)) {
+  if (form) {
     for (const [name, value] of new URLSearchParams(new TextDecoder().decode(body))) add(name, value)
   }
   return relaxed
+}
+
+const formShape = /^application\/x-www-form-urlencoded\s*(;|$)/i
+
+function namesAreLower(query: RawQuery): boolean {
+  for (const name in query) if (name !== name.toLowerCase()) return false
+  return true
 }
 
 function originOf(house: House, request: FastifyRequest): string {
@@ -84,4 +93,7 @@ export function headerBytes(raw: IncomingMessage): number {
   return bytes
 }
 
-export const pathOf = (request: { url?: string | undefined }): string => (request.url ?? '/').split('?', 1)[0] ?? '/'
+export function pathOf({ url = '/' }: { url?: string | undefined }): string {
+  const mark = url.indexOf('?')
+  return mark < 0 ? url : url.slice(0, mark)
+}

@@ -45,6 +45,13 @@ test('proofs are bounded, the latest ones are kept', () => {
   assert.equal(guard.isProven('a', 'k100000'), true)
 })
 
+test('a key that works again and again takes no room from the others', () => {
+  const guard = new Guard(5, 30_000)
+  guard.good('a', 'quiet')
+  for (let call = 0; call < 120_000; call++) guard.good('a', 'busy')
+  assert.ok(guard.isProven('a', 'quiet'))
+})
+
 test('no 30 s ever look at more than six bad keys of one address', () => {
   const arrivals = fc.array(fc.integer({ min: 0, max: 5000 }), { maxLength: 200, size: 'max' })
   fc.assert(

@@ -14,9 +14,9 @@ const provenMax = 50_000
 export class Guard {
   readonly #badMax: number
   readonly #bad: Windows
-  /** Network and key id that have worked together; two halves, the older one goes when the younger is full. */
-  #proven = new Set<string>()
-  #provenBefore = new Set<string>()
+  /** Two halves, the older one goes when the younger is full. */
+  #proven = new Proofs()
+  #provenBefore = new Proofs()
 
   constructor(badMax: number, badWindowMs: number) {
     this.#badMax = badMax
@@ -29,22 +29,45 @@ export class Guard {
   }
 
   isProven(network: string, keyId: string): boolean {
-    const pair = `${network} ${keyId}`
-    return this.#proven.has(pair) || this.#provenBefore.has(pair)
+    return this.#proven.has(network, keyId) || this.#provenBefore.has(network, keyId)
   }
 
   good(network: string, keyId: string): void {
     if (this.#proven.size >= provenMax) {
       this.#provenBefore = this.#proven
-      this.#proven = new Set()
+      this.#proven = new Proofs()
     }
-    this.#proven.add(`${network} ${keyId}`)
+    this.#proven.add(network, keyId)
   }
 
   /** Notes a bad key and tells how long the network is closed because of it; 0: it stays open. */
   bad(network: string, tickMs: number): number {
     this.#bad.take(network, tickMs)
     return this.#bad.waitMs(network, this.#badMax + 1, tickMs)
+  }
+}
+
+/** Networks and the key ids that have worked from them. */
+class Proofs {
+  readonly #keysOf = new Map<string, Set<string>>()
+  #size = 0
+
+  get size(): number {
+    return this.#size
+  }
+
+  has(network: string, keyId: string): boolean {
+    return this.#keysOf.get(network)?.has(keyId) ?? false
+  }
+
+  add(network: string, keyId: string): void {
+    let keys = this.#keysOf.get(network)
+    if (!keys) {
+      keys = new Set()
+      this.#keysOf.set(network, keys)
+    }
+    const before = keys.size
+    this.#size += keys.add(keyId).size - before
   }
 }
 

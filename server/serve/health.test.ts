@@ -3,7 +3,10 @@ import { describe, test } from 'node:test'
 import { nextTurn, OwnedClock, systemClock } from '#io/clock.ts'
 import { openLog, silentLog } from '#io/log.ts'
 import { start } from '#server/main.ts'
+import { Writes } from '#store/writes.ts'
 import { openDesk, settingsWith } from '#test/desk.ts'
+import { startProcess } from '#test/second-process.ts'
+import { noTinyDisk, tinyDisk } from '#test/tiny-disk.ts'
 import { findingsOf, storeParts, Watch } from './health.ts'
 
 function openWatch() {
@@ -65,7 +68,7 @@ test('stores are asked beside what callers ask of them', async () => {
   await using desk = await openDesk()
   const full = () => Promise.reject(new Error('too many are waiting'))
   const facts = Object.assign(Object.create(desk.facts) as typeof desk.facts, { query: full })
-  assert.deepEqual(await findingsOf(new Watch(desk), storeParts({ ...desk, facts })), [
+  assert.deepEqual(await findingsOf(new Watch(desk), storeParts({ ...desk, facts }, new Writes(desk.clock))), [
     ...finding('state store'),
     ...finding('facts store'),
   ])
@@ -103,4 +106,52 @@ test('while the state store does not answer, /readyz names it and /metrics is se
   } finally {
     await server.close()
   }
+})
+
+/** A server whose disk is filled up and freed again, and what it says of itself each time. */
+const onTinyDisk = (dir: string) => `
+  const { writeFile, rm } = await import('node:fs/promises')
+  const { start } = await load('./server/main.ts')
+  const { settingsWith } = await load('./test/desk.ts')
+  const { systemClock } = await load('./server/io/clock.ts')
+  const { silentLog } = await load('./server/io/log.ts')
+  let laterMs = 0
+  const clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + laterMs }
+  const server = await start({ settings: settingsWith({ server: { port: 0 } }), dataDir: '${dir}/data', log: silentLog, clock })
+  const tell = async () => {
+    const ready = await server.inject('/readyz')
+    const { ok, says } = ready.json().checks.find(({ name }) => name === 'state store')
+    const [gauge] = /^tetrad_ready .$/m.exec((await server.inject('/metrics')).body)
+    say([ready.statusCode, ok, says, gauge].join('|'))
+  }
+  const write = () => server.desk.state.write((tx) => tx.run("insert into cursors (stream, at) values (?, 1)", crypto.randomUUID().repeat(9000)))
+  await tell()
+  for (let piece = 0, full = false; !full; piece += 1) await writeFile('${dir}/' + piece, Buffer.alloc(2 ** 18)).catch(() => { full = true })
+  await write().catch((error) => say(error.message))
+  await tell()
+  laterMs += 5000
+  await tell()
+  await rm('${dir}/0')
+  await rm('${dir}/1')
+  await tell()
+  laterMs += 5000
+  await tell()
+  await write().then(() => say('written'))
+  await server.close()
+`
+
+test('a full disk is not ready, and ready again when a write has reached it, decision 0168', {
+  skip: noTinyDisk,
+}, async () => {
+  await using desk = await openDesk()
+  await using other = startProcess(onTinyDisk(desk.dir), tinyDisk(desk.dir, 16))
+  const green = '200|true|answers|tetrad_ready 1'
+  const red = /^503\|false\|answers, but takes no writes since \d{4}-[^|]+Z; see the log\|tetrad_ready 0$/
+  assert.equal(await other.line(), green)
+  assert.match((await other.line()) ?? '', /state\.sqlite cannot grow because the disk is full/)
+  assert.match((await other.line()) ?? '', red)
+  assert.match((await other.line()) ?? '', red, 'a try of its own fails as well')
+  assert.match((await other.line()) ?? '', red, 'not tried again so soon')
+  assert.equal(await other.line(), green)
+  assert.equal(await other.line(), 'written')
 })

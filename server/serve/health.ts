@@ -1,6 +1,7 @@
 // What machines that watch the server ask: alive, ready, metrics. Ready means that answers would be right: the stores
-// answer, the data is fresh, nobody has asked us to stop.
+// answer and take what is written, the data is fresh, nobody has asked us to stop.
 import { failureFields } from '#io/log.ts'
+import type { Writes } from '#store/writes.ts'
 import type { Desk } from './answer.ts'
 import type { Departure } from './render.ts'
 import type { Extra } from './ways.ts'
@@ -79,14 +80,23 @@ export async function findingsOf(
   return (await Promise.all(asked)).flat()
 }
 
-export const storeParts = ({ state, facts }: Pick<Desk, 'state' | 'facts'>) => {
-  const part = (name: string, ask: () => Promise<unknown>) => async (): Promise<readonly Finding[]> => {
-    await ask()
-    return [{ name, ok: true, says: 'answers' }]
+export const storeParts = ({ state, facts }: Pick<Desk, 'state' | 'facts'>, writes: Writes) => {
+  const part = (name: string, failingSince: () => Promise<number | undefined>) => async (): Promise<Finding[]> => {
+    const sinceMs = await failingSince()
+    if (sinceMs === undefined) return [{ name, ok: true, says: 'answers' }]
+    // Which file and why is for the log: anybody may ask here.
+    const since = new Date(sinceMs).toISOString()
+    return [{ name, ok: false, says: `answers, but takes no writes since ${since}; see the log` }]
   }
   return {
-    'state store': part('state store', () => state.get('select 1 as one')),
-    'facts store': part('facts store', () => facts.aside.query('select 1 as one')),
+    'state store': part('state store', async () => {
+      await state.get('select 1 as one')
+      return writes.stateFailingSince(state)
+    }),
+    'facts store': part('facts store', async () => {
+      await facts.aside.query('select 1 as one')
+      return writes.factsFailingSince()
+    }),
   }
 }
 

@@ -422,10 +422,11 @@ describe('what is written down', () => {
     const lines: string[] = []
     await using server = await openTestDoor({ log: { requests: 'all' } }, { lines })
     await fetch(`${server.url}/markets/slug/tetrad%3Ademo%3Averysecretsecret`)
+    await fetch(`${server.url}/markets/slug/te%74rad%3ademo%253averysecretsecret%ff`)
     await fetch(`${server.url}/nowhere/tetrad:demo:verysecretsecret`, {
       headers: { 'x-request-id': 'tetrad:demo:verysecretsecret' },
     })
-    assert.equal(lines.filter((line) => line.includes('"msg":"request"')).length, 2)
+    assert.equal(lines.filter((line) => line.includes('"msg":"request"')).length, 3)
     for (const line of lines) assert.doesNotMatch(line, /verysecret/)
   })
 
@@ -437,6 +438,26 @@ describe('what is written down', () => {
     await fetch(`${server.url}/markets/slug/a?x=${'y'.repeat(17_000)}`)
     assert.deepEqual(server.counted, ['none route.unknown', 'none route.method', 'none input.url_too_long'])
     assert.equal(lines.length, 3)
+  })
+
+  test('a store that fails every call is said once, with its file, and every call has its line', async () => {
+    const lines: string[] = []
+    const detail = '/var/lib/tetrad/state.sqlite cannot grow because the disk is full'
+    const reply = () => Promise.reject(new Fault('store.unavailable', { detail }))
+    await using server = await openTestDoor({}, { lines, reply })
+    for (let call = 0; call < 5; call += 1) await fetch(`${server.url}/markets/slug/a`)
+    const said = lines.filter((line) => line.includes('"msg":"request failed"'))
+    assert.equal(said.length, 1)
+    assert.ok(said[0]?.includes(detail))
+    assert.equal(lines.filter((line) => line.includes('"outcome":"store.unavailable"')).length, 5)
+  })
+
+  test('an answer is called ok in the log as in the metrics, in whatever form it was made', async () => {
+    const lines: string[] = []
+    await using server = await openTestDoor({ log: { requests: 'all' } }, { lines })
+    await fetch(`${server.url}/markets/slug/a`)
+    assert.deepEqual(server.counted, ['markets.bySlug ok'])
+    assert.equal(JSON.parse(lines[0] ?? '').outcome, 'ok')
   })
 
   test('a path parameter that is too long is a 414, not a malformed one', async () => {

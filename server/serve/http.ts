@@ -3,6 +3,8 @@
 // pipeline has already decided every header and byte.
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { Fault } from '#core/fault.ts'
 import { arrivalOf, headerBytes, openRequestIds, pathOf, type RequestIds } from './arrival.ts'
@@ -13,6 +15,8 @@ import { commonHeaders, type Extra, preflight, refusal, strayFault, urlFault, ty
 
 export interface Door {
   readonly url: string
+  /** From here on every answer ends its connection, so that its caller is on none when the door closes (decision 0169). */
+  leave(): void
   /** No new requests; those in flight finish within the configured time. */
   close(): Promise<void>
   /** A request without a socket, for tests. */
@@ -74,6 +78,10 @@ export async function openDoor(house: House, extras: readonly Extra[]): Promise<
   return {
     url: urlOf(app, settings.host),
     inject: app.inject.bind(app),
+    leave: () =>
+      void app.server.prependListener('request', (_request, response) => {
+        response.shouldKeepAlive = false
+      }),
     close: () => close(app, settings.stopTimeoutMs, house),
   }
 }
@@ -95,6 +103,8 @@ function mount(app: FastifyInstance, house: House, way: Way, common: Record<stri
       const departure = await way.respond(arrivalOf(house, way.place, request, whenGone), request.method)
       if (departure.chunks && request.method !== 'HEAD')
         pour(house, reply, { ...common, 'x-request-id': request.id }, departure)
+      else if (departure.pieces && request.method !== 'HEAD')
+        deliver(reply, { ...common, 'x-request-id': request.id }, departure, departure.pieces)
       else send(reply, request.id, common, departure)
     },
   })
@@ -114,10 +124,22 @@ function send(reply: FastifyReply, requestId: string, common: Record<string, str
     'cache-control': 'no-store',
     ...common,
     'x-request-id': requestId,
-    ...departure.headers,
     ...(departure.status !== 304 && departure.status !== 204 && { 'content-length': length }),
+    ...departure.headers,
   })
   raw.end(body)
+}
+
+/** A long answer: whoever leaves halfway, or takes nothing for too long, gets no more of it. */
+function deliver(
+  reply: FastifyReply,
+  headers: Record<string, string>,
+  departure: Departure,
+  pieces: Iterable<Uint8Array>,
+): void {
+  reply.hijack()
+  reply.raw.writeHead(departure.status, { 'cache-control': 'no-store', ...headers, ...departure.headers })
+  pipeline(Readable.from(pieces), reply.raw).catch(() => reply.raw.destroy())
 }
 
 /** An answer without an end: until the caller leaves, reads too slowly, or the server stops. */
@@ -126,7 +148,7 @@ function pour(house: House, reply: FastifyReply, headers: Record<string, string>
   reply.raw.writeHead(departure.status, { 'cache-control': 'no-store', ...headers, ...departure.headers })
   const { desk, stopping } = house
   pourInto(reply.raw, departure.chunks ?? async function* () {}, desk.clock, stopping.signal).catch((error) =>
-    toFault(desk, error, { requestId: reply.request.id, path: pathOf(reply.request.raw) }),
+    toFault(house, error, { requestId: reply.request.id, path: pathOf(reply.request.raw) }),
   )
 }
 
@@ -145,7 +167,7 @@ function bodyFault(house: House, error: unknown, request: FastifyRequest): Fault
   const code = (error as { code?: string }).code ?? ''
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return new Fault('body.too_large')
   if (code.startsWith('FST_ERR_CTP')) return new Fault('body.unreadable', { detail: code })
-  return toFault(house.desk, error, { requestId: request.id, path: pathOf(request.raw) })
+  return toFault(house, error, { requestId: request.id, path: pathOf(request.raw) })
 }
 
 /** Bytes that are no HTTP request, heads that are too large, callers that are too slow. */

@@ -15,11 +15,26 @@ const beatsPerMinute = 60_000 / writePeriodMs
 /** Yesterday stays, so that a wall clock set back across midnight finds its figures again. */
 const daysInMemory = 2
 
+/** What is to be written. Few at a time, found by looking: a name made for each call costs more (decision 0196). */
+interface Tally {
+  readonly day: number
+  readonly endpoint: AnyId
+  readonly outcome: UsageOutcome
+  /** By key. */
+  readonly callsOf: Map<string, number>
+}
+
+function* countsOf(tallies: readonly Tally[]): Generator<UsageCount> {
+  for (const { callsOf, ...tally } of tallies) {
+    for (const [keyId, calls] of callsOf) yield { ...tally, keyId, calls }
+  }
+}
+
 export class Ledger {
   readonly #desk: Desk
   /** Day → key → calls admitted. */
   readonly #admitted: Map<number, Map<string, number>>
-  #counts = new Map<string, UsageCount>()
+  #tallies: Tally[] = []
   #lastUsedMs = new Map<string, number>()
   /** Of keys whose time was stored in this minute. */
   #heldBackMs = new Map<string, number>()
@@ -60,7 +75,7 @@ export class Ledger {
       const before = admitted.get(keyId) ?? 0
       admitted.set(keyId, soFar === undefined ? before + 1 : Math.max(before, soFar))
     }
-    this.#add({ day, keyId, endpoint, outcome, calls: 1 })
+    this.#add(day, keyId, endpoint, outcome, 1)
   }
 
   /** Everything counted before this call is stored when it resolves. */
@@ -101,23 +116,27 @@ export class Ledger {
     return figures
   }
 
-  #add(count: UsageCount): void {
-    const name = `${count.day} ${count.keyId} ${count.endpoint} ${count.outcome}`
-    const there = this.#counts.get(name)
-    if (there) there.calls += count.calls
-    else this.#counts.set(name, count)
+  #add(day: number, keyId: string, endpoint: AnyId, outcome: UsageOutcome, calls: number): void {
+    let tally = this.#tallies.find((one) => one.endpoint === endpoint && one.outcome === outcome && one.day === day)
+    if (!tally) {
+      tally = { day, endpoint, outcome, callsOf: new Map() }
+      this.#tallies.push(tally)
+    }
+    tally.callsOf.set(keyId, (tally.callsOf.get(keyId) ?? 0) + calls)
   }
 
   async #write(): Promise<void> {
-    if (this.#counts.size === 0 && this.#lastUsedMs.size === 0) return
-    const counts = this.#counts
+    if (this.#tallies.length === 0 && this.#lastUsedMs.size === 0) return
+    const tallies = this.#tallies
     const lastUsedMs = this.#lastUsedMs
-    this.#counts = new Map()
+    this.#tallies = []
     this.#lastUsedMs = new Map()
     try {
-      await addUsage(this.#desk.state, counts.values(), lastUsedMs)
+      await addUsage(this.#desk.state, countsOf(tallies), lastUsedMs)
     } catch (error) {
-      for (const count of counts.values()) this.#add(count)
+      for (const { day, keyId, endpoint, outcome, calls } of countsOf(tallies)) {
+        this.#add(day, keyId, endpoint, outcome, calls)
+      }
       this.#lastUsedMs = new Map([...lastUsedMs, ...this.#lastUsedMs])
       throw error
     }

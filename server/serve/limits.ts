@@ -33,8 +33,8 @@ export class OwnLimits implements Limits {
   readonly #clock: Clock
   readonly #ledger: Ledger
   // Apart, so that a crowd without keys cannot take the room of those who have one.
-  readonly #keys = new Windows(secondMs, namesMax)
-  readonly #networks = new Windows(secondMs, namesMax)
+  readonly #keys = new Rates()
+  readonly #networks = new Rates()
 
   constructor(clock: Clock, ledger: Ledger) {
     this.#clock = clock
@@ -44,20 +44,36 @@ export class OwnLimits implements Limits {
   pass(party: Party, endpoint: Endpoint): Fault | undefined {
     const nowMs = this.#clock.now()
     const tickMs = this.#clock.monotonicMs()
-    const windows = party.network === undefined ? this.#keys : this.#networks
+    const rates = party.network === undefined ? this.#keys : this.#networks
     const name = party.network ?? party.keyId
-    const nameHere = `${name} ${endpoint.id}`
     const perSecondHere = endpoint.perSecond ?? 0
     if (party.perDay > 0 && this.#ledger.admittedOn(dayOf(nowMs), party.keyId) >= party.perDay) {
       return dayIsFull(party, nowMs)
     }
-    const waitMs = party.perSecond > 0 ? windows.waitMs(name, party.perSecond, tickMs) : 0
-    const waitHereMs = perSecondHere > 0 ? windows.waitMs(nameHere, perSecondHere, tickMs) : 0
+    const overall = party.perSecond > 0 ? rates.overall : undefined
+    const here = perSecondHere > 0 ? rates.at(endpoint) : undefined
+    const waitMs = overall?.waitMs(name, party.perSecond, tickMs) ?? 0
+    const waitHereMs = here?.waitMs(name, perSecondHere, tickMs) ?? 0
     if (waitMs > 0 || waitHereMs > 0) return secondIsFull(party, endpoint, { waitMs, waitHereMs })
-    if (party.perSecond > 0) windows.take(name, tickMs)
-    if (perSecondHere > 0) windows.take(nameHere, tickMs)
+    overall?.take(name, tickMs)
+    here?.take(name, tickMs)
     this.#ledger.count(party.keyId, endpoint.id, 'admitted', nowMs)
     return undefined
+  }
+}
+
+/** The windows of one kind of callers: over all endpoints, and at each that has a limit of its own. */
+class Rates {
+  readonly overall = new Windows(secondMs, namesMax)
+  readonly #here = new Map<string, Windows>()
+
+  at({ id }: Endpoint): Windows {
+    let windows = this.#here.get(id)
+    if (!windows) {
+      windows = new Windows(secondMs, namesMax)
+      this.#here.set(id, windows)
+    }
+    return windows
   }
 }
 

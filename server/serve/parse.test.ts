@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { contract } from '#api/contract.ts'
+import { extensions } from '#api/extensions.ts'
 import { Fault } from '#core/fault.ts'
 import { type Arrival, parser } from './parse.ts'
 
@@ -107,6 +108,17 @@ describe('body', () => {
     assert.equal(input.type, 'tradable')
     assert.equal(input.idempotencyKey, 'k1')
     assert.deepEqual(input.from, { currency: 'USDC', amount: '1' })
+  })
+
+  test('an idempotency key that is empty is refused, not left out, decision 0176; a cursor that is empty is left out', () => {
+    const body = new TextEncoder().encode(good)
+    const empty = arrival({ body, contentType: 'application/json', headers: { 'idempotency-key': '' } })
+    assert.deepEqual(
+      problemsOf(() => parse(empty)),
+      ['header.idempotency-key must have at least 1 character'],
+    )
+    const stream = parser(extensions['markets.changeStream'])
+    assert.equal(stream(arrival({ headers: { 'last-event-id': '' } })).lastEventId, undefined)
   })
 
   test('another content type is body.type', () => {

@@ -19,6 +19,7 @@ export interface Arrival {
 interface JsonSchema {
   readonly type?: string | readonly string[]
   readonly items?: JsonSchema
+  readonly minLength?: number
 }
 
 interface Taker {
@@ -57,8 +58,7 @@ export function parser<E extends Endpoint>(endpoint: E): (arrival: Arrival) => P
 
 function take(taker: Taker, arrival: Arrival, input: Record<string, unknown>, problems: Problem[]): void {
   const raw = rawValue(taker, arrival)
-  // An empty value is a value left out: forms and link builders write `from=` for "none".
-  if (raw === undefined || raw === '') return
+  if (raw === undefined || (raw === '' && !mustSay(taker))) return
   if (taker.schema.type === 'array') {
     const items = (typeof raw === 'string' ? [raw] : raw)
       .flatMap((text) => text.split(','))
@@ -71,6 +71,12 @@ function take(taker: Taker, arrival: Arrival, input: Record<string, unknown>, pr
     input[taker.name] = readText(raw[0] ?? '', taker.schema)
   }
 }
+
+/**
+ * An empty value is a value left out: forms and link builders write `from=` for "none". Not so a header that has to say
+ * something: whoever sends an idempotency key relies on it, and an empty one is a mistake on their side (decision 0176).
+ */
+const mustSay = ({ place, schema }: Taker): boolean => place === 'header' && schema.minLength !== undefined
 
 function rawValue(taker: Taker, arrival: Arrival): string | readonly string[] | undefined {
   if (taker.place === 'path') return arrival.params[taker.name]

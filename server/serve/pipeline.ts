@@ -3,13 +3,14 @@
 import type { Group } from '#api/routes.ts'
 import { Fault } from '#core/fault.ts'
 import { failureFields } from '#io/log.ts'
-import type { Admission } from './admit.ts'
+import type { Admission, Claim } from './admit.ts'
 import { type Aliases, aliases } from './aliases.ts'
-import type { Answer, Desk, Shape } from './answer.ts'
+import type { Answer, Desk, Outcome, Shape } from './answer.ts'
 import { CallerGone, type Deadlines, openDeadlines, type WhenGone } from './deadline.ts'
 import { choose, type Place, placesOf } from './match.ts'
 import { type Arrival, parser } from './parse.ts'
 import { type Departure, render, renderFault, serializer } from './render.ts'
+import { Repeats } from './repeats.ts'
 
 export interface Request extends Arrival {
   readonly requestId: string
@@ -36,6 +37,8 @@ export interface House {
   readonly aliases: Aliases
   readonly meter: Meter
   readonly tools: ReadonlyMap<Answer, Tools>
+  /** What fails with every call. */
+  readonly repeats: Repeats
   /** Aborts when the door closes: answers without an end stop then. */
   readonly stopping: AbortController
 }
@@ -55,6 +58,7 @@ export function openHouse(desk: Desk, answers: readonly Answer[], admission: Adm
     aliases: aliases(desk.settings.aliases),
     meter,
     tools: new Map(answers.map((one) => [one, { parse: parser(one.endpoint), write: serializer(one.endpoint) }])),
+    repeats: new Repeats(desk.clock),
     stopping: new AbortController(),
   }
 }
@@ -71,15 +75,15 @@ export async function respond(house: House, place: Place, request: Request): Pro
     const tools = toolsOf(house, chosen)
     const caller = await house.admission.admit(chosen, claimOf(request))
     const input = tools.parse(request)
-    const visit = { caller, requestId: request.requestId, origin: request.origin, headers: request.headers }
+    const { requestId, origin, headers } = request
     const outcome = await house.deadlines.within(
-      (signal) => chosen.reply(input, house.desk, { ...visit, signal }),
+      (signal) => chosen.reply(input, house.desk, { caller, requestId, origin, headers, signal }),
       request.whenGone,
     )
     departure = render(chosen, tools.write, outcome)
-    outcomeWord = outcome.is
+    outcomeWord = wordOf(outcome)
   } catch (error) {
-    const fault = toFault(house.desk, error, request)
+    const fault = toFault(house, error, request)
     departure = renderFault(place.shape, fault, answer?.endpoint.auth ?? 'open')
     outcomeWord = fault instanceof CallerGone ? 'gone' : fault.code
   }
@@ -114,22 +118,27 @@ function toolsOf(house: House, answer: Answer): Tools {
   return tools
 }
 
-function claimOf(request: Request) {
-  const { apikey } = request.query
-  const { authorization } = request.headers
+function claimOf({ query, headers, address }: Request): Claim {
+  const { apikey } = query
   return {
-    ...(typeof apikey === 'string' && { apikey }),
-    ...(authorization !== undefined && { authorization }),
-    address: request.address,
-    query: request.query,
+    apikey: typeof apikey === 'string' ? apikey : undefined,
+    authorization: headers.authorization,
+    address,
+    query,
   }
 }
 
 /** A failure that is not a Fault is a broken belief of ours: shouted in the log, a plain 500 to the caller. */
-export function toFault(desk: Desk, error: unknown, request: { requestId: string; path: string }): Fault {
+export function toFault(
+  { desk, repeats }: Pick<House, 'desk' | 'repeats'>,
+  error: unknown,
+  request: { requestId: string; path: string },
+): Fault {
   if (error instanceof Fault) {
-    if (error.status >= 500 && !(error instanceof CallerGone))
-      desk.log.warn({ requestId: request.requestId, fault: error.message }, 'request failed')
+    if (error.status < 500 || error instanceof CallerGone) return error
+    const told = { requestId: request.requestId, fault: error.message }
+    const times = error.code === 'store.unavailable' ? repeats.due(error.message) : 1
+    if (times !== undefined) desk.log.warn(times === 1 ? told : { ...told, times }, 'request failed')
     return error
   }
   desk.log.error({ requestId: request.requestId, path: request.path, ...failureFields(error) }, 'unexpected failure')
@@ -143,7 +152,10 @@ interface Told {
   readonly tookMs?: number
 }
 
-const successes: ReadonlySet<string> = new Set(['body', 'bytes', 'stream', 'unchanged', 'ok'])
+/** The word of the log and of the metrics: in what form an answer was made is nobody's concern. */
+const wordOf = ({ is }: Outcome<unknown>): string => (is === 'unchanged' || is === 'nothing' ? is : 'ok')
+
+const successes: ReadonlySet<string> = new Set(['unchanged', 'ok'])
 
 /** Only the path is logged: group A's key travels in the query. */
 export function logRequest(desk: Desk, request: { requestId: string; path: string }, told: Told): void {

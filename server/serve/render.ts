@@ -12,6 +12,8 @@ export interface Departure {
   readonly body: string | Uint8Array
   /** Comes after the headers instead of a body, for as long as the caller listens. */
   readonly chunks?: (signal: AbortSignal) => AsyncIterable<string>
+  /** Comes instead of a body that is long, piece by piece as the caller takes it; content-length is among the headers. */
+  readonly pieces?: Iterable<Uint8Array>
 }
 
 const json = 'application/json; charset=utf-8'

@@ -71,7 +71,7 @@ async function respondExtra(house: House, extra: Extra, request: Request, method
     // Other spellings are for existing clients; our own pages know ours.
     departure = extra.sameOrigin ? made : renamed(house, made)
   } catch (error) {
-    const fault = toFault(house.desk, error, request)
+    const fault = toFault(house, error, request)
     departure = renderFault(houseShape, fault, 'open')
     outcome = fault.code
   }
