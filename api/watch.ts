@@ -1,7 +1,12 @@
 // Follows the changes of markets for as long as the caller likes: the stream of server-sent events while it lasts, and
 // again from the last cursor when it breaks. Nothing is told twice and nothing is left out.
+//
+// 1. The cursor to go on from is the id of the last event, whatever it tells: a stream begins with one, and a quiet line
+//    repeats it now and then, so a line that breaks before the first change loses nothing either.
+// 2. It ends with an error when the server refuses for good, or fails `failuresMax` times in a row; everything else is tried again.
+// 3. A line on which nothing comes for `idleMs` is broken: the server says something every 15 s.
 import type { Ask, InputOf, ReplyOf } from './calls.ts'
-import { TransportError } from './errors.ts'
+import { retryableStatuses, TetradError, TransportError } from './errors.ts'
 import { parseJson } from './json.ts'
 import type { Outgoing } from './request.ts'
 import type { World } from './send.ts'
@@ -10,9 +15,11 @@ type Stream = 'markets.changeStream'
 
 export interface WatchOptions {
   /** Ends the iteration. */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
   /** Consecutive failures after which it gives up with an error; default 10. */
-  readonly failuresMax?: number
+  readonly failuresMax?: number | undefined
+  /** How long a line may stay silent before it counts as broken; default 45 000. */
+  readonly idleMs?: number | undefined
 }
 
 export interface WatchMethods {
@@ -34,23 +41,31 @@ export function watchMethods(
   world: World,
   scrub: (text: string) => string,
 ): WatchMethods {
+  /** The list says in words of the group why the stream was refused (2). */
+  async function refuse(input: InputOf<'markets.changes'>, signal?: AbortSignal): Promise<void> {
+    try {
+      await ask('markets.changes', { ...input, limit: 1 }, signal ? { signal } : {})
+    } catch (error) {
+      if (!(signal?.aborted || (error instanceof TetradError && error.retryable))) throw error
+    }
+  }
   return {
-    async *watchChanges(input = {}, { signal, failuresMax = 10 } = {}) {
-      let after = input.after
+    async *watchChanges(input = {}, { signal, failuresMax = 10, idleMs = 45_000 } = {}) {
+      const { lastEventId, ...wanted } = input
+      let after = lastEventId ?? input.after
       let failures = 0
       while (!signal?.aborted) {
         try {
-          for await (const change of open(address({ ...input, after }), world, signal)) {
-            failures = 0
-            after = change.cursor
-            yield change
+          for await (const { id, change } of open(address({ ...wanted, after }), world, idleMs, signal)) {
+            if (id !== undefined) {
+              failures = 0
+              after = id
+            }
+            if (change) yield change
           }
         } catch (error) {
           if (signal?.aborted) return
-          if (error instanceof TransportError && error.status >= 400) {
-            // The list says in words of the group why the stream was refused.
-            await ask('markets.changes', { ...input, after, limit: 1 }, signal ? { signal } : {})
-          }
+          if (isRefusal(error)) await refuse({ ...wanted, after }, signal)
           failures += 1
           const words = error instanceof Error ? error.message : String(error)
           if (failures > failuresMax) throw new TransportError({ ...at, status: 0 }, 'network', scrub(words))
@@ -61,31 +76,52 @@ export function watchMethods(
   }
 }
 
-async function* open({ url, headers }: Outgoing, world: World, signal?: AbortSignal): AsyncGenerator<ReplyOf<Stream>> {
-  const response = await world.fetch(url, {
-    headers: { ...headers, accept: 'text/event-stream' },
-    redirect: 'error',
-    credentials: 'omit',
-    ...(signal && { signal }),
-  })
-  if (response.status !== 200 || !response.body) {
-    await response.body?.cancel()
-    throw new TransportError({ ...at, status: response.status }, 'network', `HTTP ${response.status}`)
+/** A status that does not pass with time. */
+const isRefusal = (error: unknown): boolean =>
+  error instanceof TransportError && error.status >= 400 && !retryableStatuses.has(error.status)
+
+interface StreamEvent {
+  readonly id: string | undefined
+  readonly change: ReplyOf<Stream> | undefined
+}
+
+async function* open(
+  { url, headers }: Outgoing,
+  world: World,
+  idleMs: number,
+  signal?: AbortSignal,
+): AsyncGenerator<StreamEvent> {
+  const stop = new AbortController()
+  const follow = () => stop.abort(signal?.reason)
+  signal?.addEventListener('abort', follow, { once: true })
+  try {
+    const init = { headers: { ...headers, accept: 'text/event-stream' }, signal: stop.signal }
+    const response = await inTime(world.fetch(url, { ...init, redirect: 'error', credentials: 'omit' }), idleMs)
+    if (response.status !== 200 || !response.body) {
+      await response.body?.cancel()
+      throw new TransportError({ ...at, status: response.status }, 'network', `HTTP ${response.status}`)
+    }
+    yield* eventsIn(response.body.getReader(), idleMs)
+  } finally {
+    signal?.removeEventListener('abort', follow)
+    stop.abort()
   }
+}
+
+async function* eventsIn(reader: ReadableStreamDefaultReader<Uint8Array>, idleMs: number): AsyncGenerator<StreamEvent> {
   const decoder = new TextDecoder()
-  const reader = response.body.getReader()
   let text = ''
   try {
     for (;;) {
-      const { value, done } = await reader.read()
+      const { value, done } = await inTime(reader.read(), idleMs)
       if (done) return
       text += decoder.decode(value, { stream: true })
       if (text.length > eventCharsMax)
         throw new TransportError({ ...at, status: 200 }, 'unreadable', 'an event has no end')
       for (let end = text.indexOf('\n\n'); end >= 0; end = text.indexOf('\n\n')) {
-        const change = changeIn(text.slice(0, end))
+        const event = eventIn(text.slice(0, end))
         text = text.slice(end + 2)
-        if (change) yield change
+        yield event
       }
     }
   } finally {
@@ -93,11 +129,29 @@ async function* open({ url, headers }: Outgoing, world: World, signal?: AbortSig
   }
 }
 
-/** The data of one event; comments keep the line open and say nothing. */
-function changeIn(event: string): ReplyOf<Stream> | undefined {
-  const data = event
-    .split('\n')
-    .filter((line) => line.startsWith('data:'))
-    .map((line) => line.slice(5).trimStart())
-  return data.length === 0 ? undefined : (parseJson(data.join('\n')) as ReplyOf<Stream>)
+/** Invariant 3; time that the caller takes between two reads does not count. */
+async function inTime<T>(work: Promise<T>, idleMs: number): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const late = new Promise<never>((_, reject) => {
+    const failure = new TransportError({ ...at, status: 0 }, 'timeout', `nothing came for ${idleMs} ms`)
+    timer = setTimeout(() => reject(failure), idleMs)
+  })
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** Comments keep the line open and say nothing. */
+function eventIn(text: string): StreamEvent {
+  const lines = text.split('\n')
+  const valuesOf = (name: string) =>
+    lines.filter((line) => line.startsWith(`${name}:`)).map((line) => line.slice(name.length + 1).trimStart())
+  const data = valuesOf('data')
+  const isChange = data.length > 0 && valuesOf('event').at(-1) === 'change'
+  return {
+    id: valuesOf('id').at(-1),
+    change: isChange ? (parseJson(data.join('\n')) as ReplyOf<Stream>) : undefined,
+  }
 }

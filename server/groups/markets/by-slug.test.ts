@@ -44,7 +44,8 @@ describe('200', () => {
     await using desk = await deskWithBridge()
     const { body, headers } = await ask(desk, 'bridge')
     assert.deepEqual(body.tags, [{ id: '7', label: 'Ports' }])
-    assert.deepEqual(Object.keys(headers), ['etag', 'last-modified', 'cache-control', 'vary'])
+    const confidence = ['x-tetrad-as-of', 'x-tetrad-coverage']
+    assert.deepEqual(Object.keys(headers), ['etag', 'last-modified', 'cache-control', 'vary', ...confidence])
     assert.equal(headers['last-modified'], httpDate(testNowMs))
     assert.equal(headers['cache-control'], 'public, max-age=5')
     assert.match(headers.etag ?? '', /^"[\w-]+"$/)

@@ -1,9 +1,12 @@
 // Spec 4.8. The answer was written when its records came in; here it is found and handed over. Only a question about the
 // past (`asOf`, decision 0047) has to be put together.
 import { contract } from '#api/contract.ts'
+import { encodingFor } from '#core/accept-encoding.ts'
 import { isUnchanged } from '#core/etag.ts'
 import { invalid } from '#core/fault.ts'
+import { readMoment } from '#core/moment.ts'
 import { answer, type Desk, type Outcome, type Visit } from '#serve/answer.ts'
+import { type Coverage, nothingIn, readSoFar } from './coverage.ts'
 import { withoutTags } from './documents.ts'
 import { marketAsOf } from './past.ts'
 import { readyMarket } from './ready.ts'
@@ -14,10 +17,13 @@ import { logHead } from './versions.ts'
 const pastAgeSeconds = 3600
 
 export const bySlug = answer(contract['markets.bySlug'], shape, async ({ slug, include_tag, asOf }, desk, visit) => {
-  if (asOf !== undefined) return inThePast(desk, visit, slug, include_tag, momentOf(asOf))
+  const read = await readSoFar(desk)
+  if (asOf !== undefined) return inThePast(desk, visit, read, slug, include_tag, momentOf(asOf))
   const ready = await readyMarket(desk, slug, include_tag, takesGzip(desk, visit.headers['accept-encoding']))
-  if (!ready) return { is: 'nothing' }
-  const { bytes, etag, modifiedMs, headers } = ready
+  if (!ready) return nothingIn(read)
+  const { bytes, etag, modifiedMs } = ready
+  const headers: Record<string, string> = { ...ready.headers, 'x-tetrad-coverage': read.coverage }
+  if (read.asOf !== undefined && !ready.vanished) headers['x-tetrad-as-of'] = read.asOf
   if (isUnchanged(visit.headers, etag, modifiedMs)) return { is: 'unchanged', headers }
   return { is: 'bytes', bytes, headers }
 })
@@ -25,6 +31,7 @@ export const bySlug = answer(contract['markets.bySlug'], shape, async ({ slug, i
 async function inThePast(
   desk: Desk,
   visit: Visit,
+  read: Coverage,
   slug: string,
   tags: boolean,
   asOfMs: number,
@@ -32,7 +39,7 @@ async function inThePast(
   const { atMs: settledMs } = await logHead(desk.state)
   refuseFuture(asOfMs, desk.clock.now(), settledMs)
   const past = await marketAsOf(desk.state, slug, asOfMs)
-  if (!past) return { is: 'nothing' }
+  if (!past) return nothingIn(read)
   const etag = tags || past.tagsAt < 0 ? past.etag : `${past.etag.slice(0, -1)}-t"`
   // A page that is being written is stamped with a time before its end: only what is older than the newest entry stays as it is.
   const maxAge = asOfMs < settledMs ? pastAgeSeconds : desk.settings.markets.maxAgeSeconds
@@ -50,16 +57,14 @@ function refuseFuture(asOfMs: number, nowMs: number, newestMs: number): void {
 
 /** A time without a zone is UTC. */
 function momentOf(text: string): number {
-  const ms = Date.parse(zoned.test(text) ? text : `${text}Z`)
-  if (Number.isNaN(ms)) throw invalid(['query', 'asOf'], 'must be a valid date-time', text)
+  const ms = readMoment(text, { zone: 'utc' })
+  if (ms === undefined) throw invalid(['query', 'asOf'], 'must be a valid date-time', text)
   return ms
 }
-const zoned = /(?:[Zz]|[+-]\d\d:?\d\d)$/
 
-/** `gzip` or `*` with a weight that is not zero. Where fields are renamed on the way out, the bytes must stay text. */
+/** Where fields are renamed on the way out, the bytes must stay text. */
 function takesGzip(desk: Desk, header: string | undefined): boolean {
-  if (header === undefined || !gzipWord.test(header)) return false
   for (const _ in desk.settings.aliases.responseFields) return false
-  return true
+  return encodingFor(header, packings) !== undefined
 }
-const gzipWord = /(?:^|[\s,])(?:gzip|x-gzip|\*)\s*(?:;\s*q=(?:1|0?\.\d*[1-9])\d*\.?0*\s*)?(?:,|$)/i
+const packings = ['gzip'] as const

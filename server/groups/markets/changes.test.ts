@@ -206,8 +206,8 @@ describe('the stream', () => {
     const resumed = await get('/markets/changes/stream', { 'last-event-id': '6' })
     const reader = resumed.body?.getReader()
     let text = ''
-    while (!text.includes('data:')) text += new TextDecoder().decode((await reader?.read())?.value)
-    assert.match(text, /retry: 2000\n\nevent: change\nid: 7\ndata: \{"cursor":"7"/)
+    while (!text.includes('event: change')) text += new TextDecoder().decode((await reader?.read())?.value)
+    assert.match(text, /^retry: 2000\n\nevent: cursor\nid: 6\n.*\n\nevent: change\nid: 7\ndata: \{"cursor":"7"/)
     assert.equal(resumed.headers.get('content-type'), 'text/event-stream; charset=utf-8')
     await reader?.cancel()
   })

@@ -2,6 +2,7 @@
 import { stringifyJson } from '#api/json.ts'
 import { follow } from '#core/follow.ts'
 import type { MarketFeed } from '#core/settings/markets.ts'
+import { sourceMs } from './source-time.ts'
 
 export type Pass = 'full' | 'recent'
 
@@ -78,7 +79,5 @@ function updatedMsOf(record: unknown, { fields, record: kind }: MarketFeed): num
   if (typeof record !== 'object' || record === null) return undefined
   const renamed = Object.entries({ ...fields.all, ...fields[kind] }).find(([, ours]) => ours === 'updatedAt')?.[0]
   const members = record as Record<string, unknown>
-  const value = members.updatedAt ?? (renamed === undefined ? undefined : members[renamed])
-  const ms = typeof value === 'string' ? Date.parse(value) : Number.NaN
-  return Number.isNaN(ms) ? undefined : ms
+  return sourceMs(members.updatedAt ?? (renamed === undefined ? undefined : members[renamed]))
 }

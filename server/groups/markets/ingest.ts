@@ -1,14 +1,15 @@
 // How markets arrive from HTTP feeds: pass after pass, page after page, politely. A pass is full (everything) or recent
-// (what changed since the last one). Each page is one transaction with the cursor that comes after it (standing.ts), so
-// that a stop at any moment loses nothing and repeats at most a page.
+// (what changed since the last one). The cursor moves in the transaction that writes the last of a page (standing.ts), so
+// a stop at any moment loses nothing and repeats at most a page; what is written twice is there once (records.ts).
 import type { MarketFeed } from '#core/settings/markets.ts'
 import { nextTurn } from '#io/clock.ts'
 import { cleanUrl, FetchError, fetchJson } from '#io/fetch.ts'
 import type { Desk } from '#serve/answer.ts'
+import type { StateWriter } from '#store/state.ts'
 import { decompose, Renames } from './decompose.ts'
 import { endOf, hasRecent, newIn, type Page, type Pass, pageUrl, readPage } from './feed.ts'
 import { settle } from './rebuild.ts'
-import { putMarkets } from './records.ts'
+import { type PutReport, putMarkets, type Reject } from './records.ts'
 import type { MarketRecord } from './refine.ts'
 import { keepRejects } from './rejects.ts'
 import { markVanished, sight } from './sightings.ts'
@@ -101,10 +102,13 @@ function begin(desk: Desk, feed: MarketFeed, { holder, takeOver, full }: PassOpt
   })
 }
 
-function newPass(feed: MarketFeed, { sweep, fullAtMs, markMs }: Standing, nowMs: number, full = false) {
+function newPass(feed: MarketFeed, known: Standing, nowMs: number, full = false) {
+  const { sweep, fullAtMs, markMs, startedMs } = known
   const due = full || fullAtMs === null || nowMs - fullAtMs >= feed.fullEveryMs || markMs === null || !hasRecent(feed)
   const pass: Pass = due ? 'full' : 'recent'
-  return { pass, cursor: '', page: 0, startedMs: nowMs, reachedMs: null, sweep: due ? sweep + 1 : sweep }
+  // One that was cut off on its first page is begun again; it does not count as another in which a market was missing.
+  const again = known.pass === 'full' && startedMs > (fullAtMs ?? 0)
+  return { pass, cursor: '', page: 0, startedMs: nowMs, reachedMs: null, sweep: due && !again ? sweep + 1 : sweep }
 }
 
 /** Longer than the longest a page can take with all its tries. */
@@ -166,37 +170,80 @@ function mayPass(error: unknown): boolean {
   return error.failure === 'network' || error.failure === 'timeout' || error.failure === 'text'
 }
 
-/** The page, what it says about presence, and the cursor after it: all or nothing. */
-async function writePage(
-  desk: Desk,
-  feed: MarketFeed,
-  renames: Renames,
-  standing: Standing,
-  page: Page & { readonly found: ReturnType<typeof newIn>; readonly last: boolean },
-) {
-  const nowMs = desk.clock.now()
-  const where = `${cleanUrl(feed.url)} page ${standing.page + 1}`
-  const records: MarketRecord[] = []
-  for (const [at, value] of page.found) {
-    const inside = decompose(value, feed.record, renames, `${where} record ${at + 1}`)
-    for (const record of inside) records.push(record)
+interface FoundPage extends Page {
+  readonly found: ReturnType<typeof newIn>
+  readonly last: boolean
+}
+
+/** Records in one transaction, about: whoever else writes waits for it. A record of the source is never taken apart. */
+const partRecords = 200
+
+/** The records of a page in parts, at least one. */
+async function partsOf(feed: MarketFeed, renames: Renames, where: string, { found }: FoundPage) {
+  let part: MarketRecord[] = []
+  const parts = [part]
+  for (const [at, value] of found) {
+    if (part.length >= partRecords) {
+      part = []
+      parts.push(part)
+    }
+    for (const record of decompose(value, feed.record, renames, `${where} record ${at + 1}`)) part.push(record)
     await nextTurn()
   }
-  return desk.state.write(async (tx) => {
-    const now = await standingOf(tx, feed.id)
-    if (now?.holder !== standing.holder) throw new FeedHeld(feed.id, now?.heldUntilMs ?? 0)
-    const report = await putMarkets(tx, records, nowMs, { source: feed.id, later: standing.fullAtMs === null })
-    await keepRejects(tx, feed.id, report.rejects, nowMs)
-    const seen = records.filter(({ kind, id }) => kind === 'market' && id !== '').map(({ id }) => id)
-    await sight(tx, feed.id, seen, standing.sweep, nowMs)
-    const held = { ...standing, heldUntilMs: nowMs + holdMs(feed) }
-    const next = page.last ? finished(held, page.newestMs, nowMs) : moved(held, page.next ?? '', page.newestMs)
-    await putStanding(tx, next)
-    const others = desk.settings.markets.feeds.map(({ id }) => id).filter((id) => id !== feed.id)
-    const vanished =
-      page.last && standing.pass === 'full'
-        ? await markVanished(tx, feed.id, others, standing.sweep, feed.vanishAfter, nowMs)
-        : []
-    return { ...report, rejected: report.rejects.length, vanished: vanished.length, standing: next }
-  })
+  return parts
+}
+
+/** The page and what it says about presence, part by part. What is counted and the cursor come with the last. */
+async function writePage(desk: Desk, feed: MarketFeed, renames: Renames, standing: Standing, page: FoundPage) {
+  const parts = await partsOf(feed, renames, `${cleanUrl(feed.url)} page ${standing.page + 1}`, page)
+  const total = { changed: 0, written: 0 }
+  const rejects: Reject[] = []
+  for (const [at, records] of parts.entries()) {
+    const isLast = at === parts.length - 1
+    const wrote = await desk.state.write(async (tx) => {
+      const nowMs = desk.clock.now()
+      const report = await writePart(tx, feed, standing, records, nowMs)
+      if (!isLast) return { report }
+      await keepRejects(tx, feed.id, [...rejects, ...report.rejects], nowMs)
+      return { report, end: await turnPage(tx, desk, feed, standing, page, nowMs) }
+    })
+    total.changed += wrote.report.changed
+    total.written += wrote.report.written
+    rejects.push(...wrote.report.rejects)
+    if (wrote.end) return { ...total, ...wrote.end, rejected: rejects.length }
+  }
+  throw new Error('a page without a last part')
+}
+
+async function writePart(
+  tx: StateWriter,
+  feed: MarketFeed,
+  standing: Standing,
+  records: readonly MarketRecord[],
+  nowMs: number,
+): Promise<PutReport> {
+  const now = await standingOf(tx, feed.id)
+  if (now?.holder !== standing.holder) throw new FeedHeld(feed.id, now?.heldUntilMs ?? 0)
+  const report = await putMarkets(tx, records, nowMs, { source: feed.id, later: standing.fullAtMs === null })
+  const seen = records.filter(({ kind, id }) => kind === 'market' && id !== '').map(({ id }) => id)
+  await sight(tx, feed.id, seen, standing.sweep, nowMs)
+  return report
+}
+
+/** The cursor after the page; after a full pass also what it did not show. */
+async function turnPage(
+  tx: StateWriter,
+  desk: Desk,
+  feed: MarketFeed,
+  standing: Standing,
+  { last, next, newestMs }: FoundPage,
+  nowMs: number,
+) {
+  const held = { ...standing, heldUntilMs: nowMs + holdMs(feed) }
+  const after = last ? finished(held, newestMs, nowMs) : moved(held, next ?? '', newestMs)
+  await putStanding(tx, after)
+  if (!last || standing.pass !== 'full') return { standing: after, vanished: 0 }
+  const others = desk.settings.markets.feeds.map(({ id }) => id).filter((id) => id !== feed.id)
+  const vanished = await markVanished(tx, feed.id, others, standing.sweep, feed.vanishAfter, nowMs)
+  return { standing: after, vanished: vanished.length }
 }

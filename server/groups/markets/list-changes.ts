@@ -5,6 +5,7 @@ import { stringifyJson } from '#api/json.ts'
 import { invalid } from '#core/fault.ts'
 import { answer } from '#serve/answer.ts'
 import { changesAfter, changesOf, marketIdOf, marketIdsOf, startOf } from './changes.ts'
+import { nothingIn, readSoFar } from './coverage.ts'
 import { type KindName, kindNames, kinds, ownFields } from './kinds.ts'
 import { shape } from './shape.ts'
 
@@ -13,10 +14,12 @@ const valueCharsMax = 100
 
 const bytesOf = (value: unknown): Uint8Array => Buffer.from(stringifyJson(value))
 
-export const changesBySlug = answer(extensions['markets.changesBySlug'], shape, async (input, { state }) => {
+export const changesBySlug = answer(extensions['markets.changesBySlug'], shape, async (input, desk) => {
+  const { state } = desk
   refuseUnknown(input.fields, input.related)
+  const read = await readSoFar(desk)
   const id = await marketIdOf(state, input.slug)
-  if (id === undefined) return { is: 'nothing' }
+  if (id === undefined) return nothingIn(read)
   const { limit, fields, related } = input
   const cursor = input.cursor === undefined ? undefined : Number(input.cursor)
   const { changes, next } = await changesOf(state, id, { cursor, limit, fields, related })

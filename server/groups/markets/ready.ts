@@ -1,20 +1,26 @@
 // A market's answer, ready to be sent: one lookup by slug, past slugs included. The answers asked for last are kept in
-// memory, headers and all.
+// memory, headers and all. One whose document has been left for later (decision 0073) is put together when it is asked for.
 //
 // 1. What is kept is never older than the store: it is dropped when the markets' revision has moved, which is looked up
 //    whenever the store's version has. A commit that touches no market costs one small read, not the cache.
 // 2. An answer read while the store moved on is sent, but not kept.
 // 3. At most `markets.cacheMegabytes` are kept; the answer asked for longest ago goes first.
 import { httpDate } from '#core/etag.ts'
+import { Fault } from '#core/fault.ts'
 import type { Desk } from '#serve/answer.ts'
 import type { State } from '#store/state.ts'
 import { withoutTags } from './documents.ts'
+import { marketAsOf } from './past.ts'
 import { pack } from './rebuild.ts'
+import { logHead } from './versions.ts'
 
 export interface Ready {
   readonly bytes: Uint8Array
   readonly etag: string
   readonly modifiedMs: number
+  /** No feed shows it any more. */
+  readonly vanished: boolean
+  /** As of its own time: when it changed last, or was last seen. */
   readonly headers: Record<string, string>
 }
 
@@ -37,7 +43,7 @@ interface Row {
 /** A present slug beats a past one; among several past ones the market that changed last (decision 0042). */
 const bySlug = `
   select d.slug, d.body, d.packed, d.tags_at, d.etag, d.modified_ms, d.vanished_ms
-  from market_slugs s join market_documents d on d.market_id = s.market_id
+  from market_slugs s left join market_documents d on d.market_id = s.market_id
   where s.slug = ? order by s.past, s.seq desc, s.market_id limit 1`
 
 const shelves = new WeakMap<State, Shelf>()
@@ -49,13 +55,30 @@ export async function readyMarket(desk: Desk, slug: string, tags: boolean, packe
   if (version !== shelf.version) await shelf.renew(state, version)
   let forms = shelf.find(slug)
   if (!forms) {
-    const row = await state.get<Row>(bySlug, slug)
+    const row = await state.get<Row | NotWritten>(bySlug, slug)
     if (!row) return undefined
-    forms = formsOf(row, slug, desk.settings.markets.maxAgeSeconds)
-    if (shelf.version === version && state.version() === version) shelf.keep(slug, forms)
+    const whole = row.body === null ? await unwritten(state, slug) : row
+    forms = formsOf(whole, slug, desk.settings.markets.maxAgeSeconds)
+    if (whole === row && shelf.version === version && state.version() === version) shelf.keep(slug, forms)
   }
   return forms.form(tags, packed)
 }
+
+type NotWritten = { readonly [name in keyof Row]: null }
+
+/** As of the newest entry of the log, which is one moment of the store whatever is committed while it is put together. */
+async function unwritten(state: State, slug: string): Promise<Row> {
+  const { atMs } = await logHead(state)
+  const market = await marketAsOf(state, slug, atMs).catch((error: unknown) => {
+    if (error instanceof Fault && error.code === 'markets.too_much') return undefined
+    throw error
+  })
+  if (!market) throw new Fault('markets.not_covered', beingWritten)
+  return { ...market, tags_at: market.tagsAt, packed: null, modified_ms: atMs, vanished_ms: null }
+}
+
+/** More is drawn together for it than a call may read: it waits for its document. */
+const beingWritten = { says: 'This market has come in and its answer is being written.', retryAfterMs: 10_000 }
 
 function shelfOf({ state, settings }: Desk): Shelf {
   const known = shelves.get(state)
@@ -123,10 +146,10 @@ function formsOf(row: Row, askedSlug: string, maxAgeSeconds: number): Forms {
       vary: 'accept-encoding',
       ...(mark.includes('g') && { 'content-encoding': 'gzip' }),
       ...moved,
-      // No feed shows it any more: what is known of it is as of then (decision 0048).
-      ...(row.vanished_ms !== null && { 'x-tetrad-as-of': new Date(row.vanished_ms).toISOString() }),
+      // Where no feed shows it any more, what is known of it is as of then (decision 0048).
+      'x-tetrad-as-of': new Date(row.vanished_ms ?? row.modified_ms).toISOString(),
     }
-    return { bytes, etag: tag, modifiedMs: row.modified_ms, headers }
+    return { bytes, etag: tag, modifiedMs: row.modified_ms, vanished: row.vanished_ms !== null, headers }
   }
   const plain = ready(body, '', '')
   const packed = row.packed ? ready(row.packed, 'g', '') : plain

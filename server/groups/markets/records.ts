@@ -20,6 +20,7 @@ import { type KindName, kinds, ownFields } from './kinds.ts'
 import { storedOf } from './library.ts'
 import { leaveForLater, marketsShowing, Touched, writeDocuments } from './rebuild.ts'
 import { type MarketRecord, pastSlugsOf, type Refined, refine } from './refine.ts'
+import { sourceMs } from './source-time.ts'
 import { diffOf, VersionLog } from './versions.ts'
 
 export interface Reject {
@@ -192,8 +193,9 @@ function touchReferences(
 }
 
 function isOlder(stated: unknown, stored: unknown): boolean {
-  if (typeof stated !== 'string' || typeof stored !== 'string' || stated === stored) return false
-  return Date.parse(stated) < Date.parse(stored)
+  if (stated === stored) return false
+  const [statedMs, storedMs] = [sourceMs(stated), sourceMs(stored)]
+  return statedMs !== undefined && storedMs !== undefined && statedMs < storedMs
 }
 
 const putRow = `

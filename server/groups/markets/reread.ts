@@ -8,6 +8,7 @@ import { decompose, Renames } from './decompose.ts'
 import { pageUrl, readPage } from './feed.ts'
 import { presentRecords } from './library.ts'
 import { type MarketRecord, refine } from './refine.ts'
+import { sourceMs } from './source-time.ts'
 import { standingOf } from './standing.ts'
 import { diffOf } from './versions.ts'
 
@@ -65,7 +66,7 @@ async function judge({ state }: Pick<Desk, 'state'>, feed: MarketFeed, record: M
   const { fields, links, problems } = refine(record)
   // What does not fit was rejected when it came, and `tetrad markets rejects` tells of it.
   if (problems.length > 0) return
-  const statedMs = timeOf(fields.updatedAt)
+  const statedMs = sourceMs(fields.updatedAt)
   const stored = await presentRecords(state).record(kind, id)
   if (!stored) {
     const readUntilMs = (await standingOf(state, feed.id))?.markMs ?? null
@@ -80,7 +81,7 @@ async function judge({ state }: Pick<Desk, 'state'>, feed: MarketFeed, record: M
     sum.same += 1
   } else if (
     statedMs === undefined ||
-    statedMs !== timeOf(stored.fields.updatedAt) ||
+    statedMs !== sourceMs(stored.fields.updatedAt) ||
     (await hasOther(state, feed, id))
   ) {
     sum.movedOn += 1
@@ -97,10 +98,5 @@ const hasOther = async (state: Desk['state'], feed: MarketFeed, id: string): Pro
     id,
     feed.id,
   )) !== undefined
-
-function timeOf(value: unknown): number | undefined {
-  const ms = typeof value === 'string' ? Date.parse(value) : Number.NaN
-  return Number.isNaN(ms) ? undefined : ms
-}
 
 const shown = (value: unknown): string => stringifyJson(value).slice(0, valueCharsMax)

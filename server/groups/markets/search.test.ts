@@ -92,6 +92,7 @@ describe('200', () => {
           },
         ],
       },
+      confidence: { coverage: 'complete' },
     })
   })
 

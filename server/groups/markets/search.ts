@@ -9,6 +9,7 @@ import type { FoundMarket } from '#api/wire/market-search.ts'
 import { nextTurn } from '#io/clock.ts'
 import { answer } from '#serve/answer.ts'
 import type { StateReader, StateWriter } from '#store/state.ts'
+import { readSoFar, sureOf } from './coverage.ts'
 import type { Library, Stored } from './documents.ts'
 import { shape } from './shape.ts'
 
@@ -178,7 +179,7 @@ const shown = (id: string, fields: Stored['fields']): FoundMarket =>
   }) as FoundMarket
 
 /** Nothing rests on what is found, so it may be a moment old. */
-export const search = answer(extensions['markets.search'], shape, async ({ q = '', limit }, { state }) => ({
-  is: 'body',
-  body: { markets: await searchMarkets(state.recent, q, limit) },
-}))
+export const search = answer(extensions['markets.search'], shape, async ({ q = '', limit }, desk) => {
+  const confidence = sureOf(await readSoFar(desk))
+  return { is: 'body', body: { markets: await searchMarkets(desk.state.recent, q, limit) }, confidence }
+})

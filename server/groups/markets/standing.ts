@@ -21,12 +21,15 @@ export interface Standing {
   readonly reachedMs: number | null
   readonly fullAtMs: number | null
   readonly doneAtMs: number | null
+  /** When the last pass that was finished began: whatever the source showed by then has been read. */
+  readonly asOfMs: number | null
   readonly holder: string
   readonly heldUntilMs: number
 }
 
 const columns = `source, pass, cursor, page, sweep, started_ms as "startedMs", mark_ms as "markMs",
-  reached_ms as "reachedMs", full_at_ms as "fullAtMs", done_at_ms as "doneAtMs", holder, held_until_ms as "heldUntilMs"`
+  reached_ms as "reachedMs", full_at_ms as "fullAtMs", done_at_ms as "doneAtMs",
+  as_of_ms as "asOfMs", holder, held_until_ms as "heldUntilMs"`
 
 export const standingOf = (reader: StateReader, source: string): Promise<Standing | undefined> =>
   reader.get<Standing>(`select ${columns} from market_feeds where source = ?`, source)
@@ -45,19 +48,20 @@ export const newStanding = (source: string): Standing => ({
   reachedMs: null,
   fullAtMs: null,
   doneAtMs: null,
+  asOfMs: null,
   holder: '',
   heldUntilMs: 0,
 })
 
 export async function putStanding(tx: StateWriter, standing: Standing): Promise<void> {
-  const { source, pass, cursor, page, sweep, startedMs, markMs, reachedMs, fullAtMs, doneAtMs } = standing
+  const { source, pass, cursor, page, sweep, startedMs, markMs, reachedMs, fullAtMs, doneAtMs, asOfMs } = standing
   await tx.run(
     `insert into market_feeds (source, pass, cursor, page, sweep, started_ms, mark_ms, reached_ms, full_at_ms,
-       done_at_ms, holder, held_until_ms) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+       done_at_ms, as_of_ms, holder, held_until_ms) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
      on conflict (source) do update set pass = excluded.pass, cursor = excluded.cursor, page = excluded.page,
        sweep = excluded.sweep, started_ms = excluded.started_ms, mark_ms = excluded.mark_ms,
        reached_ms = excluded.reached_ms, full_at_ms = excluded.full_at_ms, done_at_ms = excluded.done_at_ms,
-       holder = excluded.holder, held_until_ms = excluded.held_until_ms`,
+       as_of_ms = excluded.as_of_ms, holder = excluded.holder, held_until_ms = excluded.held_until_ms`,
     source,
     pass,
     cursor,
@@ -68,6 +72,7 @@ export async function putStanding(tx: StateWriter, standing: Standing): Promise<
     reachedMs,
     fullAtMs,
     doneAtMs,
+    asOfMs,
     standing.holder,
     standing.heldUntilMs,
   )
@@ -96,5 +101,6 @@ export function finished(standing: Standing, newestMs: number | undefined, nowMs
     reachedMs: null,
     fullAtMs: standing.pass === 'full' ? nowMs : standing.fullAtMs,
     doneAtMs: nowMs,
+    asOfMs: standing.startedMs,
   }
 }

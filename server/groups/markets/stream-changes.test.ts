@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { describe, test } from 'node:test'
 import fc from 'fast-check'
+import type { Visit } from '#serve/answer.ts'
+import { anonymousId } from '#store/keys.ts'
 import { openDesk, type TestDesk, testVisit } from '#test/desk.ts'
 import { putMarkets } from './records.ts'
 import { changeStream } from './stream-changes.ts'
@@ -29,7 +31,7 @@ async function follow(desk: TestDesk, input: object, enough: (text: string) => b
   return text
 }
 
-const idsIn = (text: string) => [...text.matchAll(/^id: (\d+)$/gm)].map(([, id]) => Number(id))
+const idsIn = (text: string) => [...text.matchAll(/^event: change\nid: (\d+)$/gm)].map(([, id]) => Number(id))
 
 test('invariant 1: every change after the cursor once, in order, more than a batch and while they happen', async () => {
   await using desk = await openDesk()
@@ -44,12 +46,72 @@ test('invariant 1: every change after the cursor once, in order, more than a bat
   )
 })
 
-test('without a cursor it starts now; a quiet line says that it is alive', async () => {
+test('invariant 2: without a cursor it starts now and says where that is; a quiet line says that it is alive, and where', async () => {
   await using desk = await openDesk()
   await trade(desk, 1, 0.1)
   const text = await follow(desk, {}, (so) => so.split(': still here').length > 3)
   assert.deepEqual(idsIn(text), [])
-  assert.match(text, /^retry: \d+\n\n(: still here\n\n)+$/)
+  const cursor = 'event: cursor\\nid: 1\\ndata: {"cursor":"1"}\\n\\n'
+  assert.match(text, new RegExp(`^retry: \\d+\\n\\n${cursor}(: still here\\n${cursor})+$`))
+})
+
+test('invariant 2: what a filter leaves out moves the cursor of the next sign of life too', async () => {
+  await using desk = await openDesk()
+  await trade(desk, 1, 0.1)
+  const act = async () => void (await trade(desk, 1, 0.2))
+  const text = await follow(desk, { kinds: ['tag'] }, (so) => so.includes('still here'), act)
+  assert.match(text, /^retry: \d+\n\nevent: cursor\nid: 1\n[\s\S]*: still here\nevent: cursor\nid: 2\n/)
+})
+
+describe('invariant 3: places', () => {
+  const stranger = (network: string) => testVisit({ caller: { keyId: anonymousId, plan: 'free', network } })
+  const withKey = (keyId: string, network: string) => testVisit({ caller: { keyId, plan: 'free', network } })
+
+  /** The first text of a stream, which then stays open. */
+  async function begin(desk: TestDesk, visit: Visit) {
+    const outcome = await changeStream.reply({}, desk, visit)
+    assert.ok(outcome.is === 'stream')
+    const stop = new AbortController()
+    const chunks = outcome.chunks(stop.signal)[Symbol.asyncIterator]()
+    return { stop, chunks, text: (await chunks.next()).value as string }
+  }
+
+  test('one address, and one key from wherever, has its share; others have theirs', async () => {
+    await using desk = await openDesk({ markets: { streamsPerCaller: 2, streamsMax: 5 } })
+    const [a, b] = [stranger('192.0.2.1'), stranger('192.0.2.2')]
+    const held = [await begin(desk, a), await begin(desk, a)]
+    await assert.rejects(begin(desk, a), { code: 'markets.streams_own', status: 429, retryAfterMs: 10_000 })
+    held.push(await begin(desk, b), await begin(desk, withKey('k1', '192.0.2.1')))
+    held.push(await begin(desk, withKey('k1', '192.0.2.9')))
+    await assert.rejects(begin(desk, withKey('k1', '192.0.2.3')), { code: 'markets.streams_own' })
+    await assert.rejects(begin(desk, b), { code: 'markets.streams_full', status: 503 })
+    // However they end: left by the reader, or stopped.
+    await held[0]?.chunks.return?.()
+    held.push(await begin(desk, b))
+    await assert.rejects(begin(desk, withKey('k2', '192.0.2.4')), { code: 'markets.streams_full' })
+    for (const { stop, chunks } of held) {
+      stop.abort()
+      await chunks.return?.()
+    }
+    for (let at = 0; at < 2; at++) held.push(await begin(desk, a))
+    await assert.rejects(begin(desk, a), { code: 'markets.streams_own' })
+    for (const { chunks } of held) await chunks.return?.()
+  })
+
+  test('an answer that nobody reads takes none, and of two at once for the last place one is told when to come back', async () => {
+    await using desk = await openDesk({ markets: { streamsPerCaller: 1 } })
+    const visit = stranger('192.0.2.1')
+    const outcomes = await Promise.all([1, 2, 3].map(() => changeStream.reply({}, desk, visit)))
+    const texts: string[] = []
+    const stop = new AbortController()
+    for (const outcome of outcomes.slice(1)) {
+      assert.ok(outcome.is === 'stream')
+      texts.push((await outcome.chunks(stop.signal)[Symbol.asyncIterator]().next()).value as string)
+    }
+    assert.match(texts[0] ?? '', /event: cursor/)
+    assert.equal(texts[1], 'retry: 10000\n\n')
+    stop.abort()
+  })
 })
 
 test('last-event-id wins over the cursor of the address, and filters hold', async () => {

@@ -1,0 +1,154 @@
+// What is said of markets while feeds are being read, and how sure an answer is.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { faults } from '#api/faults.ts'
+import type { Fault } from '#core/fault.ts'
+import { openDesk, type TestDesk, testNowMs, testVisit } from '#test/desk.ts'
+import { bySlug } from './by-slug.ts'
+import { coverageOf } from './coverage.ts'
+import { changesBySlug } from './list-changes.ts'
+import { settle } from './rebuild.ts'
+import { putMarkets } from './records.ts'
+import type { MarketRecord } from './refine.ts'
+import { search } from './search.ts'
+import { newStanding, putStanding, type Standing } from './standing.ts'
+
+const feed = (id: string) => ({ id, url: 'http://127.0.0.1:9/markets' })
+const iso = (ms: number) => new Date(ms).toISOString()
+
+const bridge: readonly MarketRecord[] = [
+  { kind: 'market', id: '501', fields: { slug: 'bridge', pastSlugs: 'the-bridge' }, links: { tags: ['7'] } },
+  { kind: 'tag', id: '7', fields: { label: 'Ports' } },
+]
+
+/** As a first pass and an import do it: answers are written at the end. */
+const bringIn = (desk: TestDesk, records = bridge) =>
+  desk.state.write((tx) => putMarkets(tx, records, desk.clock.now(), { later: true }))
+
+const stand = (desk: TestDesk, source: string, standing: Partial<Standing>) =>
+  desk.state.write((tx) => putStanding(tx, { ...newStanding(source), ...standing }))
+
+async function ask(desk: TestDesk, slug: string, headers: Record<string, string> = {}, include_tag = true) {
+  const outcome = await bySlug.reply({ slug, include_tag }, desk, testVisit({ headers }))
+  const bytes = outcome.is === 'bytes' ? Buffer.from(outcome.bytes).toString() : undefined
+  const sent: Record<string, string> =
+    outcome.is === 'bytes' || outcome.is === 'unchanged' ? (outcome.headers ?? {}) : {}
+  return { is: outcome.is, bytes, headers: sent, confidence: outcome.is === 'nothing' ? outcome.confidence : undefined }
+}
+
+describe('what has been read', () => {
+  const done = (source: string, asOfMs: number | null) => ({ source, fullAtMs: testNowMs, asOfMs })
+  const begun = (source: string) => ({ source, fullAtMs: null, asOfMs: null })
+  const both = [{ id: 'a' }, { id: 'b' }]
+  const table = [
+    ['no feeds', [], [done('gone', 1)], 'complete', undefined],
+    ['nothing yet', both, [], 'none', undefined],
+    ['one of two', both, [done('a', 5), begun('b')], 'feed:a', undefined],
+    ['both: as of the earlier', both, [done('a', 5), done('b', 3)], 'complete', iso(3)],
+    ['one without a time', both, [done('a', 5), done('b', null)], 'complete', undefined],
+    ['one that is no longer configured', [{ id: 'a' }], [done('a', 5), begun('b')], 'complete', iso(5)],
+  ] as const
+  for (const [name, feeds, standings, coverage, asOf] of table) {
+    test(`${name}: ${coverage}`, () => {
+      const read = coverageOf(feeds, standings)
+      assert.deepEqual([read.coverage, read.asOf], [coverage, asOf])
+    })
+  }
+})
+
+describe('while a feed is read for the first time', () => {
+  async function deskMidway() {
+    const desk = await openDesk({ markets: { feeds: [feed('main'), feed('other')] } })
+    await stand(desk, 'other', { fullAtMs: testNowMs, doneAtMs: testNowMs, asOfMs: testNowMs - 9000 })
+    await stand(desk, 'main', { page: 3, startedMs: testNowMs - 5000 })
+    await bringIn(desk)
+    return desk
+  }
+
+  test('200: a market that has come in is answered before its document is written, and says what is there', async () => {
+    await using desk = await deskMidway()
+    const { bytes, headers } = await ask(desk, 'bridge')
+    assert.match(bytes ?? '', /"slug":"bridge".*"tags":\[\{"id":"7","label":"Ports"\}\]/)
+    assert.deepEqual([headers['x-tetrad-coverage'], headers['x-tetrad-as-of']], ['feed:other', iso(testNowMs)])
+    assert.equal((await ask(desk, 'bridge', { 'if-none-match': headers.etag ?? '' })).is, 'unchanged')
+    assert.equal((await ask(desk, 'the-bridge')).headers['content-location'], '/markets/slug/bridge')
+  })
+
+  test('503: one that has not come in may still come; also in the past and in the list of its changes', async () => {
+    await using desk = await deskMidway()
+    const refused = (fault: Fault) => {
+      assert.equal(fault.code, 'markets.not_covered')
+      assert.ok((fault.retryAfterMs ?? 0) > 0)
+      assert.equal(fault.headers?.['x-tetrad-coverage'], 'feed:other')
+      assert.match(fault.says, /^The feed main is being read/)
+      const { status, body } = bySlug.shape.fault(fault)
+      assert.deepEqual([status, (body as { type: string }).type], [503, 'availability error'])
+      return true
+    }
+    await assert.rejects(ask(desk, 'tunnel'), refused)
+    const past = { slug: 'tunnel', include_tag: true, asOf: iso(desk.clock.now()) }
+    await assert.rejects(bySlug.reply(past, desk, testVisit()), refused)
+    await assert.rejects(changesBySlug.reply({ slug: 'tunnel', limit: 1, related: false }, desk, testVisit()), refused)
+    assert.equal(faults['markets.not_covered'].retry, 'later')
+  })
+
+  test('200: a search answers what is there and says so', async () => {
+    await using desk = await deskMidway()
+    const found = await search.reply({ q: 'tunnel', limit: 1 }, desk, testVisit())
+    assert.deepEqual(found, { is: 'body', body: { markets: [] }, confidence: { coverage: 'feed:other' } })
+  })
+
+  test('404: once every feed has been read completely, with the time that this rests on', async () => {
+    await using desk = await deskMidway()
+    await assert.rejects(ask(desk, 'tunnel'))
+    await stand(desk, 'main', { fullAtMs: testNowMs, doneAtMs: testNowMs, asOfMs: testNowMs - 5000 })
+    const { is, confidence } = await ask(desk, 'tunnel')
+    assert.deepEqual([is, confidence], ['nothing', { coverage: 'complete', asOf: iso(testNowMs - 9000) }])
+  })
+})
+
+describe('what an answer rests on', () => {
+  test('the start of the last finished pass, of the feed that is furthest behind, also with a 304', async () => {
+    await using desk = await openDesk({ markets: { feeds: [feed('main')] } })
+    await stand(desk, 'main', { fullAtMs: testNowMs, doneAtMs: testNowMs, asOfMs: testNowMs - 7000 })
+    await bringIn(desk)
+    await settle(desk.state, () => desk.clock.now())
+    const first = await ask(desk, 'bridge')
+    assert.deepEqual(
+      [first.headers['x-tetrad-coverage'], first.headers['x-tetrad-as-of']],
+      ['complete', iso(testNowMs - 7000)],
+    )
+    await stand(desk, 'main', { fullAtMs: testNowMs, doneAtMs: testNowMs + 9000, asOfMs: testNowMs + 8000 })
+    const again = await ask(desk, 'bridge', { 'if-none-match': first.headers.etag ?? '' })
+    assert.deepEqual([again.is, again.headers['x-tetrad-as-of']], ['unchanged', iso(testNowMs + 8000)])
+    assert.deepEqual({ ...again.headers, 'x-tetrad-as-of': '' }, { ...first.headers, 'x-tetrad-as-of': '' })
+  })
+
+  test('without feeds its own time, and what was imported is complete: answered before and after alike', async () => {
+    await using desk = await openDesk()
+    await bringIn(desk)
+    const before = await ask(desk, 'bridge')
+    const bare = await ask(desk, 'bridge', {}, false)
+    desk.clock.move(1000)
+    await settle(desk.state, () => desk.clock.now())
+    const after = await ask(desk, 'bridge')
+    assert.deepEqual([before.bytes, before.headers.etag], [after.bytes, after.headers.etag])
+    assert.equal((await ask(desk, 'bridge', {}, false)).bytes, bare.bytes)
+    assert.deepEqual(
+      [before, after].map(({ headers }) => [headers['x-tetrad-coverage'], headers['x-tetrad-as-of']]),
+      [
+        ['complete', iso(testNowMs)],
+        ['complete', iso(testNowMs + 1000)],
+      ],
+    )
+    assert.deepEqual((await ask(desk, 'tunnel')).confidence, { coverage: 'complete' })
+  })
+
+  test('what is put together for one call is not kept: the next change is seen', async () => {
+    await using desk = await openDesk()
+    await bringIn(desk)
+    await ask(desk, 'bridge')
+    await bringIn(desk, [{ kind: 'tag', id: '7', fields: { label: 'Harbours' } }])
+    assert.match((await ask(desk, 'bridge')).bytes ?? '', /Harbours/)
+  })
+})

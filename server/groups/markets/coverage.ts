@@ -1,0 +1,66 @@
+// How much of the configured feeds has been read, and as of when: whether a market that is not found proves anything, and
+// what the headers of an answer say (decisions 0002, 0193).
+import { Fault } from '#core/fault.ts'
+import type { MarketFeed } from '#core/settings/markets.ts'
+import type { Confidence, Desk } from '#serve/answer.ts'
+import type { State } from '#store/state.ts'
+import { allStandings, type Standing } from './standing.ts'
+
+export interface Coverage {
+  /** `complete`, or the feeds that have been read completely once. */
+  readonly coverage: string
+  /** Everything the feeds showed by then is here; undefined without feeds, and until each has been read once. */
+  readonly asOf: string | undefined
+  /** Feeds that have not been read completely yet. */
+  readonly unread: readonly string[]
+}
+
+/** What was read of the feeds of the settings; others do not count. */
+export function coverageOf(
+  feeds: readonly Pick<MarketFeed, 'id'>[],
+  standings: readonly Pick<Standing, 'source' | 'fullAtMs' | 'asOfMs'>[],
+): Coverage {
+  const known = new Map(standings.map((one) => [one.source, one]))
+  const isRead = ({ id }: Pick<MarketFeed, 'id'>) => (known.get(id)?.fullAtMs ?? null) !== null
+  const unread = feeds.filter((feed) => !isRead(feed)).map(({ id }) => id)
+  if (unread.length > 0) {
+    const there = feeds.filter(isRead).map(({ id }) => `feed:${id}`)
+    return { coverage: there.join() || 'none', asOf: undefined, unread }
+  }
+  const asOfMs = feeds.map(({ id }) => known.get(id)?.asOfMs ?? null).filter((ms) => ms !== null)
+  // A feed that was read by an earlier version may have none until its next pass.
+  const told = feeds.length > 0 && asOfMs.length === feeds.length
+  return { coverage: 'complete', asOf: told ? new Date(Math.min(...asOfMs)).toISOString() : undefined, unread }
+}
+
+const withoutFeeds = coverageOf([], [])
+const lastRead = new WeakMap<State, { readonly version: number; readonly read: Coverage }>()
+
+/** To be asked before a market is looked for: what is read afterwards may hold it. */
+export async function readSoFar({ state, settings }: Pick<Desk, 'state' | 'settings'>): Promise<Coverage> {
+  const { feeds } = settings.markets
+  if (feeds.length === 0) return withoutFeeds
+  const version = state.version()
+  const last = lastRead.get(state)
+  if (last?.version === version) return last.read
+  const read = coverageOf(feeds, await allStandings(state))
+  lastRead.set(state, { version, read })
+  return read
+}
+
+export const sureOf = ({ coverage, asOf }: Coverage): Confidence => ({ coverage, ...(asOf !== undefined && { asOf }) })
+
+/** A first pass takes minutes to hours: not worth waiting for inside a call. */
+const askAgainMs = 60_000
+
+/** There is no such market, unless it may still come. */
+export function nothingIn(read: Coverage): { readonly is: 'nothing'; readonly confidence: Confidence } {
+  const [first, ...others] = read.unread
+  if (first === undefined) return { is: 'nothing', confidence: sureOf(read) }
+  const which = others.length === 0 ? `The feed ${first} is` : `The feed ${first} and ${others.length} more are`
+  throw new Fault('markets.not_covered', {
+    says: `${which} being read for the first time, so a market that is not found may still come.`,
+    retryAfterMs: askAgainMs,
+    headers: { 'x-tetrad-coverage': read.coverage },
+  })
+}
