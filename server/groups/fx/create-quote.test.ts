@@ -87,6 +87,17 @@ describe('200', () => {
     })
   })
 
+  test('zeros before an amount are not told back, those after it are: both are the same price, decision 0176', async () => {
+    await using desk = await openPricedDesk()
+    const told = async (amount: string) => {
+      const { from, to } = await quoteOf(desk, { ...usual, from: { currency: 'USDC', amount } })
+      return [from.amount, to.amount]
+    }
+    assert.deepEqual(await told('00010'), ['10', '7.996000'])
+    assert.deepEqual(await told('0001.50'), ['1.50', '1.199400'])
+    assert.deepEqual(await told('1000.00'), ['1000.00', '799.600000'])
+  })
+
   test('asked by to: the reply carries what was asked plus the fee', async () => {
     await using desk = await openPricedDesk()
     const quote = await quoteOf(desk, byTo)

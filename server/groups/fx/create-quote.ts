@@ -3,6 +3,7 @@
 import { contract } from '#api/contract.ts'
 import { stringifyJson } from '#api/json.ts'
 import type { Quote } from '#api/wire/fx.ts'
+import { oldText } from '#core/age.ts'
 import { canonicalJson } from '#core/canonical-json.ts'
 import { compare, formatDecimal, toNumber } from '#core/decimal.ts'
 import { Fault } from '#core/fault.ts'
@@ -83,7 +84,7 @@ async function freshMid(
   if (found.is === 'mid') return found.mid
   const disputed = found.is === 'disputed'
   const told = (disputed ? found.rates : latest).map(
-    ({ source, base, quote, rate, atMs }) => `${source} ${base}/${quote} ${rate} ${nowMs - atMs} ms old`,
+    ({ source, base, quote, rate, atMs }) => `${source} ${base}/${quote} ${rate} ${oldText(nowMs - atMs)}`,
   )
   const isHeldBack = !disputed && sources.length < settings.fx.sources.length
   throw new Fault(disputed ? 'fx.rate_disputed' : 'fx.rate_stale', {
@@ -143,8 +144,8 @@ function toQuote(
     id: drawn.id,
     rate: toNumber(price.rate),
     to: { currency: to.code, amount: inTo(price.to) },
-    // What was asked stays as it was written; what was computed has all its decimals.
-    from: { currency: from.code, amount: input.from.amount ?? inFrom(price.from) },
+    // What was asked stays as it was written, but for zeros before it; what was computed has all its decimals (decision 0176).
+    from: { currency: from.code, amount: input.from.amount?.replace(/^0+(?=\d)/, '') ?? inFrom(price.from) },
     createdAt: new Date(createdMs).toISOString(),
     expiresAt: new Date(drawn.expiresMs).toISOString(),
     fee: inTo(price.fee),

@@ -1,6 +1,7 @@
 // The euro's daily reference rates: an XML document with one Cube element a day, holding one a currency. Only those two
 // kinds of elements are read, so that no XML library is needed; a document without them is refused whole. Pure.
 import { instantOf } from '#core/closed-hours.ts'
+import { readDay } from '#core/moment.ts'
 import type { FxSource } from '#core/settings/fx.ts'
 import { acceptable, type Reading, type Refusal } from './rate-document.ts'
 
@@ -10,7 +11,8 @@ const entriesMax = 10_000
 const fixedAt = { timeZone: 'Europe/Berlin', minutes: 14 * 60 + 10 }
 
 const cube = /<(?:[\w-]+:)?Cube\b([^<>]*)>/g
-const attribute = /([\w-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')/g
+/** A name is read from its beginning only, so that a long run of letters is gone over once. */
+const attribute = /(?<![\w-])([\w-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')/g
 
 export function readEcb(text: string, source: FxSource, nowMs: number): Reading {
   const rates: Reading['rates'][number][] = []
@@ -43,6 +45,6 @@ function attributesOf(text: string): { time?: string; currency?: string; rate?: 
 }
 
 function fixingMs(day: string): number | undefined {
-  const midnightMs = /^\d{4}-\d\d-\d\d$/.test(day) ? Date.parse(`${day}T00:00:00Z`) : Number.NaN
-  return Number.isNaN(midnightMs) ? undefined : instantOf(fixedAt.timeZone, midnightMs + fixedAt.minutes * 60_000)
+  const midnightMs = readDay(day)
+  return midnightMs === undefined ? undefined : instantOf(fixedAt.timeZone, midnightMs + fixedAt.minutes * 60_000)
 }

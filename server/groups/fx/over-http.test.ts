@@ -61,6 +61,14 @@ function tests() {
           admin.fx.setRate({ pair: 'EUR/USD', rate: '1.2', time: '2020-01-01T00:00:00Z' }),
           /must be later than the last rate/,
         )
+        // On a server in New York this would be a price of five hours later.
+        const unzoned = new Date(Date.now() - 60_000).toISOString().slice(0, -1)
+        for (const time of [unzoned, '2026-11-15T25:00:00Z', '2026-11-15T24:00:00Z', '2026-02-30T10:00:00Z']) {
+          const refusal = { status: 400, code: 2, message: /time must (name its zone|be a valid date-time)/ }
+          await assert.rejects(admin.fx.setRate({ pair: 'GBP/USD', rate: '1.3', time }), refusal)
+        }
+        const zoned = await admin.fx.setRate({ pair: 'GBP/USD', rate: '1.3', time: '2020-01-01T10:00:00+02:00' })
+        assert.equal(zoned.time, '2020-01-01T08:00:00.000Z')
 
         const quote = await plain.fx.createQuote(asked)
         assert.equal(quote.rate, 0.7996)

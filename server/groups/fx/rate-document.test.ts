@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import type { FxSource } from '#core/settings/fx.ts'
 import { settingsWith, testNowMs } from '#test/desk.ts'
-import { parseKeepingDigits, readRates } from './rate-document.ts'
+import { acceptable, parseKeepingDigits, readRates } from './rate-document.ts'
 
 const sourceWith = (changes: object = {}): FxSource => {
   const source = { id: 'a', kind: 'http-json', url: 'https://rates.example/', ...changes }
@@ -42,7 +42,14 @@ test('times are ISO 8601 with a zone, Unix seconds or milliseconds', () => {
   assert.equal(at(testNowMs / 1000), testNowMs)
   assert.equal(at(testNowMs), testNowMs)
   assert.equal(at(String(testNowMs)), testNowMs)
-  for (const bad of ['2026-11-15T12:00:00', 'yesterday', '2026-13-15T12:00:00Z', 12, null, {}, '']) {
+  const no = [
+    '2026-11-15T12:00:00',
+    'yesterday',
+    '2026-13-15T12:00:00Z',
+    '2026-02-30T12:00:00Z',
+    '2026-11-14T24:00:00Z',
+  ]
+  for (const bad of [...no, 12, null, {}, '']) {
     assert.equal(at(bad), undefined, String(bad))
   }
 })
@@ -60,7 +67,14 @@ test('zero, negative, not a number, absurd and missing rates are refused with a 
 test('a rate from the future is refused, because it would stay fresh too long, decision 0022', () => {
   const at = (aheadMs: number) => ({ base: 'EUR', quote: 'USD', rate: '1', time: testNowMs + aheadMs })
   assert.equal(read(JSON.stringify({ rates: [at(30_000)] })).rates.length, 1)
-  assert.match(read(JSON.stringify({ rates: [at(30_001)] })).refused[0]?.reason ?? '', /in the future/)
+  assert.match(read(JSON.stringify({ rates: [at(30_001)] })).refused[0]?.reason ?? '', /is 30 s ahead of this clock/)
+})
+
+test('a time that is no number at all is refused as well, whoever worked it out', () => {
+  for (const atMs of [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]) {
+    const read = acceptable({ source: 'a', base: 'EUR', quote: 'USD', rate: '1', atMs }, testNowMs)
+    assert.match('reason' in read ? read.reason : '', /^the time is missing/)
+  }
 })
 
 test('one bad entry does not cost the good ones, and the rates come oldest first', () => {

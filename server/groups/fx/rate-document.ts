@@ -2,8 +2,10 @@
 // passes. Whatever cannot be a price is refused with a reason, so that it is reported and never stored (decision 0028).
 // Pure.
 
+import { oldText } from '#core/age.ts'
 import { compare, decimal, formatDecimal, parseDecimal } from '#core/decimal.ts'
 import { follow } from '#core/follow.ts'
+import { readMoment } from '#core/moment.ts'
 import type { FxSource } from '#core/settings/fx.ts'
 import { aheadMaxMs, type Rate } from './mid.ts'
 
@@ -13,7 +15,6 @@ const digitsMax = 40
 const least = decimal('0.000000000001')
 const most = decimal('1000000000000')
 
-const timeText = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/
 const secondsText = /^\d{9,10}(\.\d+)?$/
 const millisecondsText = /^\d{12,13}$/
 
@@ -78,8 +79,10 @@ export function acceptable({ source, base, quote, rate, atMs }: Said, nowMs: num
   }
   const value = readRate(rate)
   if (typeof value === 'object') return { about, reason: value.reason }
-  if (atMs === undefined) return { about, reason: 'the time is missing or is no ISO 8601 or Unix time' }
-  if (atMs > nowMs + aheadMaxMs) return { about, reason: `the time is ${atMs - nowMs} ms in the future` }
+  if (atMs === undefined || !Number.isFinite(atMs)) {
+    return { about, reason: 'the time is missing or is no ISO 8601 or Unix time' }
+  }
+  if (atMs > nowMs + aheadMaxMs) return { about, reason: `the time is ${oldText(nowMs - atMs)}` }
   return { source, base, quote, rate: value, atMs }
 }
 
@@ -97,14 +100,9 @@ function readRate(value: unknown): string | { readonly reason: string } {
 /** ISO 8601 with a zone, Unix seconds or milliseconds; undefined for anything else. */
 export function readTime(value: unknown): number | undefined {
   if (typeof value !== 'string') return undefined
-  const atMs = timeText.test(value)
-    ? Date.parse(value)
-    : secondsText.test(value)
-      ? Math.floor(Number(value) * 1000)
-      : millisecondsText.test(value)
-        ? Number(value)
-        : Number.NaN
-  return Number.isNaN(atMs) ? undefined : atMs
+  if (secondsText.test(value)) return Math.floor(Number(value) * 1000)
+  if (millisecondsText.test(value)) return Number(value)
+  return readMoment(value, { zone: 'needed' })
 }
 
 const isCurrency = (value: unknown): value is string => typeof value === 'string' && /^[A-Z]{3}$/.test(value)

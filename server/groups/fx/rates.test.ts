@@ -67,7 +67,7 @@ test('health names every configured source, its pairs, their age and whether the
   assert.deepEqual(ready, {
     name: 'fx rates',
     ok: true,
-    says: 'a EUR/USD 10000 ms old; b EUR/USD 10001 ms old, stale; c has given no rate',
+    says: 'a EUR/USD 10 s old; b EUR/USD 10 s old, stale; c has given no rate',
   })
   desk.clock.move(1)
   assert.equal((await rateFindings(desk))[0]?.ok, false)
@@ -84,6 +84,13 @@ test('what was pushed while the clock was ahead gives way to the next rate, and 
   await assert.rejects(pushRate(right, { pair: 'EUR/USD', rate: '1.3', atMs: testNowMs - 1 }), /later than the last/)
 })
 
+test('a rate from the future is said to be ahead of the clock, not fresh and stale at once', async () => {
+  await using desk = await openDesk({ fx: { sources: [source] } })
+  await keepRates(desk.state, 'a', [eurUsd('1.08', testNowMs + 59 * 60_000)], testNowMs)
+  const [ready] = await rateFindings(desk)
+  assert.match(ready?.says ?? '', /a EUR\/USD 59 min ahead of this clock, stale/)
+})
+
 test('with only a daily fixing it is ready for reference quotes, and says that tradable ones are refused', async () => {
   const spender = `0x${'33'.repeat(20)}`
   await using desk = await openDesk({ fx: { spender, sources: [{ id: 'bank', kind: 'ecb', path: 'rates.xml' }] } })
@@ -94,7 +101,7 @@ test('with only a daily fixing it is ready for reference quotes, and says that t
       name: 'fx rates',
       ok: true,
       // It is a Sunday: the bank's hours do not run.
-      says: 'no rate for tradable quotes between USD and EUR: bank EUR/USD 0 ms old',
+      says: 'no rate for tradable quotes between USD and EUR: bank EUR/USD 0 s old',
     },
   ])
 })
@@ -222,7 +229,7 @@ test('a rate that leaves the others is shown as an outlier and does not price qu
   const standings = async () =>
     (await sourceHealth(desk)).map(({ rates }) => rates.map(({ standing }) => standing).join())
   assert.deepEqual(await standings(), ['used', 'used', 'outlier'])
-  assert.match((await rateFindings(desk))[0]?.says ?? '', /c EUR\/USD 0 ms old, outlier/)
+  assert.match((await rateFindings(desk))[0]?.says ?? '', /c EUR\/USD 0 s old, outlier/)
   const priced = await ask(desk)
   assert.equal(priced.is === 'bytes' && JSON.parse(new TextDecoder().decode(priced.bytes)).rate, 0.7996)
   desk.clock.move(1)
@@ -237,7 +244,7 @@ test('a rate that leaves the others is shown as an outlier and does not price qu
   assert.equal(finding?.ok, false)
   assert.match(
     finding?.says ?? '',
-    /^the sources disagree about the rate between USD and EUR: a EUR\/USD 1 ms old, outlier; /,
+    /^the sources disagree about the rate between USD and EUR: a EUR\/USD 0 s old, outlier; /,
   )
   await assert.rejects(ask(desk), /fx\.rate_disputed: USD\/EUR/)
 })

@@ -5,6 +5,7 @@ import { canonicalJson } from '#core/canonical-json.ts'
 import { checker } from '#core/check.ts'
 import { compare, compareFractions, type Decimal, decimal, formatDecimal, parseDecimal } from '#core/decimal.ts'
 import { fingerprintOf, isSignedBy } from '#core/ed25519.ts'
+import { readMoment } from '#core/moment.ts'
 import { findMid, type Rate } from './mid.ts'
 import { type Price, priceOf } from './price.ts'
 import { sha256 } from './receipt-body.ts'
@@ -136,4 +137,8 @@ function less(a: Decimal, b: Decimal): Decimal {
   return { digits: at(a) - at(b), scale }
 }
 
-const toRate = ({ at, ...rate }: Receipt['rates'][number]): Rate => ({ ...rate, atMs: Date.parse(at) })
+/** The form of the time has been checked. */
+const toRate = ({ at, ...rate }: Receipt['rates'][number]): Rate => ({
+  ...rate,
+  atMs: readMoment(at, { zone: 'utc' }) as number,
+})

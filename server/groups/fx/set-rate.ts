@@ -1,5 +1,7 @@
 // Beyond the specification: a rate pushed by whoever holds an admin key (decision 0084).
 import { extensions } from '#api/extensions.ts'
+import { invalid } from '#core/fault.ts'
+import { readMoment } from '#core/moment.ts'
 import { answer } from '#serve/answer.ts'
 import { pushRate } from './push.ts'
 import { shape } from './shape.ts'
@@ -8,9 +10,17 @@ export const setRate = answer(
   extensions['fx.setRate'],
   shape,
   async ({ pair, rate, source, time }, desk, { caller }) => {
-    const kept = await pushRate(desk, { pair, rate, source, atMs: time === undefined ? undefined : Date.parse(time) })
+    const atMs = time === undefined ? undefined : momentOf(time)
+    const kept = await pushRate(desk, { pair, rate, source, atMs })
     desk.log.info({ keyId: caller.keyId, source: kept.source, pair, rate: kept.rate }, 'a rate was pushed')
     const body = { source: kept.source, pair, rate: kept.rate, time: new Date(kept.atMs).toISOString() }
     return { is: 'body', body }
   },
 )
+
+/** Hours wrong are a price of other hours, so nobody's time zone is assumed. */
+function momentOf(text: string): number {
+  const atMs = readMoment(text, { zone: 'needed' })
+  if (atMs === undefined) throw invalid(['body', 'time'], 'must name its zone, as in 2027-01-31T18:00:00Z', text)
+  return atMs
+}

@@ -1,5 +1,6 @@
 // How the sources are doing: what each has given, how old that is, whether it is used, and what went wrong when it was
 // last asked. Written by the server that asks, so that commands beside it can tell as well.
+import { oldText } from '#core/age.ts'
 import type { FxSettings, FxSource } from '#core/settings/fx.ts'
 import { mayPriceTrades } from '#core/settings/fx-sources.ts'
 import type { Desk } from '#serve/answer.ts'
@@ -21,7 +22,7 @@ export interface SourceStatus {
 export type RateStanding = 'used' | 'stale' | 'outlier'
 
 export interface RateHealth extends Rate {
-  /** By the source's own hours. */
+  /** By the source's own hours; below zero: it is ahead of our clock. */
   readonly ageMs: number
   readonly standing: RateStanding
 }
@@ -48,7 +49,7 @@ export async function sourceHealth({
       .filter((rate) => rate.source === source.id)
       .map((rate) => ({
         ...rate,
-        ageMs: Math.max(0, ageMs(rate, source, nowMs)),
+        ageMs: ageMs(rate, source, nowMs),
         standing: standingOf(rate, latest, settings.fx, nowMs),
       })),
   }))
@@ -130,13 +131,16 @@ export async function writeStatus(state: State, source: string, status: SourceSt
   )
 }
 
+export const failedText = (failures: number): string =>
+  failures === 1 ? 'failed once' : `failed ${failures} times in a row`
+
 /** For readiness: open to anyone, so what a source answered with stays in the log. */
 export function healthText({ source, status, rates }: SourceHealth): string {
-  const failing = status && status.failures > 0 ? [`${source.id} failed ${status.failures} times in a row`] : []
+  const failing = status && status.failures > 0 ? [`${source.id} ${failedText(status.failures)}`] : []
   if (rates.length === 0) return [`${source.id} has given no rate`, ...failing].join('; ')
   const notes = { used: '', stale: ', stale', outlier: ', outlier' } as const
   const ages = rates.map(
-    ({ base, quote, ageMs: age, standing }) => `${source.id} ${base}/${quote} ${age} ms old${notes[standing]}`,
+    ({ base, quote, ageMs: age, standing }) => `${source.id} ${base}/${quote} ${oldText(age)}${notes[standing]}`,
   )
   return [...ages, ...failing].join('; ')
 }

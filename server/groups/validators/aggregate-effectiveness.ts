@@ -34,23 +34,23 @@ export const aggregateEffectiveness = answer(endpoint, shape, async (query, { st
   refuseUnlessOneList(query)
   const asked = askedEpochs(time, { ...query, granularity })
   const counted = countedEpochs(time, asked, { ...query, granularity })
-  const [{ who, isEveryone }, standing] = await Promise.all([
+  const [{ who, mayLackSomebody }, standing] = await Promise.all([
     namedBy(state, query, settings.validators.networks[query.network].watch),
     query.filterType === 'hour'
       ? hourlyStandingOf(facts, query.network, time, cutDays(time, asked))
       : rowStandingOf(facts, query.network, time),
   ])
   const served = servedEpochs(standing.covered, asked)
-  const over = served && servedEpochs(standing.covered, counted)
+  const countedServed = served && servedEpochs(standing.covered, counted)
   const page =
-    over && who.length > 0
+    countedServed && who.length > 0
       ? await readPage(
           facts,
-          planOf({ query, time, asked, served, counted: { asked: counted, served: over }, who, signal }),
+          planOf({ query, time, asked, served, counted: { asked: counted, served: countedServed }, who, signal }),
         )
       : nothing
-  // Of a network with a watch list, a key that is not known may be somebody's whom it does not keep.
-  const kept = standing.isWatched && !isEveryone ? [] : await keptOf(facts, query.network, standing, who)
+  const isLacking = standing.isWatched && mayLackSomebody
+  const kept = isLacking ? [] : await keptOf(facts, query.network, standing, who)
   return {
     is: 'body',
     body: { ...page, page: { filterType: query.filterType, granularity, size: query.size } },
@@ -67,8 +67,11 @@ function refuseUnlessOneList({ pubkeys, indices }: Query): void {
 
 interface Named {
   readonly who: readonly number[]
-  /** All keys are known, or would be if they were anybody's. */
-  readonly isEveryone: boolean
+  /**
+   * A key that was named is not in the registry. With a watch list it may belong to a validator who is not kept; unless it is on
+   * that list, for then it would be in the registry if it were anybody's (decision 0189).
+   */
+  readonly mayLackSomebody: boolean
 }
 
 /** Each once. Those that nobody knows are left out: they have no duties (decision 0033). */
@@ -77,35 +80,41 @@ async function namedBy(
   { network, pubkeys, indices }: Query,
   watch: readonly string[],
 ): Promise<Named> {
-  if (!pubkeys) return { who: [...new Set(indices)], isEveryone: true }
+  if (!pubkeys) return { who: [...new Set(indices)], mayLackSomebody: false }
   const who = await indicesOf(state, network, pubkeys)
   const keys = new Set(pubkeys.map((key) => key.replace(/^0x/i, '').toLowerCase()))
-  if (who.length === keys.size || watch.length === 0) return { who, isEveryone: who.length === keys.size }
-  const others = [...keys.difference(new Set(watch.map((name) => name.slice(2).toLowerCase())))]
-  return { who, isEveryone: (await indicesOf(state, network, others)).length === others.length }
+  if (who.length === keys.size || watch.length === 0) return { who, mayLackSomebody: who.length < keys.size }
+  const unlisted = [...keys.difference(new Set(watch.map((name) => name.slice(2).toLowerCase())))]
+  return { who, mayLackSomebody: (await indicesOf(state, network, unlisted)).length < unlisted.length }
 }
 
+/**
+ * An example. Days 1 to 8 have been read, and a caller asks from day 10 back to day 1, four at a time. The first page holds days 8
+ * to 5; its `next` says from=4, to=1, newest=8. Before it is followed, day 9 is read as well. On the second page
+ * - `asked` is days 1 to 4, by `from` and `to`, and `served` are those of them that have been read: here all four;
+ * - `counted.asked` is days 1 to 8, by `to` and `newest`, and `counted.served` those of them that have been read. Day 9 is in
+ *   neither, so that `total` is 8 on every page;
+ * - `fold` makes the records of `served`, those on this page and behind it; `all` those of `counted.served`, which are counted.
+ */
 interface Question extends Pick<Fold, 'who' | 'signal'> {
   readonly query: Query
   readonly time: ChainTime
   readonly asked: Asked
   readonly served: Epochs
-  /** From where the first page started. */
   readonly counted: { readonly asked: Range; readonly served: Epochs }
 }
 
 interface Plan extends Question {
   readonly windows: Windows
   readonly fold: Fold
-  /** The records of all pages: `total` counts them. */
   readonly all: Fold
 }
 
 function planOf(question: Question): Plan {
-  const own = foldOf(question)
-  if (question.query.newest === undefined) return { ...question, ...own, all: own.fold }
+  const page = foldOf(question)
+  if (question.query.newest === undefined) return { ...question, ...page, all: page.fold }
   const { after: _, ...query } = question.query
-  return { ...question, ...own, all: foldOf({ ...question, ...question.counted, query }).fold }
+  return { ...question, ...page, all: foldOf({ ...question, ...question.counted, query }).fold }
 }
 
 function foldOf({

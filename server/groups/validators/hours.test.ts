@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Range } from '#core/ranges.ts'
-import { openDesk, type TestDesk } from '#test/desk.ts'
+import { openDesk, type TestDesk, testVisit } from '#test/desk.ts'
 import { ask, perfect, register, writeEpochs } from '#test/validators-world.ts'
 import { aggregateEffectiveness } from './aggregate-effectiveness.ts'
 import { coveredEpochs } from './duties.ts'
@@ -62,6 +62,11 @@ test('hours that were let go of are not claimed, whole days are, decision 0185',
   assert.deepEqual(await assignedIn(desk, 251, 310), [324, `${at(11)}-${at(12) + 98}`])
   assert.deepEqual(await assignedIn(desk, 250, 310), [549, 'complete'])
   assert.deepEqual(await assignedIn(desk, 251, 260), [null, 'none'])
+  // Without any hour left, what has been read still tells who does not exist, decision 0199.
+  await drop(desk, 13)
+  const query = { network: 'mainnet', validator_index_or_pubkey: '6', granularity: 'hour' } as const
+  const given = { ...query, limit: 1, offset: 0, utc: false, sortOrder: 'asc' } as const
+  assert.equal((await effectiveness.reply(given, desk, testVisit())).is, 'nothing')
 })
 
 test('days that are cut by UTC are told as far as their hours go', async () => {

@@ -1,8 +1,11 @@
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
+import type { Network } from '#api/wire/validators.ts'
+import type { FactsWriter } from '#store/facts.ts'
 import { openDesk, testVisit } from '#test/desk.ts'
-import { ask, pubkeyOf, putDeposits, register } from '#test/validators-world.ts'
+import { ask, pubkeyOf, putDeposits, register, writeEpochs } from '#test/validators-world.ts'
 import { importEntities } from './entities.ts'
+import { writeCount, writeWatched } from './ingest/watched.ts'
 import { metadata } from './metadata.ts'
 import { putValidators } from './registry.ts'
 
@@ -24,6 +27,9 @@ const entry = {
   withdrawableEpoch: 286,
   withdrawalAddress: address('D'),
 }
+
+const asking = (network: Network, who: string) => ({ network, validator_index_or_pubkey: who })
+const watching = (watch: readonly string[]) => ({ validators: { networks: { mainnet: { watch } } } })
 
 describe('200', () => {
   test('everything that is known, asked by index or by key in any spelling', async () => {
@@ -83,16 +89,57 @@ describe('404', () => {
   test('a validator that the network does not know is not found', async () => {
     await using desk = await openDesk()
     await register(desk, 'mainnet', [1])
-    for (const [network, who] of [
-      ['mainnet', '2'],
-      ['mainnet', '999999999999'],
-      ['mainnet', pubkeyOf(2)],
-      ['hoodi', '1'],
-    ] as const) {
-      const outcome = await metadata.reply({ network, validator_index_or_pubkey: who }, desk, testVisit())
+    await writeEpochs(desk, 'mainnet', { from: 0, until: 3 }, [])
+    for (const who of ['2', '999999999999', pubkeyOf(2)]) {
+      const outcome = await metadata.reply(asking('mainnet', who), desk, testVisit())
       assert.equal(outcome.is, 'nothing')
-      // Decision 0002: nothing of this network has been read, and the caller is told.
-      assert.equal(outcome.is === 'nothing' && outcome.confidence?.coverage, 'none')
+      assert.deepEqual(outcome.is === 'nothing' && outcome.confidence?.coverage, 'complete')
     }
+  })
+
+  test('with a watch list, whoever may exist is said not to be kept, decision 0199', async () => {
+    await using desk = await openDesk(watching([pubkeyOf(1), pubkeyOf(70)]))
+    await register(desk, 'mainnet', [1])
+    await writeEpochs(desk, 'mainnet', { from: 0, until: 3 }, [])
+    await desk.facts.write(async (tx) => {
+      const watched = { validators: Int32Array.of(1), countBefore: 60, count: 60 }
+      await writeWatched(tx, 'mainnet', 0, watched, undefined, true)
+      await writeCount(tx, 'mainnet', 60)
+    })
+    for (const who of ['2', '59', pubkeyOf(2), pubkeyOf(2).slice(2).toUpperCase()]) {
+      const fault = { code: 'validators.not_kept', status: 404, headers: { 'x-tetrad-coverage': 'none' } }
+      await assert.rejects(metadata.reply(asking('mainnet', who), desk, testVisit()), fault, who)
+    }
+    // There are 60 of them, and a key on the list is not in the registry only if it is nobody's.
+    for (const who of ['60', '999999999999', pubkeyOf(70), pubkeyOf(70).slice(2).toUpperCase()]) {
+      assert.equal((await metadata.reply(asking('mainnet', who), desk, testVisit())).is, 'nothing', who)
+    }
+    assert.equal((await metadata.reply(asking('mainnet', '1'), desk, testVisit())).is, 'body')
+    // Once everyone is kept again, the registry holds everyone.
+    const everyone = (tx: FactsWriter) => writeWatched(tx, 'mainnet', 3, undefined, new Set([1]), false)
+    await desk.facts.write(async (tx) => void (await everyone(tx)))
+    assert.equal((await metadata.reply(asking('mainnet', '2'), desk, testVisit())).is, 'nothing')
+  })
+})
+
+describe('503', () => {
+  test('of a network of which nothing has been read nobody is said not to exist, decisions 0002 and 0199', async () => {
+    await using desk = await openDesk()
+    await register(desk, 'mainnet', [1])
+    await writeEpochs(desk, 'mainnet', { from: 0, until: 3 }, [])
+    await register(desk, 'hoodi', [2])
+    for (const who of ['1', pubkeyOf(1)]) {
+      const fault = { code: 'validators.not_covered', status: 503, retryAfterMs: undefined }
+      await assert.rejects(metadata.reply(asking('hoodi', who), desk, testVisit()), fault)
+    }
+    assert.equal((await metadata.reply(asking('hoodi', '2'), desk, testVisit())).is, 'body')
+  })
+
+  test('where a node is configured the first epoch comes by itself, and the caller is told when to ask again', async () => {
+    await using desk = await openDesk({
+      validators: { networks: { hoodi: { beacon: { urls: ['http://node.test'] } } } },
+    })
+    const fault = { code: 'validators.not_covered', retryAfterMs: 30_000, headers: { 'x-tetrad-coverage': 'none' } }
+    await assert.rejects(metadata.reply(asking('hoodi', '1'), desk, testVisit()), fault)
   })
 })

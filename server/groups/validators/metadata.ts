@@ -2,15 +2,17 @@
 import { contract } from '#api/contract.ts'
 import type { ValidatorMetadata } from '#api/wire/validators.ts'
 import { answer } from '#serve/answer.ts'
+import { refuseUnlessNobody } from './nobody.ts'
 import { findIndex, type RegistryEntry, readValidator } from './registry.ts'
 import { shape } from './shape.ts'
 import { confidenceOf } from './span.ts'
 import { standingOf } from './standing.ts'
 
-export const metadata = answer(contract['validators.metadata'], shape, async (input, { state, facts }) => {
+export const metadata = answer(contract['validators.metadata'], shape, async (input, desk) => {
+  const { state, facts } = desk
   const index = await findIndex(state, input.network, input.validator_index_or_pubkey)
   const entry = index === undefined ? undefined : await readValidator(state, input.network, index)
-  // Decision 0002: who is told "not found" is told as well how much of the network has been read.
+  if (!entry) await refuseUnlessNobody(desk, input.network, input.validator_index_or_pubkey)
   const { covered } = await standingOf(facts, input.network)
   const confidence = confidenceOf(covered, { from: 0, until: Number.POSITIVE_INFINITY })
   return entry ? { is: 'body', body: toMetadata(entry), confidence } : { is: 'nothing', confidence }

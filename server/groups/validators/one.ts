@@ -4,6 +4,7 @@ import type { Network } from '#api/wire/validators.ts'
 import { type ChainTime, chainDays, type DayLine, type Epoch, type Epochs, utcDays } from '#core/chain-time.ts'
 import type { Range } from '#core/ranges.ts'
 import type { Confidence, Desk } from '#serve/answer.ts'
+import { refuseUnlessNobody } from './nobody.ts'
 import { findIndex } from './registry.ts'
 import { askedDays, chainTimeOf, confidenceOf, type DayBounds, servedEpochs } from './span.ts'
 import { hourlyStandingOf, keptOf, rowStandingOf } from './standing.ts'
@@ -41,7 +42,10 @@ export async function readOne(query: OneQuery, desk: Desk): Promise<One | { inde
       : rowStandingOf(facts, network, time),
   ])
   const { covered } = standing
-  if (index === undefined) return { confidence: confidenceOf(covered, asked) }
+  if (index === undefined) {
+    await refuseUnlessNobody(desk, network, query.validator_index_or_pubkey)
+    return { confidence: confidenceOf(covered, asked) }
+  }
   const kept = await keptOf(facts, network, standing, [index])
   const epochs = servedEpochs(covered, asked)
   const served = epochs && { epochs, days: daysOf(line, epochs) }

@@ -16,7 +16,17 @@ test('a time is ISO 8601, UTC without a zone, and survives a plus that was not e
 })
 
 test('what is not a time is refused', () => {
-  for (const text of ['', '1', '2026-13-01', '2026-02-29', '2026-10-01T24:30', 'yesterday', '2026-10-01T10', '\0']) {
+  for (const text of [
+    '',
+    '1',
+    '2026-13-01',
+    '2026-02-29',
+    '2026-10-01T24:30',
+    '2026-10-01T24:00',
+    'yesterday',
+    '2026-10-01T10',
+    '\0',
+  ]) {
     assert.throws(() => parseTime('from', text), { code: 'input.invalid' }, text)
   }
 })

@@ -3,6 +3,7 @@ import type { Network } from '#api/wire/validators.ts'
 import { calendarUnits, parseDate } from '#core/calendar.ts'
 import { type ChainHour, type ChainTime, chainDays, type DayLine, type Epoch, epochsOfHour } from '#core/chain-time.ts'
 import { Fault, invalid, type Problem } from '#core/fault.ts'
+import { readDay, readMoment } from '#core/moment.ts'
 import { describeCoverage, type Range } from '#core/ranges.ts'
 import type { Settings } from '#core/settings.ts'
 import type { Confidence } from '#serve/answer.ts'
@@ -68,15 +69,16 @@ function wholeNumber(name: string, text: string, what: string): number {
   throw invalid(['query', name], `must be ${what}; for a date or time send filterType=datetime`, text)
 }
 
-/** ISO 8601; without a zone it is UTC. A plus that was not escaped in the URL arrives as a space. */
-const timeShape = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)(?:Z|([+ -])(\d\d):?(\d\d))?)?$/i
+/** A plus that was not escaped in the URL arrives as a space. */
+const lostPlus = / (?=\d\d:?\d\d$)/
+const dateChars = '2026-10-01'.length
 
+/** ISO 8601; without a zone it is UTC. */
 export function parseTime(name: string, text: string): number {
-  const [, date, clock = '00:00', sign, hours = '0', minutes = '0'] = timeShape.exec(text) ?? []
-  const localMs = Date.parse(`${date}T${clock}Z`)
-  const isReal = !Number.isNaN(localMs) && new Date(`${date}T00:00:00Z`).toISOString().startsWith(date as string)
-  if (!isReal) throw invalid(['query', name], 'must be an ISO 8601 date or time', text)
-  return localMs - (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes)) * 60_000
+  const sent = text.slice(0, dateChars + 1) + text.slice(dateChars + 1).replace(lostPlus, '+')
+  const atMs = readDay(text) ?? readMoment(sent, { zone: 'utc' })
+  if (atMs === undefined) throw invalid(['query', name], 'must be an ISO 8601 date or time', text)
+  return atMs
 }
 
 /** How 4.6 is told what to answer about. */

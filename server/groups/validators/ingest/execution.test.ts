@@ -16,8 +16,8 @@ const block = (miner: string, transactions: ReturnType<typeof transaction>[]) =>
 })
 // 21 000 · (12 − 10) + 100 000 · (11 − 10) = 142 000 gwei.
 const receipts = [
-  { gasUsed: hex(21_000), effectiveGasPrice: hex(12n * gwei) },
-  { gasUsed: hex(100_000), effectiveGasPrice: hex(11n * gwei) },
+  { transactionHash: '0x0', status: '0x1', gasUsed: hex(21_000), effectiveGasPrice: hex(12n * gwei) },
+  { transactionHash: '0x1', status: '0x1', gasUsed: hex(100_000), effectiveGasPrice: hex(11n * gwei) },
 ]
 
 test('a block of its own: the proposer has the priority fees', () => {
@@ -33,6 +33,14 @@ test('a builder’s block: its payment is the last transaction, and what it has 
 test('a builder that pays less than the fees: the proposer has no more than the payment', () => {
   const poor = gweiOf(block('0xaa', [transaction('0xaa', 100_000n * gwei + 7n)]), receipts)
   assert.deepEqual(poor, { priorityFee: 100_000, baselineMev: 0, external: 100_000 })
+})
+
+test('a payment that was undone moved nothing: the fees are the builder’s, and the proposer has none, decision 0153', () => {
+  const paying = block('0xAA', [transaction('0xbb', 1n), transaction('0xaa', 200_000n * gwei)])
+  const undone = receipts.map((receipt, at) => (at === 1 ? { ...receipt, status: '0x0' } : receipt))
+  assert.deepEqual(gweiOf(paying, undone), { priorityFee: 0, baselineMev: 0, external: 0 })
+  const other = receipts.map((receipt, at) => (at === 0 ? { ...receipt, status: '0x0' } : receipt))
+  assert.equal(gweiOf(paying, other).external, 200_000)
 })
 
 /** A node that tells this block and these receipts whatever is asked for. */
@@ -67,7 +75,10 @@ test('blocks are asked for by hash; those without transactions brought nothing a
   assert.equal(first?.wrong?.(whole), undefined)
   assert.equal(second?.wrong?.(receipts), undefined)
   for (const odd of [{}, { miner: '0xAA' }, []]) assert.notEqual(first?.wrong?.(odd), undefined)
-  for (const odd of [{}, [{}], [{ gasUsed: '7' }], receipts.slice(1)]) assert.notEqual(second?.wrong?.(odd), undefined)
+  const untold = receipts.map(({ status: _, ...receipt }) => receipt)
+  for (const odd of [{}, [{}], [{ gasUsed: '7' }], receipts.slice(1), receipts.toReversed(), untold]) {
+    assert.notEqual(second?.wrong?.(odd), undefined)
+  }
   assert.deepEqual([...told.keys()], [1, 2, 3])
   assert.equal(told.get(2)?.priorityFee, 142_000)
   assert.equal(told.get(1)?.priorityFee, 0)

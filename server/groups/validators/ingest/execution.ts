@@ -48,13 +48,13 @@ export function executionFrom(rpc: Rpc): ExecutionSource {
 const wholeCall = ({ hash, transactions }: RpcBlock): RpcCall => ({
   method: 'eth_getBlockReceipts',
   params: [hash],
-  wrong: (result) => wrongReceipts(result, transactions.length),
+  wrong: (result) => wrongReceipts(result, transactions),
 })
 
-const singleCall = ({ hash }: RpcBlock['transactions'][number]): RpcCall => ({
+const singleCall = (transaction: RpcTransaction): RpcCall => ({
   method: 'eth_getTransactionReceipt',
-  params: [hash],
-  wrong: (result) => wrongReceipts([result], 1),
+  params: [transaction.hash],
+  wrong: (result) => wrongReceipts([result], [transaction]),
 })
 
 function resultOf<T>(outcome: RpcOutcome): T {
@@ -66,15 +66,20 @@ interface RpcBlock {
   readonly hash: string
   readonly miner: string
   readonly baseFeePerGas: string
-  readonly transactions: readonly {
-    readonly hash: string
-    readonly from: string
-    readonly to: string | null
-    readonly value: string
-  }[]
+  readonly transactions: readonly RpcTransaction[]
+}
+
+interface RpcTransaction {
+  readonly hash: string
+  readonly from: string
+  readonly to: string | null
+  readonly value: string
 }
 
 interface RpcReceipt {
+  readonly transactionHash: string
+  /** `0x1`: it was not undone. */
+  readonly status: string
   readonly gasUsed: string
   readonly effectiveGasPrice: string
 }
@@ -92,13 +97,16 @@ function wrongBlock(result: unknown): string | undefined {
   return isWhole ? undefined : 'the block is not complete'
 }
 
-function wrongReceipts(result: unknown, count: number): string | undefined {
-  const isWhole =
-    Array.isArray(result) &&
-    result.length === count &&
-    result.every((one) => isHex(one?.gasUsed) && isHex(one?.effectiveGasPrice))
-  return isWhole ? undefined : 'the receipts are not complete'
+/** One a transaction, in their order: which of them is the last one's matters. */
+function wrongReceipts(result: unknown, transactions: readonly RpcTransaction[]): string | undefined {
+  if (!Array.isArray(result) || result.length !== transactions.length) return 'the receipts are not complete'
+  const isWhole = result.every((one) => [one?.gasUsed, one?.effectiveGasPrice, one?.status].every(isHex))
+  if (!isWhole) return 'the receipts are not complete'
+  const isInOrder = transactions.every(({ hash }, at) => isSame(hash, result[at].transactionHash))
+  return isInOrder ? undefined : 'the receipts are not those of the transactions'
 }
+
+const isSame = (one: string, other: unknown): boolean => one.toLowerCase() === String(other).toLowerCase()
 
 const weiPerGwei = 1_000_000_000n
 
@@ -113,11 +121,13 @@ export function gweiOf(
     0n,
   )
   const last = block.transactions.at(-1)
-  const isPayment = last?.to != null && last.from.toLowerCase() === block.miner.toLowerCase() && BigInt(last.value) > 0n
+  const isPayment = last?.to != null && isSame(last.from, block.miner) && BigInt(last.value) > 0n
   const gwei = (wei: bigint) => Number(wei / weiPerGwei)
   if (!last || !isPayment) return { priorityFee: gwei(fees), baselineMev: 0, external: 0 }
   // The fees went to the builder; the proposer has the payment, of which the fees are the first part.
-  const payment = gwei(BigInt(last.value))
+  // One that was undone moved nothing (decision 0153).
+  const isDone = BigInt(receipts.at(-1)?.status ?? 0) === 1n
+  const payment = isDone ? gwei(BigInt(last.value)) : 0
   const priorityFee = Math.min(gwei(fees), payment)
   return { priorityFee, baselineMev: payment - priorityFee, external: payment }
 }

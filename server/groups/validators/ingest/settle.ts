@@ -10,10 +10,11 @@ export function settle({ boundary, next }: Reading, before: Carry | undefined): 
   boundary.awaitsPay = false
 }
 
+/** In the chain's order, and like there no balance falls below zero at any step: what comes after begins at zero. */
 function addPay(balance: Float64Array, { source, target, head, inactivity }: VotePay): void {
-  for (let index = 0; index < source.length; index++) {
-    const sum =
-      (source[index] as number) + (target[index] as number) + (head[index] as number) + (inactivity[index] as number)
-    balance[index] = Math.max(0, (balance[index] as number) + sum)
+  for (const part of [source, target, head, inactivity]) {
+    for (let index = 0; index < part.length; index++) {
+      balance[index] = Math.max(0, (balance[index] as number) + (part[index] as number))
+    }
   }
 }

@@ -1,0 +1,30 @@
+// Whether a validator that the registry does not hold can be said not to exist (decision 0199). The registry is written before
+// the epochs it was read with count as read, so behind the first of them it holds everyone who is kept.
+import type { Network } from '#api/wire/validators.ts'
+import { Fault } from '#core/fault.ts'
+import type { Desk } from '#serve/answer.ts'
+import { readWatched, validatorCount } from './ingest/watched.ts'
+import { standingOf } from './standing.ts'
+
+/** A first epoch takes a node and us some minutes at most. */
+const againMs = 30_000
+const headers = { 'x-tetrad-coverage': 'none' }
+
+/** A fault, unless there is no such validator. `name` is an index or a public key that was looked for in vain. */
+export async function refuseUnlessNobody(desk: Desk, network: Network, name: string): Promise<void> {
+  const { covered, isWatched } = await standingOf(desk.facts, network)
+  if (covered.length === 0) {
+    const isFollowed = desk.settings.validators.networks[network].beacon.urls.length > 0
+    throw new Fault('validators.not_covered', { headers, ...(isFollowed && { retryAfterMs: againMs }) })
+  }
+  if (isWatched && (await mayBeSomebody(desk, network, name))) throw new Fault('validators.not_kept', { headers })
+}
+
+/** With a watch list the registry holds those on it alone, whoever else there is. */
+async function mayBeSomebody({ facts, settings }: Desk, network: Network, name: string): Promise<boolean> {
+  if ((await readWatched(facts, network)) === 'everyone') return false
+  if (/^\d{1,12}$/.test(name))
+    return Number(name) < ((await validatorCount(facts, network)) ?? Number.POSITIVE_INFINITY)
+  const key = `0x${name.replace(/^0x/i, '')}`.toLowerCase()
+  return !settings.validators.networks[network].watch.some((watched) => watched.toLowerCase() === key)
+}
