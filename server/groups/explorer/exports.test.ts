@@ -15,10 +15,12 @@ const everyone = {
   close: async () => {},
 }
 
-async function openExports() {
-  const desk = await openDesk({ server: { port: 0 } })
+async function openExports(more = 0, overrides: object = {}) {
+  const desk = await openDesk({ server: { port: 0 }, ...overrides })
   const entity = { chain: '1', slug: 'a', name: 'A "quoted" name', description: 'd', notes: '', updatedUnix: 5 }
-  await desk.state.write((tx) => putLabels(new Book(tx, { by: 'test', via: 'test', atMs: desk.clock.now() }), [entity]))
+  const others = Array.from({ length: more }, (_, at) => ({ ...entity, slug: `b-${at}` }))
+  const author = { by: 'test', via: 'test', atMs: desk.clock.now() }
+  await desk.state.write((tx) => putLabels(new Book(tx, author), [entity, ...others]))
   const door = await openDoor(openHouse(desk, [labelListV2], everyone, { request: () => {} }), [labelExportPath(desk)])
   const ask = async (query: string) => {
     const reply = await fetch(`${door.url}/v2/api?module=nametag&action=getlabelmasterlist&${query}`)
@@ -45,6 +47,46 @@ test('200: the link of 4.1 leads to the file, with its type, name and tag', asyn
   const again = await fetch(link, { headers: { 'if-none-match': reply.headers.get('etag') ?? '' } })
   assert.equal(again.status, 304)
   assert.equal((await fetch(link, { method: 'HEAD' })).status, 200)
+})
+
+test('200: a long file comes in pieces, whole, and HEAD tells how long it is', async () => {
+  await using server = await openExports(6000)
+  const { result: link } = await server.ask('format=csv')
+  const reply = await fetch(link, { headers: { 'accept-encoding': 'identity' } })
+  const text = await reply.text()
+  assert.equal(text.split('\r\n').length, 1 + 6001 + 1)
+  const length = String(Buffer.byteLength(text))
+  assert.ok(text.length > 3 * 65_536)
+  assert.deepEqual([reply.headers.get('content-length'), reply.headers.get('accept-ranges')], [length, 'none'])
+  const head = await fetch(link, { method: 'HEAD', headers: { 'accept-encoding': 'identity' } })
+  assert.deepEqual([head.headers.get('content-length'), await head.text()], [length, ''])
+  for (const packing of ['gzip', 'br']) {
+    const packed = await fetch(link, { headers: { 'accept-encoding': packing } })
+    assert.equal(packed.headers.get('content-encoding'), packing)
+    assert.ok(Number(packed.headers.get('content-length')) < text.length / 5)
+    assert.equal(await packed.text(), text)
+  }
+})
+
+test('200: whoever leaves in the middle of a file leaves the server as it was', async () => {
+  await using server = await openExports(6000)
+  const { result: link } = await server.ask('format=csv')
+  for (let turn = 0; turn < 3; turn++) {
+    const left = new AbortController()
+    const reply = await fetch(link, { signal: left.signal, headers: { 'accept-encoding': 'identity' } })
+    await reply.body?.getReader().read()
+    left.abort()
+  }
+  assert.equal((await fetch(link)).status, 200)
+})
+
+test('200: where fields are renamed on the way out, they are in the file as well, packed or not', async () => {
+  await using server = await openExports(50, { aliases: { responseFields: { labelname: 'title' } } })
+  const { result: link } = await server.ask('format=json')
+  for (const packing of ['identity', 'gzip']) {
+    const [first] = (await (await fetch(link, { headers: { 'accept-encoding': packing } })).json()) as object[]
+    assert.ok(first && 'title' in first && !('labelname' in first), packing)
+  }
 })
 
 test('403: a link that is changed, bare, doubled or over', async () => {

@@ -2,6 +2,7 @@
 import { isUnchanged } from '#core/etag.ts'
 import { Fault } from '#core/fault.ts'
 import type { Desk, Visit } from '#serve/answer.ts'
+import type { Departure } from '#serve/render.ts'
 import type { Extra } from '#serve/ways.ts'
 import { type ExportForm, exportPath, honoured, type LinkClaim } from './link.ts'
 import { finishedList } from './lists.ts'
@@ -19,6 +20,7 @@ const contentTypes: Record<ExportForm, string> = {
   json: 'application/json; charset=utf-8',
 }
 const empty = new Uint8Array(0)
+const pieceBytes = 64 * 1024
 
 /** A link to the chain's list in this form, good for `labels.linkSeconds` from now. */
 export async function labelLink(desk: Desk, visit: Visit, chain: string, form: ExportForm): Promise<string> {
@@ -34,7 +36,11 @@ export async function labelExport(
   const form = honoured(await linkSecret(desk), claim, desk.clock.now())
   const list = form && (await finishedList(desk.state, claim.chain, form))
   if (!form || !list) throw new Fault('explorer.link')
-  const { bytes, etag, headers: packed } = await list.file.as(packingFor(claim.acceptEncoding))
+  const {
+    bytes,
+    etag,
+    headers: packed,
+  } = await list.file.as(isRenamed(desk, form) ? 'identity' : packingFor(claim.acceptEncoding))
   const headers = { etag, vary: packed.vary, 'cache-control': 'private, no-cache' }
   if (isUnchanged({ 'if-none-match': claim.ifNoneMatch }, etag)) return { status: 304, headers, bytes: empty }
   return {
@@ -43,6 +49,7 @@ export async function labelExport(
       ...packed,
       ...headers,
       'content-type': contentTypes[form],
+      'accept-ranges': 'none',
       'content-disposition': `attachment; filename="labelmasterlist_latest.${form}"`,
     },
     bytes,
@@ -66,6 +73,19 @@ export const labelExportPath = (desk: Desk): Extra => ({
       ifNoneMatch: headers['if-none-match'],
       acceptEncoding: headers['accept-encoding'],
     })
-    return { status, headers: sent, body: bytes }
+    return isRenamed(desk, params.format) ? { status, headers: sent, body: bytes } : inPieces(status, sent, bytes)
   },
 })
+
+/** Fields are renamed in the whole text, after this. */
+const isRenamed = ({ settings }: Desk, form: string | undefined): boolean =>
+  form === 'json' && Object.keys(settings.aliases.responseFields).length > 0
+
+function inPieces(status: Download['status'], headers: Record<string, string>, bytes: Uint8Array): Departure {
+  if (status === 304) return { status, headers, body: '' }
+  return { status, headers: { ...headers, 'content-length': String(bytes.length) }, body: '', pieces: slices(bytes) }
+}
+
+function* slices(bytes: Uint8Array): Generator<Uint8Array> {
+  for (let from = 0; from < bytes.length; from += pieceBytes) yield bytes.subarray(from, from + pieceBytes)
+}

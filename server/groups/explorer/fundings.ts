@@ -74,11 +74,7 @@ const keepEarliest = `
   where (excluded.block, excluded.tx_index, excluded.position) < (fundings.block, fundings.tx_index, fundings.position)`
 
 export async function findFunding(state: StateReader, chain: string, address: string): Promise<Funding | undefined> {
-  const row = await state.get<StoredFunding & { proven: number }>(
-    `select ${fundingColumns}, proven from fundings where chain = ? and address = ?`,
-    chain,
-    bytesOf(address, 20),
-  )
+  const row = await state.get<StoredFunding & { proven: number }>(ofAddress, chain, bytesOf(address, 20))
   const proven = row && proofOfNumber(row.proven)
   return row && { ...toFunding(chain, address, row), ...(proven && { proven }) }
 }
@@ -100,6 +96,7 @@ export async function putProven(tx: StateWriter, funding: Funding, proof: Proof)
 }
 
 export const fundingColumns = 'block, tx_index, position, time_unix, funder, tx, value_wei'
+const ofAddress = `select ${fundingColumns}, proven from fundings where chain = ? and address = ?`
 
 export const toFunding = (chain: string, address: string, row: StoredFunding): Funding => ({
   chain,

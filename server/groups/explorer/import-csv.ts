@@ -5,6 +5,8 @@ import type { RawRecord } from './labels-check.ts'
 export interface ImportedRecord {
   readonly line: number
   readonly record: RawRecord | undefined
+  /** The list it stood in, where a document has several. */
+  readonly list?: string
   /** Why there is no record. */
   readonly reason?: string
   /** The record as it stood in the file. */

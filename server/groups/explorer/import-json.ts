@@ -1,18 +1,28 @@
 // Reads the records of a JSON document with the line each begins on, so that a reject can be found again. The document is
-// an array of records, or an object with arrays of records in it; the object's other members hold for all of them.
+// an array of records, or an object with lists of records in it; the object's simple members hold for all of them.
 import { Fault } from '#core/fault.ts'
 import type { ImportedRecord } from './import-csv.ts'
 
-export function readJson(text: string, arrays: readonly string[]): ImportedRecord[] {
+/** `others`: what becomes of lists and objects that are none of these; our own form has none, others' may. */
+export function readJson(
+  text: string,
+  arrays: readonly string[],
+  others: 'refused' | 'passed over' = 'passed over',
+): ImportedRecord[] {
   const document = parsed(text)
   if (Array.isArray(document)) return placed(document, linesOf(text).get('') ?? [], {})
   if (typeof document !== 'object' || document === null) throw unfit(arrays)
   const members = Object.entries(document)
   const found = members.filter(([name, value]) => arrays.includes(name) && Array.isArray(value))
+  const strange = members.find((one) => typeof one[1] === 'object' && !found.includes(one))
   if (found.length === 0) throw unfit(arrays)
+  if (strange && others === 'refused') throw unknown(strange[0], arrays)
   const shared = Object.fromEntries(members.filter(([, value]) => typeof value !== 'object'))
   const lines = linesOf(text)
-  return found.flatMap(([name, values]) => placed(values as unknown[], lines.get(name) ?? [], shared))
+  return found.flatMap(([list, values]) => {
+    const records = placed(values as unknown[], lines.get(list) ?? [], shared)
+    return records.map((record) => ({ ...record, list }))
+  })
 }
 
 function placed(values: readonly unknown[], lines: readonly number[], shared: object): ImportedRecord[] {
@@ -37,6 +47,11 @@ function parsed(text: string): unknown {
 
 function unfit(arrays: readonly string[]): Fault {
   const says = `the file holds no records: expected an array, or an object with ${arrays.join(' or ')}`
+  return new Fault('input.invalid', { says })
+}
+
+function unknown(name: string, arrays: readonly string[]): Fault {
+  const says = `${JSON.stringify(name.slice(0, 100))} is not known in the file; lists of records are called ${arrays.join(' and ')}`
   return new Fault('input.invalid', { says })
 }
 

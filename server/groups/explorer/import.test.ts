@@ -205,6 +205,26 @@ describe('JSON', () => {
     await assert.rejects(bring(desk, 'json', '[{"a":1,}]'), /not valid JSON/)
     await assert.rejects(bring(desk, 'json', '{"labels":[]}'), /no records.*entities or addresses/)
     await assert.rejects(bring(desk, 'json', '7'), /no records/)
+    await assert.rejects(bring(desk, 'json', '{"entities":[],"adresses":[]}'), /"adresses" is not known in the file/)
+    await assert.rejects(bring(desk, 'json', '{"entities":[],"addresses":{}}'), /"addresses" is not known/)
+  })
+
+  test('the list a record stands in says what it is, also when it lacks its address or has one too many', async () => {
+    await using desk = await openDesk()
+    const nobody = `0x${'12'.repeat(20)}`
+    const { rejects, entities, addresses } = await bring(
+      desk,
+      'json',
+      `{"chain":1,\n"addresses":[{"name":"no address"},\n{"name":"Right","address":"${nobody}"}],\n"entities":[{"name":"E","address":"${nobody}"}]}`,
+    )
+    assert.deepEqual([entities.added, addresses.added], [0, 1])
+    assert.deepEqual(
+      rejects.map(({ line, reason }) => [line, reason]),
+      [
+        [2, 'address must be 0x and 40 hexadecimal digits'],
+        [4, 'address is not a known name'],
+      ],
+    )
   })
 
   test('every element is told with the line it begins on, however the document is laid out', () => {

@@ -107,7 +107,7 @@ function read(text: string, { form, source, everyChain }: ImportOptions): Iterab
     knowNames(names)
     return records
   }
-  if (form === 'json') return readJson(text, ['entities', 'addresses'])
+  if (form === 'json') return readJson(text, ['entities', 'addresses'], 'refused')
   const records = /^\uFEFF?\s*[[{]/.test(text) ? readJson(text, oliArrays) : readCsv(text).records
   return fromOli(records, { source, everyChain })
 }
@@ -143,7 +143,8 @@ function take(
   options: ImportOptions,
 ): string | undefined {
   const record = imported.record ?? {}
-  const tag = isTag(record)
+  // What a list is called says what is in it; also of a record that lacks the very thing.
+  const tag = options.form === 'json' && imported.list !== undefined ? imported.list === 'addresses' : isTag(record)
   const patches = tag ? tagPatches(record, options) : entityPatches(record, options)
   if ('reason' in patches) return patches.reason
   const named = patches.map((patch) => ({ patch, key: keyOf(patch), words: JSON.stringify(patch) }))

@@ -10,12 +10,15 @@ import type { State } from '#store/state.ts'
 import { openDesk, testVisit } from '#test/desk.ts'
 import { fundedBy } from './funded-by.ts'
 import { findFunding } from './fundings.ts'
-import { catchUp, type Progress } from './index-chain.ts'
+import { catchUp, type Progress, repair } from './index-chain.ts'
+import { forgetFrom } from './index-forget.ts'
 import { findNear, keptBlocks } from './index-near.ts'
+import { coverJoined } from './index-seams.ts'
 import { chainFindings, startChains } from './index-start.ts'
 import { apply } from './index-tail.ts'
 import { needNode, openNode } from './node.ts'
-import { blocksOf } from './standing.ts'
+import { putMark } from './probe-marks.ts'
+import { blocksOf, standingOf } from './standing.ts'
 
 async function stage({
   blocks = 60,
@@ -40,6 +43,7 @@ async function stage({
   return {
     ...{ chain, sim, desk, real, node, told },
     catchUp: (state = given ?? desk.state) => catchUp({ ...real, state }, node, (progress) => told.push(progress)),
+    repair: (from: number, until: number) => repair(real, node, { from, until }, () => {}),
     ask: (address: string) => fundedBy.reply({ chainid: '1', address }, real, testVisit()),
     async [Symbol.asyncDispose]() {
       await sim[Symbol.asyncDispose]()
@@ -180,6 +184,99 @@ test('a final block from a node on a fork is not taken, wherever in a range it l
     await catchUp(index, node, () => {})
     await holds({ chain, desk })
   }
+})
+
+describe('what was read before', () => {
+  /** The same chain by its id, with another history. */
+  const elsewhere = (blocks = 60) => {
+    const chain = new SimChain({ seed: 'another history', finalLag: 20 })
+    chain.mine(blocks)
+    return chain
+  }
+  const rowsOf = async ({ desk }: Pick<Stage, 'desk'>) => {
+    const tables = ['fundings', 'near_fundings', 'near_blocks', 'coverage', 'chain_heads', 'block_seams', 'probe_marks']
+    return Promise.all(tables.map((table) => desk.state.all(`select * from ${table} order by 1, 2`)))
+  }
+
+  test('a node with another history adds nothing to it, neither beside it nor in its holes, decision 0178', async () => {
+    await using at = await stage()
+    await at.repair(0, 10)
+    await at.repair(20, 30)
+    const before = await rowsOf(at)
+    Object.assign(at.sim, { chain: elsewhere() })
+    const attempts = [at.catchUp, () => at.repair(10, 20), () => at.repair(30, 41), () => at.repair(0, 10)]
+    for (const attempt of attempts) {
+      await assert.rejects(attempt, /another block (9|29) than the one that was final .* --forget-from/)
+    }
+    assert.deepEqual(await rowsOf(at), before)
+    Object.assign(at.sim, { chain: at.chain })
+    await at.catchUp()
+    await holds(at)
+  })
+
+  test('of two readers on different chains who comes second is refused, whichever side it comes from', async () => {
+    await using desk = await openDesk()
+    const hash = (digit: string) => `0x${digit.repeat(64)}`
+    const put = (from: number, until: number, parent: string, last: string) =>
+      desk.state.write((tx) => coverJoined(tx, '1', { from, until, parentHash: hash(parent), lastHash: hash(last) }))
+    await put(7, 14, 'a', 'b')
+    await assert.rejects(put(14, 21, 'c', 'd'), /another block 13 than/)
+    await assert.rejects(put(0, 7, 'c', 'd'), /another block 6 than/)
+    assert.deepEqual(await coverageOf(desk.state, blocksOf('1')), [{ from: 7, until: 14 }])
+    await put(14, 21, 'b', 'd')
+    await put(0, 7, 'c', 'a')
+    assert.deepEqual(await coverageOf(desk.state, blocksOf('1')), [{ from: 0, until: 21 }])
+  })
+
+  test('what was covered before its ends were kept is believed, and its new end is kept from then on', async () => {
+    await using at = await stage()
+    await at.repair(0, 14)
+    await at.desk.state.write((tx) => tx.run('delete from block_seams'))
+    await at.repair(14, 28)
+    Object.assign(at.sim, { chain: elsewhere() })
+    await assert.rejects(at.repair(28, 35), /another block 27/)
+  })
+
+  test('one stretch has two seams, however often it grew', async () => {
+    await using at = await stage()
+    for (let turn = 0; turn < 3; turn++, at.chain.mine(5)) await at.catchUp()
+    await at.catchUp()
+    const seams = await at.desk.state.all<{ at: number }>('select at from block_seams order by at')
+    assert.deepEqual(
+      seams.map((one) => one.at),
+      [0, at.chain.final + 1],
+    )
+  })
+
+  test('what is forgotten and read again is as if it had been read once', async () => {
+    for (const from of [0, 14, 33, 40]) {
+      await using at = await stage()
+      await at.catchUp()
+      const before = await rowsOf(at)
+      await at.desk.state.write(async (tx) => {
+        await putMark(tx, '1', `0x${'ab'.repeat(20)}`, { block: from, stateTells: true, proof: 'probed' })
+      })
+      const { blocks } = await forgetFrom(at.desk.state, '1', from)
+      assert.equal(blocks, at.chain.final + 1 - from)
+      const [late] = await at.desk.state.all('select 1 from fundings where block >= ?', from)
+      assert.equal(late, undefined)
+      const run = await keptBlocks(at.desk.state, '1')
+      assert.ok(run.every(({ number }) => number < from))
+      assert.equal((await standingOf(at.desk, '1')).span.until, from)
+      await at.catchUp()
+      assert.deepEqual(await rowsOf(at), before)
+    }
+  })
+
+  test('what stays when a part is forgotten still has its ends', async () => {
+    await using at = await stage()
+    await at.repair(0, 10)
+    await at.repair(20, 30)
+    await forgetFrom(at.desk.state, '1', 10)
+    assert.deepEqual(await coverageOf(at.desk.state, blocksOf('1')), [{ from: 0, until: 10 }])
+    Object.assign(at.sim, { chain: elsewhere() })
+    await assert.rejects(at.catchUp(), /another block 9/)
+  })
 })
 
 test('invariant 2: an event for a run that another process has moved does nothing', async () => {

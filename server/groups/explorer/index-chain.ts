@@ -4,16 +4,18 @@
 // 1. A range's rows and its coverage are one transaction: after a crash the holes are exactly what is not there.
 // 2. Only final blocks go to the fundings; nearer ones are kept apart (index-tail.ts).
 // 3. Nothing is read without traces: a coverage that misses internal transfers would be a lie.
-// 4. Blocks of a range hang together, and with the one after it: nodes that are not on the same chain are not mixed.
+// 4. Blocks of a range hang together, with the one after it, and with what was read on both sides of it before
+//    (index-seams.ts): nodes that are not on the same chain are not mixed, neither at once nor one after another.
 import { Fault } from '#core/fault.ts'
 import { holes, type Range } from '#core/ranges.ts'
-import { headerCall, readBlocks, toHeader } from '#io/evm/blocks.ts'
+import { headerCall, toHeader } from '#io/evm/blocks.ts'
 import type { AskOptions } from '#io/evm/rpc.ts'
-import type { Header, TraceForm } from '#io/evm/shapes.ts'
+import type { Header } from '#io/evm/shapes.ts'
 import type { Desk } from '#serve/answer.ts'
-import { cover, coverageOf } from '#store/coverage.ts'
+import { coverageOf } from '#store/coverage.ts'
 import { type Funding, isBefore, putFundings } from './fundings.ts'
 import { type Kept, keptBlocks } from './index-near.ts'
+import { checkSeams, coverJoined } from './index-seams.ts'
 import { apply, changesOf, hookOn, type TailEvent } from './index-tail.ts'
 import type { ChainNode, Tip } from './node.ts'
 import { blocksOf, putHead } from './standing.ts'
@@ -39,23 +41,52 @@ const runBlocksPerRead = 8
 /** Brings the index up to the chain's present head. */
 export async function catchUp(desk: IndexDesk, node: ChainNode, tell: Tell, signal?: AbortSignal): Promise<void> {
   const options = signal ? { signal } : {}
+  await needTraces(node)
+  const { tip, final, run: settled, takenBack } = await settleRun(desk, node, options)
+  if (!settled) return
+  const { number, hash } = final
+  await fill(desk, node, { from: node.chain.firstBlock, until: number + 1, lastHash: hash }, tell, signal)
+  const top = settled.at(-1)
+  const run = top && top.number >= number ? settled : await hookOn(desk.state, node.chain.id, final)
+  const head = await extend(desk, node, run, tip, options)
+  tell({ is: 'near', head, takenBack })
+}
+
+/** Reads what is missing of the span, as far as it is final, from a node that does not contradict what was read before. */
+export async function repair(
+  desk: IndexDesk,
+  node: ChainNode,
+  span: Range,
+  tell: Tell,
+  signal?: AbortSignal,
+): Promise<void> {
+  const { final } = await settleRun(desk, node, signal ? { signal } : {})
+  const end = final.number + 1
+  const from = Math.max(span.from, node.chain.firstBlock)
+  const until = Math.max(from, Math.min(span.until, end))
+  await fill(desk, node, { from, until, ...(until === end && { lastHash: final.hash }) }, tell, signal)
+}
+
+interface Settled {
+  readonly tip: Tip
+  readonly final: Header
+  /** undefined: another process has moved it meanwhile. */
+  readonly run: readonly Kept[] | undefined
+  readonly takenBack: number
+}
+
+/** Brings the run of newer blocks up to what the node says of them now. */
+async function settleRun(desk: IndexDesk, node: ChainNode, options: AskOptions): Promise<Settled> {
   const tip = await node.tip(options)
-  const final = tip.final
+  const { final } = tip
   if (!final)
     throw new Fault('explorer.node_unavailable', {
       detail: `chain ${node.chain.id}: the node names no final block; set finalityBlocks`,
     })
-  const traces = await tracesOf(node)
   const kept = await keptBlocks(desk.state, node.chain.id)
   const events = await changesOf(node, kept, tip, options)
-  let run = events.length > 0 ? await apply(desk.state, node.chain.id, kept, events) : kept
-  if (!run) return
-  const { number, hash } = final
-  await fill(desk, node, { from: node.chain.firstBlock, until: number + 1, lastHash: hash }, tell, signal)
-  const top = run.at(-1)
-  if (!top || top.number < final.number) run = await hookOn(desk.state, node.chain.id, final)
-  const head = await extend(desk, node, traces, run, tip, options)
-  tell({ is: 'near', head, takenBack: takenBack(kept, events) })
+  const run = events.length > 0 ? await apply(desk.state, node.chain.id, kept, events) : kept
+  return { tip, final, run, takenBack: takenBackBy(kept, events) }
 }
 
 /** Final blocks; `lastHash` is that of the last one, where it is known. */
@@ -72,7 +103,8 @@ export async function fill(
   signal?: AbortSignal,
 ): Promise<void> {
   const { rangeBlocks, parallel } = desk.settings.explorer.index
-  const traces = await tracesOf(node)
+  await needTraces(node)
+  await checkSeams(desk.state, node, span, signal ? { signal } : {})
   const missing = holes(await coverageOf(desk.state, blocksOf(node.chain.id)), span)
   const blocks = missing.reduce((sum, { from, until }) => sum + until - from, 0)
   tell({ is: 'plan', blocks, finalUntil: span.until })
@@ -82,7 +114,7 @@ export async function fill(
   const work = async () => {
     for (const range of ranges) {
       if (stop.aborted) return
-      tell({ is: 'range', range, rows: await readRange(desk, node, traces, range, span, stop) })
+      tell({ is: 'range', range, rows: await readRange(desk, node, range, span, stop) })
     }
   }
   // All of them draw from the one generator, so each range is read by one. What fails first ends the others.
@@ -111,18 +143,19 @@ function* split(missing: readonly Range[], size: number): Generator<Range, undef
 async function readRange(
   desk: IndexDesk,
   node: ChainNode,
-  traces: TraceForm,
   range: Range,
   span: FinalSpan,
   signal: AbortSignal,
 ): Promise<number> {
   const chain = node.chain.id
   const first = new Map<string, Funding>()
+  let parentHash = ''
   let last: Header | undefined
   for (let from = range.from; from < range.until; from += blocksPerRead) {
     const numbers = numbersOf({ from, until: Math.min(range.until, from + blocksPerRead) })
-    for (const seen of await readBlocks(node.rpc, traces, numbers, { signal })) {
+    for (const seen of await node.read(numbers, { signal })) {
       if (last && seen.block.parentHash !== last.hash) throw apart(chain, seen.block.number)
+      if (!last) parentHash = seen.block.parentHash
       last = seen.block
       for (const row of fundingsOf(chain, transfersOf(seen))) {
         const known = first.get(row.address)
@@ -131,10 +164,11 @@ async function readRange(
     }
   }
   const lastHash = range.until < span.until ? await parentHashOf(node, range.until, signal) : span.lastHash
-  if (lastHash !== undefined && last?.hash !== lastHash) throw apart(chain, range.until)
+  if (!last || (lastHash !== undefined && last.hash !== lastHash)) throw apart(chain, range.until)
+  const read = { ...range, parentHash, lastHash: last.hash }
   return desk.state.write(async (tx) => {
     const rows = await putFundings(tx, first.values())
-    await cover(tx, blocksOf(chain), range.from, range.until)
+    await coverJoined(tx, chain, read)
     await putHead(tx, chain, span.until)
     return rows
   })
@@ -154,7 +188,6 @@ const apart = (chain: string, block: number): Fault =>
 async function extend(
   desk: IndexDesk,
   node: ChainNode,
-  traces: TraceForm,
   from: readonly Kept[],
   { head }: Tip,
   options: AskOptions,
@@ -165,7 +198,7 @@ async function extend(
     const top = run.at(-1) as Kept
     const until = Math.min(head.number, endMax, top.number + runBlocksPerRead) + 1
     if (until <= top.number + 1 || options.signal?.aborted) return top.number
-    const seen = await readBlocks(node.rpc, traces, numbersOf({ from: top.number + 1, until }), options)
+    const seen = await node.read(numbersOf({ from: top.number + 1, until }), options)
     const events: TailEvent[] = []
     let parent = top.hash
     for (const one of seen) {
@@ -180,9 +213,9 @@ async function extend(
   }
 }
 
-async function tracesOf(node: ChainNode): Promise<TraceForm> {
+async function needTraces(node: ChainNode): Promise<void> {
   const { traces } = await node.capabilities()
-  if (traces) return traces
+  if (traces) return
   throw new Fault('explorer.no_traces', {
     detail: `chain ${node.chain.id}: no node can trace, so internal transfers would not be seen; an index needs trace_block or callTracer`,
   })
@@ -190,7 +223,7 @@ async function tracesOf(node: ChainNode): Promise<TraceForm> {
 
 const numbersOf = ({ from, until }: Range): number[] => Array.from({ length: until - from }, (_, at) => from + at)
 
-const takenBack = (before: readonly Kept[], events: readonly TailEvent[]): number =>
+const takenBackBy = (before: readonly Kept[], events: readonly TailEvent[]): number =>
   events.reduce(
     (sum, event) => sum + (event.is === 'reorg' ? before.filter(({ number }) => number >= event.from).length : 0),
     0,

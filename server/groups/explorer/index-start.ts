@@ -2,7 +2,7 @@
 // /readyz says about it.
 import { poll } from '#ingest/poll.ts'
 import { headerCall } from '#io/evm/blocks.ts'
-import { costs } from '#io/evm/capabilities.ts'
+import { abilityNames, costs } from '#io/evm/capabilities.ts'
 import type { Desk } from '#serve/answer.ts'
 import type { Finding } from '#serve/health.ts'
 import { catchUp, type Progress, type Tell } from './index-chain.ts'
@@ -94,28 +94,33 @@ function logProgress(desk: FollowDesk, chain: string, progress: Progress): void 
   }
 }
 
-/** At start, and again while nobody answers. */
+/** Of each node, at start and when it has changed. */
 function tellAbilities(desk: FollowDesk, node: ChainNode, signal: AbortSignal): Promise<void> {
   const chain = node.chain.id
-  let told = ''
+  const told = new Map<string, string>()
+  /** Whether it is something new. */
+  const isNews = (about: string, words: string) => told.get(about) !== words && told.set(about, words) !== undefined
   return poll(
     desk,
     {
       everyMs: abilitiesEveryMs,
       timeoutMs: 120_000,
       backoffMaxMs,
-      work: () => node.capabilities(),
+      work: async () => ({ all: await node.each(), can: await node.capabilities() }),
       report: (outcome) => {
         if (outcome.is === 'failed') {
           desk.log.warn({ chain, failures: outcome.failures, reason: wordsOf(outcome.error) }, 'no node answers')
           return
         }
-        const { has, head } = outcome.value
-        const lost = costs(outcome.value, node.chain)
-        if (told === JSON.stringify([has, lost])) return
-        told = JSON.stringify([has, lost])
-        desk.log.info({ chain, head, can: Object.entries(has).flatMap(([name, is]) => (is ? [name] : [])) }, 'node')
-        for (const cost of lost) desk.log.warn({ chain }, cost)
+        const { all, can } = outcome.value
+        for (const [place, one] of all.entries()) {
+          const is = abilityNames.filter((name) => one.can?.has[name])
+          if (!isNews(`node ${place}`, one.can ? is.join() : (one.trouble ?? ''))) continue
+          if (one.can) desk.log.info({ chain, node: one.name, head: one.can.head, can: is }, 'node')
+          else desk.log.warn({ chain, node: one.name, reason: one.trouble }, 'this node does not answer')
+        }
+        const lost = costs(can, node.chain)
+        if (isNews('costs', lost.join())) for (const cost of lost) desk.log.warn({ chain }, cost)
       },
     },
     signal,

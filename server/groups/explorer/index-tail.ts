@@ -7,11 +7,11 @@ import { Fault } from '#core/fault.ts'
 import { headerCall, toHeader } from '#io/evm/blocks.ts'
 import type { AskOptions } from '#io/evm/rpc.ts'
 import type { SeenBlock } from '#io/evm/shapes.ts'
-import { cover } from '#store/coverage.ts'
 import type { State, StateWriter } from '#store/state.ts'
 import { type Kept, keepBlock, keptBlocks, putNear, settle, takeBack } from './index-near.ts'
+import { Contradicted, coverJoined } from './index-seams.ts'
 import type { ChainNode, Tip } from './node.ts'
-import { blocksOf, putHead } from './standing.ts'
+import { putHead } from './standing.ts'
 import { fundingsOf, transfersOf } from './transfers.ts'
 
 export type TailEvent =
@@ -54,10 +54,14 @@ async function applyOne(tx: StateWriter, chain: string, run: readonly Kept[], ev
       return run.filter(({ number }) => number < event.from)
     case 'finalize': {
       const [hook] = run
+      const left = run.filter(({ number }) => number >= event.until - 1)
       await settle(tx, chain, event.until)
-      if (hook) await cover(tx, blocksOf(chain), hook.number + 1, event.until)
+      if (hook && left[0]) {
+        const range = { from: hook.number + 1, until: event.until }
+        await coverJoined(tx, chain, { ...range, parentHash: hook.hash, lastHash: left[0].hash })
+      }
       await putHead(tx, chain, event.until)
-      return run.filter(({ number }) => number >= event.until - 1)
+      return left
     }
   }
 }
@@ -82,7 +86,7 @@ export async function changesOf(
   const top = run.at(-1)
   if (!hook || !top) return []
   const standing = await lastStanding(node, run, head.number, options)
-  if (!standing) throw contradicted(node.chain.id, hook)
+  if (!standing) throw new Contradicted(node.chain.id, hook.number, hook.hash)
   const events: TailEvent[] = []
   if (standing.number < top.number) events.push({ is: 'reorg', from: standing.number + 1 })
   const until = Math.min(final?.number ?? 0, standing.number) + 1
@@ -116,8 +120,3 @@ async function lastStanding(
     throw new Fault('explorer.node_unavailable', { detail: `the node is at block ${head}, behind what is final` })
   return undefined
 }
-
-const contradicted = (chain: string, hook: Kept): Fault =>
-  new Fault('explorer.node_unavailable', {
-    detail: `chain ${chain}: the node has another block ${hook.number} than the one that was final (${hook.hash}); check that it is the right node`,
-  })

@@ -4,6 +4,7 @@ import { Fault } from '#core/fault.ts'
 import type { State, StateReader } from '#store/state.ts'
 import { findLabels, type Label, type LabelPatch, putLabels, removeLabel } from './labels.ts'
 import { type Author, Book } from './labels-history.ts'
+import type { Counts } from './labels-put.ts'
 import { findTags, putTags, removeTags, type Tag, type TagPatch, tagsOfEntity } from './tags.ts'
 
 /** Fields to set. */
@@ -36,20 +37,25 @@ export function addTags(state: State, author: Author, patches: readonly TagPatch
   })
 }
 
+export interface Edited<Row> {
+  /** As they were. */
+  readonly found: readonly Row[]
+  /** How many of them are different now. */
+  readonly changed: number
+}
+
 /** Changes an entity on these chains, or on all it is on; tells on which. */
 export function editLabel(
   state: State,
   author: Author,
   which: { readonly slug: string; readonly chains?: readonly string[] | undefined },
   set: Changes<Label, 'chain' | 'slug'>,
-): Promise<Label[]> {
+): Promise<Edited<Label>> {
   return state.write(async (tx) => {
     const found = await entityOn(tx, which)
-    await putLabels(
-      new Book(tx, author),
-      found.map(({ chain, slug }) => ({ chain, slug, ...set })),
-    )
-    return found
+    const patches = found.map(({ chain, slug }) => ({ chain, slug, ...set }))
+    const { changed } = await putLabels(new Book(tx, author), patches)
+    return { found, changed }
   })
 }
 
@@ -59,7 +65,7 @@ export function editTag(
   author: Author,
   which: WhichTag,
   set: Changes<Tag, 'chain' | 'address' | 'source'>,
-): Promise<Tag[]> {
+): Promise<Edited<Tag>> {
   return state.write(async (tx) => {
     const found = await wordsAbout(tx, which)
     const sources = new Set(found.map(({ source }) => source))
@@ -67,8 +73,8 @@ export function editTag(
       throw conflict(`Several sources name ${which.address}: ${[...sources].join(', ')}; say which with --source`)
     }
     const patches = found.map(({ chain, address, source }) => ({ chain, address, source, ...set }))
-    await putChecked(new Book(tx, author), patches)
-    return found
+    const { changed } = await putChecked(new Book(tx, author), patches)
+    return { found, changed }
   })
 }
 
@@ -132,9 +138,10 @@ async function wordsAbout(state: StateReader, { address, chains, source }: Which
   return found
 }
 
-async function putChecked(book: Book, patches: readonly TagPatch[]): Promise<void> {
-  const [refused] = (await putTags(book, patches)).refused
-  if (refused) throw conflict(refused.reason)
+async function putChecked(book: Book, patches: readonly TagPatch[]): Promise<Counts> {
+  const { counts, refused } = await putTags(book, patches)
+  if (refused[0]) throw conflict(refused[0].reason)
+  return counts
 }
 
 const conflict = (says: string): Fault => new Fault('input.invalid', { says })

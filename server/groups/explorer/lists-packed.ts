@@ -1,7 +1,8 @@
 // Finished bytes in the packings that callers accept, each made once and kept: a list of 100 000 labels travels at a
-// seventh of its size, and nobody waits for that twice (decision 0095).
+// seventh of its size, and nobody waits for that twice (decisions 0095, 0175).
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
+import { encodingFor } from '#core/accept-encoding.ts'
 import { etagOf } from '#core/etag.ts'
 
 export type Packing = 'br' | 'gzip' | 'identity'
@@ -62,16 +63,5 @@ export class FinishedBytes {
   }
 }
 
-/** The packing to answer with, by the caller's accept-encoding: the best of those that are not refused. */
-export function packingFor(accepted: string | undefined): Packing {
-  if (accepted === undefined || accepted === '') return 'identity'
-  const weights = new Map<string, number>()
-  for (const part of accepted.toLowerCase().split(',')) {
-    const [name = '', ...options] = part.split(';').map((piece) => piece.trim())
-    const weight = options.find((option) => option.startsWith('q='))
-    weights.set(name === 'x-gzip' ? 'gzip' : name, weight === undefined ? 1 : Number(weight.slice(2)) || 0)
-  }
-  const weightOf = (packing: Packing) => weights.get(packing) ?? weights.get('*') ?? 0
-  const best = weightOf('br') >= weightOf('gzip') ? 'br' : 'gzip'
-  return weightOf(best) > 0 && weightOf(best) >= (weights.get('identity') ?? 0) ? best : 'identity'
-}
+/** The packing to answer with, by the caller's accept-encoding. */
+export const packingFor = (accepted: string | undefined): Packing => encodingFor(accepted, ['br', 'gzip']) ?? 'identity'

@@ -26,7 +26,7 @@ interface Kept {
 
 type ListHead = Awaited<ReturnType<typeof listHead>>
 
-const listsMax = 16
+export const listsMax = 16
 const bytesMax = 512 * 1024 * 1024
 const linesPerChunk = 1000
 const envelopeStart = '{"status":"1","message":"OK","result":'
@@ -73,6 +73,13 @@ export async function finishedList(state: State, chain: string, form: ExportForm
     if (shelf.get(name) === kept) shelf.delete(name)
     throw error
   }
+}
+
+/** The same, with its file in every packing that a caller may want. */
+export async function packedList(state: State, chain: string, form: ExportForm): Promise<void> {
+  const list = await finishedList(state, chain, form)
+  for (const packing of ['gzip', 'br'] as const) await list?.file.as(packing)
+  trim(shelves.get(state) ?? new Map())
 }
 
 /** Invariant 3. */

@@ -2,19 +2,27 @@
 // needs is on the desk already, so nothing has to be handed through the house.
 import { Fault } from '#core/fault.ts'
 import type { ChainSettings } from '#core/settings/explorer.ts'
-import { headerCall, toHeader } from '#io/evm/blocks.ts'
-import { askCapabilities, type Capabilities } from '#io/evm/capabilities.ts'
-import { type AskOptions, openRpc, type Rpc, type RpcOptions } from '#io/evm/rpc.ts'
-import type { Header } from '#io/evm/shapes.ts'
+import { Abilities, type NodeAbilities, type Way } from '#io/evm/abilities.ts'
+import { headerCall, readBlocks, toHeader } from '#io/evm/blocks.ts'
+import type { Capabilities } from '#io/evm/capabilities.ts'
+import type { RpcOutcome } from '#io/evm/outcomes.ts'
+import { type AskOptions, faultOf, openRpc, type Rpc, type RpcCall, type RpcOptions } from '#io/evm/rpc.ts'
+import type { Header, SeenBlock } from '#io/evm/shapes.ts'
 import type { Desk } from '#serve/answer.ts'
 
 export interface ChainNode {
   readonly chain: ChainSettings
   readonly rpc: Rpc
-  /** Asked once and kept; asked again while no node has answered. */
+  /** Of all nodes together. Asked once and kept; asked again while no node has answered. */
   capabilities(options?: AskOptions): Promise<Capabilities>
   /** What was answered last, if anything was. */
   known(): Capabilities | undefined
+  /** Of each node, after all have been asked. */
+  each(): Promise<readonly NodeAbilities[]>
+  /** Whole blocks in the order of the numbers, by the nodes that can, each in its own way. `spend` is told of calls before they are made. */
+  read(numbers: readonly number[], options?: AskOptions, spend?: (calls: number) => void): Promise<SeenBlock[]>
+  /** Asked of those that list transfers. */
+  list(call: RpcCall, options?: AskOptions): Promise<RpcOutcome>
   /** What trace_filter listed was not all: it is not asked again until abilities are. */
   refuteLists(): void
   tip(options?: AskOptions): Promise<Tip>
@@ -26,59 +34,76 @@ export interface Tip {
   readonly final: Header | undefined
 }
 
-/** Abilities change when an operator changes the node; an hour is soon enough to notice. */
-const capabilitiesKeptMs = 3_600_000
-
 export function openNode(
   chain: ChainSettings,
   desk: Pick<Desk, 'clock'>,
   options: Partial<RpcOptions> = {},
 ): ChainNode {
   const rpc = openRpc({ chain: chain.id, rpc: chain.rpc, clock: desk.clock, ...options })
-  let asked: { readonly atMs: number; readonly answer: Promise<Capabilities> } | undefined
-  let known: Capabilities | undefined
+  const abilities = new Abilities(rpc, chain.firstBlock, desk.clock)
   return {
     chain,
     rpc,
-    capabilities({ untilMs } = {}) {
-      const nowMs = desk.clock.monotonicMs()
-      if (asked && nowMs - asked.atMs < capabilitiesKeptMs) return asked.answer
-      const asking = { atMs: nowMs, answer: askCapabilities(rpc, chain.firstBlock, untilMs) }
-      asked = asking
-      asking.answer.then(
-        (can) => {
-          known = can
-        },
-        () => {
-          if (asked === asking) asked = undefined
-        },
-      )
-      return asking.answer
+    capabilities: (asking) => abilities.together(asking),
+    known: () => abilities.known(),
+    each: () => abilities.each(),
+    async read(numbers, asking, spend) {
+      await abilities.together(asking)
+      return readBy(abilities.ways(), numbers, asking, spend)
     },
-    known: () => known,
-    refuteLists() {
-      const before = asked
-      if (!before) return
-      const without = before.answer.then((can) => ({
-        ...can,
-        has: { ...can.has, trace_filter: false },
-        filterBlocks: 0,
-      }))
-      asked = { ...before, answer: without }
+    async list(call, asking) {
+      const [outcome] = await abilities.listing().ask([call], asking)
+      return outcome as RpcOutcome
     },
-    async tip(options) {
-      const [latest] = await rpc.results([headerCall('latest')], options)
-      const head = toHeader(latest)
-      const [outcome] = await rpc.ask([{ ...headerCall(finalTag(chain, head.number)), errorIsAnswer: true }], options)
-      const final = outcome?.is === 'result' ? toHeader(outcome.result) : undefined
-      // Two nodes may have answered: what is final for one may lie ahead of the other.
-      return { head, final: final && final.number <= head.number ? final : undefined }
-    },
+    refuteLists: () => abilities.refuteLists(),
+    tip: (asking) => tipOf(rpc, chain, asking),
   }
 }
 
-const finalTag = ({ finalityBlocks }: ChainSettings, head: number): number | 'finalized' =>
-  finalityBlocks === 0 ? 'finalized' : Math.max(0, head - finalityBlocks)
+/** The next way is tried where nobody of one can be asked; the first is waited for when all have failed. */
+async function readBy(
+  ways: readonly Way[],
+  numbers: readonly number[],
+  options: AskOptions = {},
+  spend: (calls: number) => void = () => {},
+): Promise<SeenBlock[]> {
+  const by = ({ rpc, form }: Way, impatient: boolean) => {
+    const results: Rpc['results'] = (calls, asking) => {
+      spend(calls.length)
+      return rpc.results(calls, { ...asking, impatient })
+    }
+    return readBlocks({ results }, form, numbers, options)
+  }
+  for (const way of ways.length > 1 ? ways : []) {
+    try {
+      return await by(way, true)
+    } catch (error) {
+      if (!(error instanceof Fault) || error.code !== 'explorer.node_unavailable' || options.signal?.aborted)
+        throw error
+    }
+  }
+  const [first] = ways
+  if (!first) throw new Error('blocks are read before anybody has said how')
+  return by(first, false)
+}
+
+async function tipOf(rpc: Rpc, { finalityBlocks }: ChainSettings, options?: AskOptions): Promise<Tip> {
+  // In this order: what is final now cannot be ahead of what is newest after it.
+  const named: RpcCall[] = finalityBlocks === 0 ? [{ ...headerCall('finalized'), errorIsAnswer: true }] : []
+  const outcomes = await rpc.ask([...named, headerCall('latest')], options)
+  const latest = outcomes.at(-1) as RpcOutcome
+  if (latest.is !== 'result') throw faultOf(latest)
+  const head = toHeader(latest.result)
+  const [outcome] =
+    finalityBlocks === 0 ? outcomes : await rpc.ask([headerCall(Math.max(0, head.number - finalityBlocks))], options)
+  const final = outcome?.is === 'result' ? toHeader(outcome.result) : undefined
+  if (final && final.number > head.number)
+    throw new Fault('explorer.node_unavailable', {
+      detail: `block ${final.number} is named as final, and block ${head.number} as the newest: a node has gone back, or two nodes are far apart`,
+      retryAfterMs: 5000,
+    })
+  return { head, final }
+}
 
 /** All that a node needs. */
 export type NodeDesk = Pick<Desk, 'settings' | 'clock'>

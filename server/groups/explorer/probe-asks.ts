@@ -11,11 +11,10 @@ import {
   filteredMax,
   headerCall,
   type ListSide,
-  readBlocks,
   toAccount,
   toHeader,
 } from '#io/evm/blocks.ts'
-import type { Rpc, RpcCall } from '#io/evm/rpc.ts'
+import type { RpcCall } from '#io/evm/rpc.ts'
 import type { Account, Header, PlacedTrace, SeenBlock, TraceForm } from '#io/evm/shapes.ts'
 import type { Funding } from './fundings.ts'
 import type { ChainNode } from './node.ts'
@@ -102,17 +101,15 @@ export class Asks {
   }
 
   async read(numbers: readonly number[]): Promise<SeenBlock[]> {
-    const { reads } = await this.node.capabilities(this.limits)
     let calls = 0
-    const results: Rpc['results'] = (some, options) => {
-      this.#spend(some.length)
-      calls += some.length
-      return this.node.rpc.results(some, options)
+    const spend = (some: number) => {
+      this.#spend(some)
+      calls += some
     }
     const groups = Array.from({ length: Math.ceil(numbers.length / groupBlocks) }, (_, at) =>
       numbers.slice(at * groupBlocks, (at + 1) * groupBlocks),
     )
-    const seen = await Promise.all(groups.map((some) => readBlocks({ results }, reads, some, this.limits)))
+    const seen = await Promise.all(groups.map((some) => this.node.read(some, this.limits, spend)))
     this.#callsPerBlock = Math.max(2, calls / numbers.length)
     return seen.flat()
   }
@@ -134,8 +131,8 @@ export class Asks {
   async list(side: ListSide, after: number, until: number): Promise<Listed | undefined> {
     this.#spend(1)
     const call = filterCall(this.address, side, { from: after + 1, until: until + 1 })
-    const [outcome] = await this.node.rpc.ask([call], this.limits)
-    if (outcome?.is !== 'result') return undefined
+    const outcome = await this.node.list(call, this.limits)
+    if (outcome.is !== 'result') return undefined
     const traces = outcome.result as PlacedTrace[]
     // A full page may end within a block.
     const upTo = traces.length < filteredMax ? until : (traces.at(-1)?.blockNumber ?? 0) - 1

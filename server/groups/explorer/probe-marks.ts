@@ -46,6 +46,13 @@ export async function dropMark(tx: StateWriter, chain: string, address: string):
   await tx.run('delete from probe_marks where chain = ? and address = ?', chain, bytesOf(address, 20))
 }
 
+/** Marks that came to this block or further begin anew; those that nobody waits for go. */
+export async function forgetMarks(tx: StateWriter, chain: string, block: number): Promise<void> {
+  await tx.run('delete from probe_marks where chain = ? and block >= ? and wanted_ms is null', chain, block)
+  const anew = 'update probe_marks set block = -1, state_tells = 1, proof = 1 where chain = ? and block >= ?'
+  await tx.run(anew, chain, block)
+}
+
 /** Somebody waits for this search. */
 export async function want(tx: StateWriter, chain: string, address: string, nowMs: number): Promise<void> {
   await tx.run(

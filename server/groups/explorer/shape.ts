@@ -1,6 +1,7 @@
 // How group A words its failures. Existing clients match on these texts, so they are kept letter for letter.
 
 import type { FaultCode } from '#api/faults.ts'
+import { plans } from '#api/routes.ts'
 import type { ExplorerFailure } from '#api/wire/explorer.ts'
 import type { Fault } from '#core/fault.ts'
 import type { Shape } from '#serve/answer.ts'
@@ -41,7 +42,7 @@ function words(fault: Fault): string {
     case 'explorer.chain_unsupported':
       return 'Missing or unsupported chainid parameter'
     case 'plan.too_low':
-      return `This endpoint needs the ${fault.terms.plan} plan or a higher one`
+      return `This endpoint needs the ${fault.terms.plan} plan${fault.terms.plan === plans.at(-1) ? '' : ' or a higher one'}`
     case 'input.invalid':
       return aboutInput(fault)
     default:
