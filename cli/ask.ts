@@ -3,9 +3,11 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { createClient, type ResponseMeta } from '#api/client.ts'
 import { contract } from '#api/contract.ts'
+import { TransportError } from '#api/errors.ts'
 import { extensions } from '#api/extensions.ts'
 import { parseJson, stringifyJson } from '#api/json.ts'
 import type { Endpoint } from '#api/kit.ts'
+import { CommandFailure } from './failure.ts'
 import { note, print, printJson } from './print.ts'
 import { addressOf, type CommonOptions } from './settings.ts'
 import { sureWords } from './sure.ts'
@@ -53,7 +55,8 @@ function addEndpoint(ask: Command, endpoint: Endpoint): void {
     .action(async (_: unknown, called: Command) => {
       const options = called.optsWithGlobals<CommonOptions & { url?: string; key?: string } & Record<string, unknown>>()
       const key = options.key ?? (process.env.TETRAD_KEY || undefined)
-      const client = createClient({ baseUrl: await addressOf(options), ...(key !== undefined && { key }) })
+      const baseUrl = await addressOf(options)
+      const client = createClient({ baseUrl, ...(key !== undefined && { key }) })
       let meta: ResponseMeta | undefined
       const onResponse = (told: ResponseMeta) => {
         meta = told
@@ -62,6 +65,8 @@ function addEndpoint(ask: Command, endpoint: Endpoint): void {
         const reply = await client.call(endpoint.id, inputFrom(inputs, options) as never, { onResponse })
         if (options.json) printJson(reply)
         else print(stringifyJson(reply, 2))
+      } catch (error) {
+        throw error instanceof TransportError ? unanswered(error, baseUrl) : error
       } finally {
         // Also "nothing" is only as sure as this.
         const sure = meta && !options.json ? sureWords(meta) : undefined
@@ -69,6 +74,9 @@ function addEndpoint(ask: Command, endpoint: Endpoint): void {
       }
     })
 }
+
+const unanswered = ({ reason, message }: TransportError, baseUrl: string): CommandFailure =>
+  new CommandFailure(`ask.${reason}`, `${message}. Is a server running at ${baseUrl}? Name another address with --url.`)
 
 const specOf = (spec: string): string => (spec === 'beyond' ? 'beyond the specification' : `specification ${spec}`)
 

@@ -2,14 +2,13 @@
 import type { Command } from 'commander'
 import type { ChainSettings } from '#core/settings/explorer.ts'
 import type { Wanted } from '#groups/explorer/probe-marks.ts'
+import type { NodeAbilities } from '#io/evm/abilities.ts'
 import type { Ability, Capabilities } from '#io/evm/capabilities.ts'
 import { withState } from './data.ts'
 import { CommandFailure, tell } from './failure.ts'
 import { note, print, printJson, table } from './print.ts'
 import { type CommonOptions, configOf } from './settings.ts'
 
-/** Long enough for a slow node, short enough to wait for. */
-const askMs = 30_000
 const searchesMax = 100
 
 interface Report {
@@ -17,7 +16,7 @@ interface Report {
   readonly can?: Capabilities
   readonly costs: readonly string[]
   readonly trouble?: string
-  readonly nodes: readonly { readonly name: string; readonly trouble: string | undefined }[]
+  readonly nodes: readonly NodeAbilities[]
   /** Searches that a running server goes on with by itself. */
   readonly searches?: readonly Wanted[]
 }
@@ -46,11 +45,12 @@ async function report(chain: ChainSettings): Promise<Report> {
     import('#io/clock.ts'),
   ])
   const node = openNode(chain, { clock: systemClock })
+  const nodes = await node.each()
   try {
-    const can = await node.capabilities({ untilMs: systemClock.monotonicMs() + askMs })
-    return { chain, can, costs: costs(can, chain), nodes: node.rpc.health() }
+    const can = await node.capabilities({ untilMs: systemClock.monotonicMs() })
+    return { chain, can, costs: costs(can, chain), nodes }
   } catch (error) {
-    return { chain, costs: [], trouble: tell(error).message, nodes: node.rpc.health() }
+    return { chain, costs: [], trouble: tell(error).message, nodes }
   }
 }
 
@@ -72,11 +72,13 @@ async function show(reports: readonly Report[]): Promise<void> {
   const { abilityNames } = await import('#io/evm/capabilities.ts')
   const mark = (has: Readonly<Record<Ability, boolean>> | undefined, name: Ability) =>
     has ? (has[name] ? 'yes' : 'no') : '-'
-  const rows = reports.map(({ chain, can }) => [
-    ...[chain.id, chain.name, chain.mode, String(chain.rpc.length), can ? String(can.head) : '-'],
-    ...abilityNames.map((name) => mark(can?.has, name)),
-  ])
-  print(table(['chain', 'name', 'mode', 'nodes', 'head', ...abilityNames], rows))
+  const rows = reports.flatMap(({ chain, nodes }) =>
+    (nodes.length > 0 ? nodes : [{ name: '-', can: undefined }]).map(({ name, can }) => [
+      ...[chain.id, chain.name, chain.mode, name, can ? String(can.head) : '-'],
+      ...abilityNames.map((ability) => mark(can?.has, ability)),
+    ]),
+  )
+  print(table(['chain', 'name', 'mode', 'node', 'head', ...abilityNames], rows))
   for (const { chain, costs, trouble, nodes, searches = [] } of reports) {
     for (const words of [...costs, ...(trouble === undefined ? [] : [trouble])]) note(`chain ${chain.id}: ${words}`)
     for (const node of nodes)
@@ -97,5 +99,11 @@ const asJson = ({ chain, can, costs, trouble, nodes, searches }: Report) => ({
   costs,
   trouble: trouble ?? null,
   searches,
-  nodes: nodes.map((node) => ({ name: node.name, trouble: node.trouble ?? null })),
+  nodes: nodes.map((node) => ({
+    name: node.name,
+    trouble: node.trouble ?? null,
+    head: node.can?.head ?? null,
+    can: node.can?.has ?? null,
+    traces: node.can?.traces ?? null,
+  })),
 })

@@ -2,10 +2,11 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { CommandFailure } from './failure.ts'
 import { print, printJson } from './print.ts'
-import type { CommonOptions } from './settings.ts'
+import { type CommonOptions, httpAddress } from './settings.ts'
 
 interface Options extends CommonOptions {
   readonly baseUrl?: string
+  readonly url?: string
   readonly explorerUrl?: string
   readonly explorerMetadataUrl?: string
   readonly fxUrl?: string
@@ -31,6 +32,7 @@ export function addConform(program: Command): void {
       'Put a server to the test: every check of the contract, with its section or decision; fails if one does.',
     )
     .option('--base-url <url>', 'where all interfaces are')
+    .option('--url <url>', 'the same, as ask has it')
     .option('--explorer-url <url>', 'where account queries are, if elsewhere')
     .option('--explorer-metadata-url <url>', 'where label queries are, if elsewhere')
     .option('--fx-url <url>', 'where quotes are, if elsewhere')
@@ -49,7 +51,7 @@ export function addConform(program: Command): void {
     .option('--timeout <ms>', 'how long one answer may take', milliseconds, 30_000)
     .addHelpText(
       'after',
-      '\nExample:\n  $ TETRAD_KEY=… tetrad conform --base-url http://127.0.0.1:8080\n\nExit codes: 0 it conforms, 1 it does not.',
+      '\nExample:\n  $ TETRAD_KEY=… tetrad conform --url http://127.0.0.1:8080\n\nExit codes: 0 it conforms, 1 it does not.',
     )
     .action((_: unknown, command: Command) => run(command.optsWithGlobals()))
 }
@@ -62,9 +64,12 @@ async function run(options: Options): Promise<void> {
     import('#conform/report.ts'),
   ])
   const { address, validators, slug, pair: offered, only, specOnly, slow, guard, timeout } = options
+  const addresses = addressesOf(options)
+  for (const one of new Set([addresses.baseUrl, ...Object.values(addresses.baseUrls)]))
+    if (one !== undefined) await refuseSilent(one, timeout)
   const report = await conform(
     {
-      ...addressesOf(options),
+      ...addresses,
       key,
       lowKey: options.lowKey,
       samples: { address, validators, slug, pair: offered },
@@ -86,7 +91,20 @@ async function run(options: Options): Promise<void> {
   if (!report.conforms) process.exitCode = 1
 }
 
-function addressesOf({ baseUrl, explorerUrl, explorerMetadataUrl, fxUrl, validatorUrl, marketUrl }: Options) {
+/** Whatever it answers is for the checks to judge; without an answer each of them would say the same. */
+async function refuseSilent(address: string, timeoutMs: number): Promise<void> {
+  const answer = await fetch(httpAddress(address), {
+    signal: AbortSignal.timeout(timeoutMs),
+    redirect: 'manual',
+  }).catch((error: Error & { cause?: { code?: string } }) => {
+    const reason = error.cause?.code ?? error.name
+    throw new CommandFailure('conform.silent', `${address} does not answer (${reason}). Is a server running there?`)
+  })
+  await answer.body?.cancel()
+}
+
+function addressesOf(options: Options) {
+  const { baseUrl = options.url, explorerUrl, explorerMetadataUrl, fxUrl, validatorUrl, marketUrl } = options
   const baseUrls = {
     ...(explorerUrl && { explorer: explorerUrl }),
     ...(explorerMetadataUrl && { explorerMetadata: explorerMetadataUrl }),
@@ -96,7 +114,7 @@ function addressesOf({ baseUrl, explorerUrl, explorerMetadataUrl, fxUrl, validat
   }
   const isComplete = ['explorer', 'fx', 'validators', 'markets'].every((group) => group in baseUrls)
   if (baseUrl === undefined && !isComplete) {
-    throw new CommandFailure('conform.address', 'Say where the server is with --base-url.')
+    throw new CommandFailure('conform.address', 'Say where the server is with --url.')
   }
   return { ...(baseUrl !== undefined && { baseUrl }), baseUrls }
 }

@@ -1,6 +1,6 @@
 // `tetrad coverage`: how much of each chain, network and feed has been read, how old it is, and where the holes are.
 import type { Command } from 'commander'
-import { ageText } from '#server/upkeep/age.ts'
+import { ageText } from '#core/age.ts'
 import type { Coverage, Stream } from '#server/upkeep/coverage.ts'
 import { withState } from './data.ts'
 import { askOwner } from './owner.ts'
@@ -88,13 +88,18 @@ function summary(streams: readonly Stream[]): string {
   const catching = streams.filter(({ standing }) => standing === 'catching up').length
   const waiting = streams.filter(isWaiting).length
   const open = streams.filter(({ standing, complete }) => standing === 'not followed' && !complete).length - waiting
+  const ageless = streams.filter(({ standing, fresh }) => standing === 'well' && fresh === null).length
   const also = [
     ...(catching > 0 ? [`${catching} catching up`] : []),
     ...(open > 0 ? [`${open} with a part that nobody reads`] : []),
     ...(waiting > 0 ? [`${waiting} without a rate yet`] : []),
+    ...(ageless > 0 ? [`${ageless} of unknown age`] : []),
   ]
   if (wrong > 0) return `${wrong} of ${streams.length} stale or incomplete${also.map((one) => `, ${one}`).join('')}.`
-  return also.length > 0 ? `Nothing stale; ${also.join(', ')}.` : 'Fresh and complete.'
+  if (also.length === 0) return 'Fresh and complete.'
+  // Only the server that reads a chain knows when it last saw its head.
+  if (ageless > 0 && also.length === 1) return 'Complete; how fresh is not known: no server was asked that reads it.'
+  return `Nothing ${ageless > 0 ? 'known to be ' : ''}stale; ${also.join(', ')}.`
 }
 
 /** Never rounded up to the whole. */

@@ -1,11 +1,12 @@
 // `tetrad import entities FILE`: who is behind which validator, from CSV or JSON. Works beside a running server, which
 // answers with it at once. What fits nobody goes to a file of rejects.
-import { readFile, stat, writeFile } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { type Command, Option } from 'commander'
 import { type Network, networks } from '#api/wire/validators.ts'
 import { withState } from './data.ts'
-import { CommandFailure } from './failure.ts'
+import { CommandFailure, exitPartly } from './failure.ts'
+import { writeOut } from './out-file.ts'
 import { counted, print, printJson } from './print.ts'
 import type { CommonOptions } from './settings.ts'
 
@@ -45,7 +46,8 @@ async function bring(file: string, options: EntityOptions): Promise<void> {
     importEntities(state, options.network, records, source, systemClock.now()),
   )
   if (rejects.length > 0) {
-    await writeFile(options.rejects, rejects.map((reject) => `${JSON.stringify(reject)}\n`).join(''))
+    process.exitCode = exitPartly
+    await writeOut(options.rejects, [rejects.map((reject) => `${JSON.stringify(reject)}\n`).join('')])
   }
   if (options.json) return printJson({ ...totals, rejected: rejects.length })
   print(

@@ -1,12 +1,15 @@
 // Any failure in the words of a command line: what happened, what to do, never a stack trace. How a command ends is
-// settled in decision 0055: 0 done, 1 it failed, 2 the command line was not understood.
-import { TetradError, TransportError } from '#api/errors.ts'
+// settled in decisions 0055 and 0179: 0 done, 1 it failed, 2 the command line was not understood, 3 done in part.
+import { TetradError } from '#api/errors.ts'
 import { Fault } from '#core/fault.ts'
 import { withoutKeys } from '#core/key.ts'
 import { failureFields } from '#io/log.ts'
+import { PathError, renamePath } from '#io/path-error.ts'
 
 export const exitFailed = 1
 export const exitUsage = 2
+/** What could be done is done and stays; something was left over, and it was said what. */
+export const exitPartly = 3
 
 /** Something the person at the keyboard can put right. */
 export class CommandFailure extends Error {
@@ -31,12 +34,6 @@ export function tell(error: unknown): Told {
 function inWords(error: unknown): Told {
   if (error instanceof CommandFailure) return { code: error.code, message: error.message }
   if (error instanceof Fault) return { code: error.code, message: faultWords(error) }
-  if (error instanceof TransportError) {
-    return {
-      code: `ask.${error.reason}`,
-      message: `${error.message}. Is the server running at the address given with --url?`,
-    }
-  }
   if (error instanceof TetradError) return { code: 'ask.refused', message: error.message }
   if (error instanceof Error && error.name === 'ConfigError') return { code: 'config.invalid', message: error.message }
   return systemWords(error as NodeJS.ErrnoException)
@@ -74,6 +71,8 @@ function systemWords(error: NodeJS.ErrnoException & { port?: number; address?: s
         message: `${place} may not be listened on by this user; choose a port above 1023.`,
       }
   }
+  const renamed = renamePath(error)
+  if (renamed instanceof PathError) return { code: 'path.unusable', message: `${renamed.message}.` }
   const { error: words, where } = failureFields(error)
   return { code: 'internal', message: `${words} (${where}). This is a defect of the program, not of what you typed.` }
 }

@@ -1,6 +1,7 @@
 // `tetrad fx …`: where rates come from and how they are doing, rates set by hand and read back, quotes and their receipts,
 // and the check of a signature. All of it reads the state store or files, so it works beside a running server.
 import { type Command, InvalidArgumentError } from 'commander'
+import { oldText } from '#core/age.ts'
 import { Fault } from '#core/fault.ts'
 import type { sourcesReport } from '#groups/fx/source-health.ts'
 import type { Desk } from '#serve/answer.ts'
@@ -80,12 +81,13 @@ async function sources(options: CommonOptions): Promise<void> {
   }
   if (states.length === 0) note('No sources are configured: see docs/fx.md. What is below is what the store holds.')
   const rows = rates.map(({ source, kind, base, quote: to, rate, ageMs, standing, tradable }) => [
-    ...[source, kind, `${base}/${to}`, rate, ageText(ageMs)],
+    ...[source, kind, `${base}/${to}`, rate, oldText(ageMs)],
     standing === 'used' && !tradable ? 'used, reference only' : standing,
   ])
   if (rows.length > 0) print(table(['source', 'kind', 'pair', 'rate', 'age', 'standing'], rows))
+  const { failedText } = await import('#groups/fx/source-health.ts')
   for (const { source, failures, says } of states) {
-    if (says !== null) note(`${source}: ${failures > 0 ? `failed ${failures} times in a row: ` : ''}${says}`)
+    if (says !== null) note(`${source}: ${failures > 0 ? `${failedText(failures)}: ` : ''}${says}`)
   }
 }
 
@@ -172,12 +174,6 @@ async function quote(id: string, options: CommonOptions): Promise<void> {
 const timeOf = (atMs: number | null | undefined): string | null => (atMs == null ? null : new Date(atMs).toISOString())
 
 /** `950 ms`, `12 s`, `34 min`, `5.2 h`. */
-function ageText(ms: number): string {
-  if (ms < 1000) return `${Math.round(ms)} ms`
-  if (ms < 120_000) return `${Math.round(ms / 1000)} s`
-  return ms < 7_200_000 ? `${Math.round(ms / 60_000)} min` : `${(ms / 3_600_000).toFixed(1)} h`
-}
-
 function pairOf(text: string): string {
   if (!pairShape.test(text)) throw new InvalidArgumentError('It must be two currencies, such as EUR/USD.')
   return text

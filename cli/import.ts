@@ -1,17 +1,17 @@
 // `tetrad import markets FILE…`: records out of files of any size, plain or gzipped, or from standard input. Works beside
 // the server of a data folder, which answers from the new records at once, and in turn with several (decision 0150). What does
 // not fit goes to a file of rejects.
-import { once } from 'node:events'
-import { createReadStream, createWriteStream, type WriteStream } from 'node:fs'
-import { stat } from 'node:fs/promises'
+import { createReadStream } from 'node:fs'
+import { type FileHandle, open, stat } from 'node:fs/promises'
 import { createGunzip } from 'node:zlib'
 import { type Command, Option } from 'commander'
 import type { ImportTotals } from '#groups/markets/import.ts'
 import type { Reject } from '#groups/markets/records.ts'
 import type { Piece } from '#groups/markets/split.ts'
+import { renamePath } from '#io/path-error.ts'
 import type { State } from '#store/state.ts'
 import { withState } from './data.ts'
-import { CommandFailure } from './failure.ts'
+import { CommandFailure, exitPartly } from './failure.ts'
 import { counted, note, print, printJson } from './print.ts'
 import { type CommonOptions, configOf } from './settings.ts'
 import { inTurn, type TurnOptions, turnDesk, waitOption } from './turn.ts'
@@ -68,9 +68,11 @@ async function bringAll(files: readonly string[], options: ImportOptions): Promi
   if (stop.signal.aborted) {
     throw new CommandFailure('import.stopped', 'Stopped before the end; run it again to finish, nothing is done twice.')
   }
-  if (options.strict && sum.rejected > 0) {
+  if (sum.rejected === 0) return
+  if (options.strict) {
     throw new CommandFailure('import.rejects', `${counted(sum.rejected, 'record')} did not fit; see ${rejects.file}.`)
   }
+  process.exitCode = exitPartly
 }
 
 async function likeOf({ like, record, ...options }: ImportOptions) {
@@ -173,7 +175,7 @@ async function* piecesOf(chunks: AsyncIterable<Uint8Array>, lines: boolean): Asy
 class RejectsFile implements AsyncDisposable {
   readonly file: string
   readonly #quiet: boolean
-  #stream: WriteStream | undefined
+  #open: FileHandle | undefined
   #shown = 0
 
   constructor(file: string, quiet: boolean) {
@@ -188,16 +190,17 @@ class RejectsFile implements AsyncDisposable {
       this.#shown += 1
       note(`${place}: ${kind} ${id || '?'}: ${field ? `${field} ` : ''}${first?.says ?? ''}`)
     }
-    this.#stream ??= createWriteStream(this.file)
     const fields = problems.map(({ at, says, value }) => ({ field: at.join('.'), reason: says, value }))
-    if (!this.#stream.write(`${JSON.stringify({ place, kind, id, problems: fields })}\n`)) {
-      await once(this.#stream, 'drain')
+    try {
+      this.#open ??= await open(this.file, 'w')
+      await this.#open.appendFile(`${JSON.stringify({ place, kind, id, problems: fields })}\n`)
+    } catch (error) {
+      throw renamePath(error, this.file)
     }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    const stream = this.#stream
-    if (stream) await new Promise<void>((resolve) => stream.end(resolve))
+    await this.#open?.close()
   }
 }
 

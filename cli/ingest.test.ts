@@ -10,15 +10,16 @@ import { SimNode } from '#sim/evm/node.ts'
 import { openState } from '#store/open.ts'
 import { launcher, openFolder, run } from './run.ts'
 
-async function stage(blocks: number) {
+/** `finalityBlocks` may say that blocks are final which the chain still replaces. */
+async function stage(blocks: number, { finalLag = 6, finalityBlocks = 0 } = {}) {
   const home = await openFolder()
-  const chain = new SimChain({ seed: 'ingest', id: '77', finalLag: 6 })
+  const chain = new SimChain({ seed: 'ingest', id: '77', finalLag })
   chain.mine(blocks)
   const node = new SimNode(chain)
   const url = await node.listen()
   const config = {
     explorer: {
-      chains: [{ id: '77', name: 'Sim', mode: 'index', rpc: [{ url, batchMax: 10 }] }],
+      chains: [{ id: '77', name: 'Sim', mode: 'index', finalityBlocks, rpc: [{ url, batchMax: 10 }] }],
       index: { rangeBlocks: 5, parallel: 3 },
     },
   }
@@ -42,6 +43,7 @@ async function contents(dir: string): Promise<object> {
     nearBlocks: await all('near_blocks', 'chain, block'),
     coverage: await all('coverage', 'stream, from_at'),
     heads: await all('chain_heads', 'chain'),
+    seams: await all('block_seams', 'chain, at'),
   }
   await state.close()
   return found
@@ -77,6 +79,54 @@ test('killed again and again, an ingest ends with the same rows as a clean run',
   assert.deepEqual(await contents(join(home.dir, 'killed')), await contents(join(home.dir, 'clean')))
 })
 
+test('a chain that changed below what was final is read again from there, with the rows of a clean run', async () => {
+  await using at = await stage(60, { finalLag: 40, finalityBlocks: 6 })
+  const { chain, home } = at
+  assert.equal((await at.run('ingest', 'evm', '--once')).code, 0)
+  const final = chain.head.number - 6
+  chain.reorg(14, 20)
+  assert.equal(chain.head.number, 66)
+  const refused = await at.run('repair')
+  assert.equal(refused.code, 1)
+  assert.match(
+    refused.stderr,
+    new RegExp(`^tetrad: .* another block ${final} than the one that was final .*--forget-from`),
+  )
+  const unasked = await at.run('repair', '--forget-from', '40')
+  assert.deepEqual([unasked.code, /Say so with --yes/.test(unasked.stderr)], [1, true])
+  const late = await at.run('repair', '--forget-from', String(final), '--yes')
+  assert.equal(late.code, 1)
+  assert.match(late.stderr, /the chains part further down; forget from a lower block, or from 0/)
+  const again = await at.run('repair', '--forget-from', '40', '--yes', '--json')
+  assert.equal(again.code, 0, again.stderr)
+  assert.match(
+    again.stderr,
+    new RegExp(`^chain 77: ${final + 1 - 40} blocks and \\d+ first fundings? from block 40 on`),
+  )
+  assert.equal((await at.run('ingest', 'evm', '--once')).code, 0)
+  assert.equal((await at.run('ingest', 'evm', '--once', '--data', 'clean')).code, 0)
+  assert.deepEqual(await contents(join(home.dir, 'data')), await contents(join(home.dir, 'clean')))
+})
+
+test('ingest reports as many first fundings as the store then holds', async () => {
+  await using at = await stage(120)
+  const { stdout } = await at.run('ingest', 'evm', '--once', '--json')
+  const { fundings } = (await contents(join(at.home.dir, 'data'))) as { fundings: unknown[] }
+  assert.equal(JSON.parse(stdout).rows, fundings.length)
+})
+
+test('1: repair refuses a stretch that ends before it begins, and one beside --forget-from', async () => {
+  await using at = await stage(5)
+  for (const [args, says] of [
+    [['--from', '500', '--until', '100'], /--from 500 is not before --until 100/],
+    [['--from', '1', '--forget-from', '2'], /without --from and --until/],
+  ] as const) {
+    const { code, stderr } = await at.run('repair', ...args)
+    assert.equal(code, 1)
+    assert.match(stderr, says)
+  }
+})
+
 test('coverage names the holes and fails while there are any; repair fills them', async () => {
   await using at = await stage(60)
   const first = await at.run('repair', '--chain', '77', '--from', '20', '--until', '30', '--json')
@@ -91,7 +141,7 @@ test('coverage names the holes and fails while there are any; repair fills them'
     [whole.code, JSON.parse(whole.stdout)[0].holes, JSON.parse(whole.stdout)[0].read],
     [0, [], final + 1],
   )
-  assert.match((await at.run('coverage')).stdout, /100\.00 %/)
+  assert.match((await at.run('coverage')).stdout, /100\.00 %.*Complete; how fresh is not known/s)
 })
 
 test('chains tells what the nodes can do and what the rest costs', async () => {
@@ -99,7 +149,7 @@ test('chains tells what the nodes can do and what the rest costs', async () => {
   at.node.abilities = { traces: ['debug_traceTransaction'], stateBlocks: 2 }
   const { code, stdout, stderr } = await at.run('chains')
   assert.equal(code, 0, stderr)
-  assert.match(stdout, /77 +Sim +index +1 +5 +no +no +yes +no +no +no +yes/)
+  assert.match(stdout, /77 +Sim +index +http:\/\/127\.0\.0\.1:\d+ +5 +no +no +yes +no +no +no +yes/)
   assert.match(stderr, /one call for every transaction/)
 })
 
@@ -123,9 +173,12 @@ test('chains shows the searches that a server goes on with, and how far they are
 test('1: a node on another chain is refused by name', async () => {
   await using at = await stage(5)
   at.node.chainId = '78'
-  const { code, stderr } = await at.run('chains')
-  assert.equal(code, 1)
-  assert.match(stderr, /is on chain 78, not 77: refused/)
+  for (const args of [['chains'], ['ingest', 'evm', '--once'], ['repair']]) {
+    const { code, stderr } = await at.run(...args)
+    assert.equal(code, 1)
+    assert.match(stderr, /is on chain 78, not 77: refused/)
+    assert.doesNotMatch(stderr, /trying again/)
+  }
 })
 
 test('1: a chain without traces cannot be indexed, and it is said why', async () => {

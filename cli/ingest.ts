@@ -7,8 +7,10 @@ import { Fault } from '#core/fault.ts'
 import type { Progress as Event } from '#groups/explorer/index-chain.ts'
 import type { FollowDesk } from '#groups/explorer/index-start.ts'
 import type { ChainNode } from '#groups/explorer/node.ts'
+import type { StateReader } from '#store/state.ts'
 import { withState } from './data.ts'
 import { CommandFailure } from './failure.ts'
+import { forget } from './forget.ts'
 import { note, print, printJson } from './print.ts'
 import { openProgress } from './progress.ts'
 import { type CommonOptions, configOf } from './settings.ts'
@@ -20,6 +22,8 @@ interface IngestOptions extends CommonOptions, TurnOptions {
   readonly once?: boolean
   readonly from?: number
   readonly until?: number
+  readonly forgetFrom?: number
+  readonly yes?: boolean
 }
 
 /** Failures in a row, without a single block between them, after which a one-time run gives up. */
@@ -42,9 +46,16 @@ export function addIngest(program: Command): void {
     .option('--chain <id>', 'which of the configured chains (default: the only one)')
     .option('--from <block>', 'first block to look at', blockNumber)
     .option('--until <block>', 'block to stop before', blockNumber)
+    .option('--forget-from <block>', 'first forget what was read from this block on', blockNumber)
+    .option('--yes', 'forget without asking')
     .option(...waitOption)
+    .addHelpText('after', forgetHelp)
     .action((_: unknown, command: Command) => run(command.optsWithGlobals(), 'repair'))
 }
+
+const forgetHelp = `
+When a chain has changed below blocks that were final, its nodes are refused. If they are right:
+  $ tetrad repair --chain 1 --forget-from 19000000        forget from there on, and read it again`
 
 interface Sum {
   blocks: number
@@ -54,6 +65,7 @@ interface Sum {
 }
 
 async function run(options: IngestOptions, task: 'follow' | 'repair'): Promise<void> {
+  checkSpan(options)
   const { settings } = await configOf(options)
   const [{ needNode }, { systemClock }, { systemRandom }, { openLog }, { untilStopped }] = await Promise.all([
     import('#groups/explorer/node.ts'),
@@ -79,59 +91,72 @@ async function run(options: IngestOptions, task: 'follow' | 'repair'): Promise<v
         progress.step(event.range.until - event.range.from, words)
       }
     }
-    const turn = (own: FollowDesk, signal: AbortSignal) => working(own, node, options, task, tell, signal)
+    const { forgetFrom, yes = false } = options
+    let before = 0
+    const turn = async (own: FollowDesk, signal: AbortSignal) => {
+      // A mistake is told at once; what fails later is waited for.
+      await node.capabilities()
+      if (forgetFrom !== undefined) await forget(own.state, node, { from: forgetFrom, yes }, signal)
+      before = await countFundings(state, node.chain.id)
+      await working(own, node, options, task, tell, signal)
+    }
     const work = inTurn(desk, options, 'chains', turn, stop.signal)
     const stopped = untilStopped(systemClock, async () => stop.abort())
     await Promise.race([work, stopped])
     await work
     progress.end()
+    sum.rows = (await countFundings(state, node.chain.id)) - before
     report(node.chain.id, options, sum, (systemClock.monotonicMs() - startMs) / 1000, share())
   })
+}
+
+/** What cannot be meant is said before anything is opened. */
+function checkSpan({ from = 0, until = Infinity, forgetFrom }: IngestOptions): void {
+  const wrong =
+    from >= until
+      ? `--from ${from} is not before --until ${until}: there would be nothing to read.`
+      : forgetFrom !== undefined && (from > 0 || until < Infinity)
+        ? '--forget-from reads all that is missing afterwards: give it without --from and --until.'
+        : undefined
+  if (wrong !== undefined) throw new CommandFailure('repair.options', wrong)
 }
 
 async function working(
   desk: FollowDesk,
   node: ChainNode,
-  options: IngestOptions,
+  { once, from = 0, until = Infinity }: IngestOptions,
   task: 'follow' | 'repair',
   tell: (event: Event) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  const [{ catchUp, fill }, { follow }] = await Promise.all([
+  const [{ catchUp, repair }, { Contradicted }, { follow }] = await Promise.all([
     import('#groups/explorer/index-chain.ts'),
+    import('#groups/explorer/index-seams.ts'),
     import('#groups/explorer/index-start.ts'),
   ])
-  if (task === 'follow' && !options.once) {
-    // A mistake is told at once; what fails later is waited for.
-    await node.capabilities()
-    return follow(desk, node, signal, tell)
-  }
-  const once = async () => {
-    if (task === 'follow') return catchUp(desk, node, tell, signal)
-    const { final } = await node.tip({ signal })
-    if (!final) throw new CommandFailure('chain.not_final', 'The node names no final block; set finalityBlocks.')
-    const from = Math.max(options.from ?? 0, node.chain.firstBlock)
-    return fill(
-      desk,
-      node,
-      { from, until: Math.max(from, Math.min(options.until ?? Infinity, final.number + 1)) },
-      tell,
-      signal,
-    )
-  }
-  await patiently(desk, once, signal)
+  if (task === 'follow' && !once) return follow(desk, node, signal, tell)
+  const work = () =>
+    task === 'follow' ? catchUp(desk, node, tell, signal) : repair(desk, node, { from, until }, tell, signal)
+  const mayPass = (error: unknown) =>
+    error instanceof Fault && !(error instanceof Contradicted) && faults[error.code].retry === 'later'
+  await patiently(desk, work, mayPass, signal)
 }
 
 /** Again after what may pass; every block that was read in between counts as a new start. */
-async function patiently(desk: FollowDesk, work: () => Promise<void>, signal: AbortSignal): Promise<void> {
+async function patiently(
+  desk: FollowDesk,
+  work: () => Promise<void>,
+  mayPass: (error: unknown) => boolean,
+  signal: AbortSignal,
+): Promise<void> {
   for (let failures = 0; !signal.aborted; ) {
     const version = desk.state.version()
     try {
       return await work()
     } catch (error) {
       failures = desk.state.version() === version ? failures + 1 : 1
-      if (!(error instanceof Fault) || faults[error.code].retry !== 'later' || failures >= failuresMax) throw error
-      note(`tetrad: ${error.message}; trying again`)
+      if (!mayPass(error) || failures >= failuresMax) throw error
+      note(`tetrad: ${(error as Fault).message}; trying again`)
       await desk.clock.sleep(failureWaitMs, signal)
     }
   }
@@ -148,6 +173,12 @@ function add(sum: Sum, event: Event): void {
   }
 }
 
+/** Counted, because what was written may have been written over by something earlier. */
+async function countFundings(state: StateReader, chain: string): Promise<number> {
+  const row = await state.get<{ n: number }>('select count(*) as n from fundings where chain = ?', chain)
+  return row?.n ?? 0
+}
+
 const nodeShare = (node: ChainNode, tookMs: number): number =>
   Math.min(1, node.rpc.counts().waitedMs / Math.max(1, tookMs))
 
@@ -159,7 +190,7 @@ function report(chain: string, { json }: IngestOptions, sum: Sum, seconds: numbe
     return
   }
   print(
-    `chain ${chain}: ${sum.blocks} final blocks read, ${sum.rows} first fundings, ${seconds.toFixed(1)} s (${blocksPerSecond} blocks/s, node ${Math.round(share * 100)} % of the time)`,
+    `chain ${chain}: ${sum.blocks} final blocks read, ${sum.rows} first fundings more, ${seconds.toFixed(1)} s (${blocksPerSecond} blocks/s, node ${Math.round(share * 100)} % of the time)`,
   )
 }
 

@@ -1,16 +1,14 @@
 // `tetrad labels import | export`: the registry from files and to files (decision 0094).
-import { createWriteStream } from 'node:fs'
-import { readFile, stat, writeFile } from 'node:fs/promises'
+import { open, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { basename, extname } from 'node:path'
-import { Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
 import { type Command, Option } from 'commander'
 import type { Imported, ImportForm } from '#groups/explorer/import.ts'
 import type { ExportPart } from '#groups/explorer/labels-export.ts'
 import type { Counts } from '#groups/explorer/labels-put.ts'
 import { withState } from './data.ts'
-import { CommandFailure } from './failure.ts'
+import { CommandFailure, exitPartly } from './failure.ts'
 import { authorOf, chainOption, oneChain, percent, tellUnserved } from './labels-words.ts'
+import { writeOut } from './out-file.ts'
 import { counted, note, print, printJson } from './print.ts'
 import { type CommonOptions, configOf } from './settings.ts'
 
@@ -89,23 +87,41 @@ async function bring(file: string, options: ImportOptions): Promise<void> {
     print(`entities   ${countWords(entities)}\naddresses  ${countWords(addresses)}`)
     if (rejectsFile !== undefined) note(`${counted(rejects.length, 'record')} not taken; see ${rejectsFile}.`)
   }
+  if (rejects.length > 0) process.exitCode = exitPartly
   await tellUnserved(options, chains)
 }
 
 const countWords = ({ added, changed, unchanged }: Counts): string =>
   `${added} added, ${changed} changed, ${unchanged} unchanged`
 
-/** Written only when there is something to write. */
+/** Written only when there is something to write; what an earlier import wrote there would now be wrong. */
 async function writeRejects({ rejects }: Imported, file: string): Promise<string | undefined> {
-  if (rejects.length === 0) return undefined
   const { csvRow } = await import('#groups/explorer/csv.ts')
+  const head = csvRow(['line', 'reason', 'record'])
+  if (rejects.length === 0) {
+    if (await startsWith(file, head)) await rm(file, { force: true })
+    return undefined
+  }
   const rows = rejects.map(({ line, reason, raw }) => csvRow([line, reason, raw]))
   try {
-    await writeFile(file, [csvRow(['line', 'reason', 'record']), ...rows].join(''))
+    await writeFile(file, [head, ...rows].join(''))
   } catch (error) {
     throw new CommandFailure('labels.rejects', `The good records are in, but ${cannot('written', file, error)}`)
   }
   return file
+}
+
+/** A file that is none of ours stays, whatever it is called. */
+async function startsWith(path: string, text: string): Promise<boolean> {
+  const there = await stat(path).catch(() => undefined)
+  if (!there?.isFile()) return false
+  const file = await open(path)
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(text.length))
+    return buffer.toString('utf8', 0, bytesRead) === text
+  } finally {
+    await file.close()
+  }
 }
 
 async function textOf(file: string): Promise<string> {
@@ -143,19 +159,15 @@ async function send(options: ExportOptions): Promise<void> {
     const scope = { chain: options.chain }
     const pieces =
       format === 'csv' && part !== 'all' ? csvExport(state, { part, ...scope }) : jsonExport(state, { part, ...scope })
-    const out = options.out
-    try {
-      await pipeline(Readable.from(gathered(pieces)), out === undefined ? stdout : createWriteStream(out))
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).syscall !== 'open') throw error
-      throw new CommandFailure('labels.file', cannot('written', out ?? '', error))
-    }
+    const { out } = options
+    if (out === undefined) await writeStdout(gathered(pieces))
+    else await writeOut(out, gathered(pieces))
   })
   if (options.out !== undefined && options.json) printJson({ file: options.out, format, what: part })
 }
 
 /** The process's own output stays open. */
-async function stdout(pieces: AsyncIterable<string>): Promise<void> {
+async function writeStdout(pieces: AsyncIterable<string>): Promise<void> {
   for await (const piece of pieces) {
     if (!process.stdout.write(piece)) await new Promise((resolve) => process.stdout.once('drain', resolve))
   }

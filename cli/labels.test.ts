@@ -40,6 +40,14 @@ test('add, edit, remove and history, beside a process that has the store open', 
     await tetrad('add', '--chain', '1', '--address', hot, '--name', 'Hot', '--entity', 'harbour-exchange')
     await tetrad('edit', 'harbour-exchange', '--chain', '137', '--notes', 'moved', '--by', 'bob')
     await tetrad('edit', hot, '--confidence', '70', '--evidence', 'https://harbour.example/proof')
+    for (const words of [
+      ['harbour-exchange', '--chain', '137', '--notes', 'moved'],
+      [hot, '--confidence', '70'],
+    ]) {
+      assert.equal((await tetrad('edit', ...words)).edited, 0)
+      const { stdout } = await run(['labels', 'edit', ...words], { cwd: home.dir })
+      assert.equal(stdout, `nothing changed: that is what ${words[0]} says already\n`)
+    }
     const found = await tetrad('search', 'hot')
     assert.deepEqual([found.addresses[0].confidence, found.addresses[0].name], [70, 'Hot'])
     const gone = await tetrad('remove', 'harbour-exchange', '--addresses')
@@ -70,7 +78,7 @@ describe('files', () => {
     await writeFile(join(home.dir, 'labels.csv'), `chain,address,name\n1,${hot},Hot\n1,0x1,"Bad, one"\n`)
     const first = await run(['labels', 'import', 'labels.csv'], { cwd: home.dir })
     assert.deepEqual(first, {
-      code: 0,
+      code: 3,
       stdout: 'entities   0 added, 0 changed, 0 unchanged\naddresses  1 added, 0 changed, 0 unchanged\n',
       stderr: '1 record not taken; see labels.csv.rejects.csv.\n',
     })
@@ -85,9 +93,26 @@ describe('files', () => {
       rejected: 1,
       rejectsFile: 'bad.csv',
     })
+    assert.equal(again.code, 3)
     const strict = await run(['labels', 'import', 'labels.csv', '--strict', '--data', 'other'], { cwd: home.dir })
     assert.equal(strict.code, 1)
     assert.match(strict.stderr, /^tetrad: Nothing was taken \(--strict\): 1 bad record; see/)
+  })
+
+  test('a clean import takes the rejects of an earlier one away, and leaves a file that is none', async () => {
+    await using home = await openFolder()
+    const [labels, rejects] = ['labels.csv', 'labels.csv.rejects.csv'].map((name) => join(home.dir, name))
+    assert.ok(labels && rejects)
+    const bring = (...words: string[]) => run(['labels', 'import', 'labels.csv', ...words], { cwd: home.dir })
+    await writeFile(labels, `chain,address,name\n1,0x1,Bad\n`)
+    assert.equal((await bring()).code, 3)
+    assert.ok(existsSync(rejects))
+    await writeFile(labels, `chain,address,name\n1,${hot},Hot\n`)
+    await writeFile(join(home.dir, 'own.csv'), 'my own\n')
+    assert.equal((await bring('--rejects', 'own.csv')).code, 0)
+    assert.equal(await readFile(join(home.dir, 'own.csv'), 'utf8'), 'my own\n')
+    assert.equal((await bring()).code, 0)
+    assert.ok(!existsSync(rejects))
   })
 
   test('what export writes, import takes back unchanged, into the same store and into an empty one', async () => {

@@ -131,17 +131,19 @@ async function editOne(what: string, options: FieldOptions): Promise<void> {
     const { chain: _, address: __, source: ___, name, ...set } = patch as TagPatch
     const changes = { ...set, ...(options.name !== undefined && name !== undefined && { name }) }
     wantChanges(changes)
-    const found = await withState(options, 'found', (state) =>
+    const { found, changed } = await withState(options, 'found', (state) =>
       editTag(state, author, { address, chains, source }, changes),
     )
-    return told(options, { edited: found.length, address, chains: chainList(found) })
+    return told(options, { edited: changed, address, chains: chainList(found) })
   }
   const { record } = recordOf({ ...options, chain: ['1'], slug })
   const [patch] = checked(entityPatches(record, { source: 'own' }))
   const { chain: _, slug: __, ...changes } = patch as LabelPatch
   wantChanges(changes)
-  const found = await withState(options, 'found', (state) => editLabel(state, author, { slug, chains }, changes))
-  told(options, { edited: found.length, slug, chains: chainList(found) })
+  const { found, changed } = await withState(options, 'found', (state) =>
+    editLabel(state, author, { slug, chains }, changes),
+  )
+  told(options, { edited: changed, slug, chains: chainList(found) })
 }
 
 async function remove(what: string, options: FieldOptions & { readonly addresses?: boolean }): Promise<void> {
@@ -199,6 +201,10 @@ function told(options: CommonOptions, result: Readonly<Record<string, unknown>>)
   }
   const [[verb, count] = []] = Object.entries(result)
   const { slug, address, chains, addresses } = result
+  if (count === 0) {
+    print(`nothing changed: that is what ${slug ?? address} says already`)
+    return
+  }
   const also = addresses ? `, with ${addresses} tagged addresses` : ''
   print(`${verb} ${slug ?? address} on chain ${(chains as string[]).join(', ')} (${count})${also}`)
 }

@@ -45,6 +45,9 @@ describe('how a command ends', () => {
     [[], /Usage: tetrad/],
     [['keys'], /Usage: tetrad keys/],
     [['srve'], /^tetrad: unknown command 'srve'\n\(Did you mean serve\?\)/],
+    [['help', 'nope'], /^tetrad: unknown command 'nope'\nTry --help\.\n$/],
+    [['help', 'keys', 'nope'], /^tetrad: unknown command 'nope'/],
+    [['keys', 'help', 'nope'], /^tetrad: unknown command 'nope'/],
     [['keys', 'list', '--jsn'], /^tetrad: unknown option '--jsn'/],
     [['keys', 'create', '--plan', 'free'], /required option '--name <name>' not specified/],
     [['keys', 'create', '--name', 'x', '--plan', 'gold'], /Allowed choices are free, lite, standard/],
@@ -96,8 +99,15 @@ describe('how a command ends', () => {
     const words = ['ask', 'explorer.labelListV1', '--url', 'http://127.0.0.1:9', '--key', key]
     const { code, stderr } = await run(words, { cwd: home.dir })
     assert.equal(code, 1)
-    assert.match(stderr, /^tetrad: explorer\.labelListV1: .*Is the server running at the address given with --url\?\n$/)
+    const told =
+      /^tetrad: explorer\.labelListV1: .*Is a server running at http:\/\/127\.0\.0\.1:9\? Name another address with --url\.\n$/
+    assert.match(stderr, told)
     assert.ok(!stderr.includes('sss'))
+    await writeFile(join(home.dir, 'tetrad.yaml'), 'server: { port: 9 }\n')
+    const unnamed = await run(['ask', 'explorer.labelListV1', '--key', key], { cwd: home.dir })
+    assert.match(unnamed.stderr, told)
+    const odd = await run(['ask', 'explorer.labelListV1', '--url', '127.0.0.1:9', '--json'], { cwd: home.dir })
+    assert.equal(JSON.parse(odd.stderr).error.code, 'address.invalid')
   })
 })
 

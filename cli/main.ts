@@ -2,6 +2,7 @@
 // quick. This file knows how a command line is read and how every command ends (decision 0055).
 import { Command, CommanderError } from 'commander'
 import { withoutKeys } from '#core/key.ts'
+import { renamePath } from '#io/path-error.ts'
 import manifest from '../package.json' with { type: 'json' }
 import { addBackup } from './backup.ts'
 import { addBeacon } from './beacon.ts'
@@ -34,16 +35,21 @@ Examples:
   $ tetrad config check --config tetrad.yaml              is the file right?
   $ tetrad ask markets.bySlug --slug some-market          one call to a running server
 
-Exit codes: 0 done, 1 failed, 2 the command line was not understood.`
+Exit codes: 0 done, 1 failed, 2 the command line was not understood, 3 done in part: something was left over.`
 
 export async function main(args: readonly string[]): Promise<void> {
   // Whatever a command writes, stores, copies and rejects, is for its owner only.
   process.umask(0o077)
   const json = args.includes('--json')
-  // `tetrad openapi | head -1`: the reader has what it wanted.
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : exitFailed))
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    // `tetrad openapi | head -1`: the reader has what it wanted.
+    if (error.code === 'EPIPE') process.exit(0)
+    fail(tell(renamePath(error, 'standard output')), exitFailed, json)
+    process.exit()
+  })
   try {
     const program = await build(args, json)
+    refuseUnknownTopic(program, args)
     await program.parseAsync(args, { from: 'user' })
   } catch (error) {
     if (!(error instanceof CommanderError)) return fail(tell(error), exitFailed, json)
@@ -92,6 +98,23 @@ async function build(args: readonly string[], json: boolean): Promise<Command> {
   else program.command('ask').description('Ask a running server; one subcommand per endpoint.')
   addOpenapi(program)
   return program
+}
+
+/** `tetrad help nope`: the library would show the general help and not a word about nope. */
+function refuseUnknownTopic(program: Command, args: readonly string[]): void {
+  let here = program
+  let isHelp = false
+  for (const word of args) {
+    if (word.startsWith('-')) return
+    if (word === 'help' && !isHelp) {
+      isHelp = true
+      continue
+    }
+    const next = here.commands.find((command) => command.name() === word)
+    if (!next && isHelp) here.error(`error: unknown command '${word}'`)
+    if (!next) return
+    here = next
+  }
 }
 
 function usageWords(error: CommanderError): string {

@@ -1,6 +1,7 @@
 // Who has the stores open: the running server, which is asked over its control socket, or this command itself.
+import type { Settings } from '#core/settings.ts'
 import type { Desk } from '#serve/answer.ts'
-import { withState } from './data.ts'
+import { refuseDemo, withState } from './data.ts'
 import { CommandFailure } from './failure.ts'
 import { type CommonOptions, configOf, dataDirOf } from './settings.ts'
 
@@ -35,17 +36,28 @@ export async function askServer<T>(
 }
 
 async function withDesk<T>(options: CommonOptions, work: (desk: Desk) => Promise<T>): Promise<T> {
-  const { settings } = await configOf(options)
+  const { settings: own } = await configOf(options)
   const [{ openStores }, { systemClock }, { systemRandom }, { silentLog }] = await Promise.all([
     import('#store/open.ts'),
     import('#io/clock.ts'),
     import('#io/random.ts'),
     import('#io/log.ts'),
   ])
-  const { state, facts, close } = await openStores(dataDirOf(options), settings.store)
+  const { state, facts, close } = await openStores(dataDirOf(options), own.store)
   try {
-    return await work({ state, facts, settings, clock: systemClock, random: systemRandom, log: silentLog })
+    const desk = { state, facts, clock: systemClock, random: systemRandom, log: silentLog }
+    const isDemo = (await refuseDemo(options, state)) === 'demo'
+    return await work({ ...desk, settings: isDemo ? await settingsOfDemo({ ...desk, settings: own }) : own })
   } finally {
     await close()
   }
+}
+
+/** Its nodes are gone with its server; the rows are still those of its hours and days (decision 0187). */
+async function settingsOfDemo(desk: Desk): Promise<Settings> {
+  const [{ withDemoWindows }, { withChainTimes }] = await Promise.all([
+    import('#sim/validators/windows.ts'),
+    import('#groups/validators/ingest/chain.ts'),
+  ])
+  return withChainTimes({ ...desk, settings: withDemoWindows(desk.settings) })
 }

@@ -1,28 +1,29 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { writeFile } from 'node:fs/promises'
+import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import type { Readable } from 'node:stream'
 import { test } from 'node:test'
 import { cover, moveCursor } from '#store/coverage.ts'
-import { openState } from '#store/open.ts'
+import { openState, openStores } from '#store/open.ts'
 import { launcher, openFolder, run } from './run.ts'
 
 /** A configured server, so that no demo world has to be made, started as a script would. */
-async function openServer() {
+async function openServer(config = 'log: { level: error }\n', stderr: 'inherit' | 'pipe' = 'inherit') {
   const home = await openFolder()
-  await writeFile(join(home.dir, 'tetrad.yaml'), 'log: { level: error }\n')
+  await writeFile(join(home.dir, 'tetrad.yaml'), config)
   const env = { PATH: process.env.PATH, HOME: home.dir }
   const child = spawn(process.execPath, [launcher, 'serve', '--port', '0', '--json'], {
     cwd: home.dir,
     env,
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', stderr],
   })
   const ended = once(child, 'exit').then(([code]) => {
     throw new Error(`the server ended with ${code} before it listened`)
   })
-  const [line] = (await Promise.race([once(createInterface(child.stdout), 'line'), ended])) as [string]
+  const [line] = (await Promise.race([once(createInterface(child.stdout as Readable), 'line'), ended])) as [string]
   const { url, ...more } = JSON.parse(line) as { url: string }
   assert.deepEqual(more, {}, 'no sign-in link for a script')
   return {
@@ -49,7 +50,7 @@ test('a server is started, asked with a key made beside it, and stopped by a sig
 
   const known = await run([...asked, '--json'], { cwd: dir, env: { TETRAD_KEY: key } })
   assert.deepEqual([known.code, JSON.parse(known.stderr).error.code], [1, 'ask.refused'])
-  assert.match(known.stderr, /validators\.metadata: Not found\./)
+  assert.match(known.stderr, /validators\.metadata: No epoch of this network has been read/)
 
   await run(['keys', 'revoke', id], { cwd: dir })
   const revoked = await run(asked, { cwd: dir, env: { TETRAD_KEY: key } })
@@ -63,10 +64,19 @@ test('a server is started, asked with a key made beside it, and stopped by a sig
 test('a port in use is told with what to do', async () => {
   await using server = await openServer()
   await using other = await openFolder()
-  await writeFile(join(other.dir, 'tetrad.yaml'), '')
   const { code, stderr } = await run(['serve', '--port', new URL(server.url).port], { cwd: other.dir })
   assert.equal(code, 1)
-  assert.match(stderr, /tetrad: 127\.0\.0\.1:\d+ is in use by another program; choose a port with --port/)
+  assert.match(stderr, /^tetrad: 127\.0\.0\.1:\d+ is in use by another program; choose a port with --port[^\n]+\n$/)
+  assert.deepEqual(await readdir(other.dir), [], 'and no demo world was made for it')
+})
+
+test('a hang-up is a line of the log, and the server goes on', async () => {
+  await using server = await openServer('log: { level: warn }\n', 'pipe')
+  const lines = createInterface(server.child.stderr as Readable)
+  server.child.kill('SIGHUP')
+  const [line] = (await once(lines, 'line')) as [string]
+  assert.match(JSON.parse(line).msg, /hang-up \(SIGHUP\) is passed over/)
+  assert.equal((await fetch(`${server.url}/healthz`)).status, 200)
 })
 
 test('a second server on the same data folder is refused, and the file is named', async () => {
@@ -94,13 +104,31 @@ test('a demo that cannot start ends, it does not linger', async () => {
 test('a configured server refuses a folder with the demo world in it, decision 0063', async () => {
   await using home = await openFolder()
   await writeFile(join(home.dir, 'tetrad.yaml'), '')
-  const state = await openState(join(home.dir, 'data'))
-  await state.write((tx) => moveCursor(tx, 'demo world begun', 1))
-  await state.close()
+  await makeDemoRows(join(home.dir, 'data'))
   const { code, stderr } = await run(['serve', '--port', '0', '--json'], { cwd: home.dir })
   assert.equal(code, 1)
-  assert.equal(JSON.parse(stderr.trim().split('\n').at(-1) ?? '').error.code, 'data.demo')
+  assert.equal(JSON.parse(stderr).error.code, 'data.demo', 'and not a word before')
 })
+
+test('commands know the hours and days of a demo world that does not run', async () => {
+  await using home = await openFolder()
+  await makeDemoRows(join(home.dir, 'data'))
+  const { code, stdout } = await run(['doctor', '--offline', '--sample', '0'], { cwd: home.dir })
+  assert.equal(code, 0, stdout)
+  const explained = await run(['validators', 'explain', '41', '--json'], { cwd: home.dir })
+  assert.equal(JSON.parse(explained.stderr).error.code, 'record.unknown')
+})
+
+/** The mark, and windows that are the demo's and nobody else's. */
+async function makeDemoRows(dir: string): Promise<void> {
+  const { state, facts, close } = await openStores(dir)
+  await state.write((tx) => moveCursor(tx, 'demo world begun', 1))
+  await facts.write(async (tx) => {
+    await tx.append('duty_windows', { network: ['mainnet'], epochs_per_hour: [2], epochs_per_day: [4] })
+    await cover(tx, 'duties/mainnet', 0, 8)
+  })
+  await close()
+}
 
 test('the demo world refuses a folder with data of its own, decision 0063', async () => {
   await using home = await openFolder()

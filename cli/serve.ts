@@ -1,10 +1,13 @@
 // `tetrad serve`: settings → server → until a signal. With nothing configured the demo world is loaded, and calls that
 // work when pasted are printed.
+import { once } from 'node:events'
+import { createServer } from 'node:net'
 import type { Command } from 'commander'
 import type { EndpointId } from '#api/routes.ts'
 import type { Flag } from '#io/config.ts'
 import type { Desk } from '#serve/answer.ts'
 import type { DemoSamples } from '#sim/demo.ts'
+import type { State } from '#store/state.ts'
 import manifest from '../package.json' with { type: 'json' }
 import { linkFor } from './console.ts'
 import { refuseDemo } from './data.ts'
@@ -34,16 +37,18 @@ async function serve(options: ServeOptions): Promise<void> {
     import('#io/clock.ts'),
     import('./stop.ts'),
   ])
+  await refuseTaken(config.settings.server)
   const demo = config.configured ? undefined : await (await import('#sim/demo.ts')).openDemo()
   const settings = demo ? demo.settingsOver(config.settings) : config.settings
+  const log = openLog(settings.log.level, (line) => process.stderr.write(line))
   let shown: Shown | undefined
   const server = await start({
     settings,
     dataDir: dataDirOf(options),
     version: manifest.version,
-    log: openLog(settings.log.level, (line) => process.stderr.write(line)),
+    log,
+    consent: (state) => keepApart(state, options, demo !== undefined),
     prepare: async (desk) => {
-      await keepApart(desk, options, demo !== undefined)
       if (demo) shown = { samples: await demo.load(desk), key: await demoKey(desk) }
     },
   }).catch(async (error: unknown) => {
@@ -52,25 +57,34 @@ async function serve(options: ServeOptions): Promise<void> {
     throw error
   })
   const stopping = new AbortController()
-  const stopped = untilStopped(systemClock, async () => {
+  const close = async () => {
     stopping.abort()
     await server.close()
     await demo?.close()
-  })
+  }
+  const stopped = untilStopped(systemClock, close, { tell: (words) => log.warn({}, words) })
   const { console: pages, server: place } = server.desk.settings
   if (pages.on && !options.json) await buildPages(stopping.signal)
   if (stopping.signal.aborted) return stopped
-  // A link is for a person at a terminal; in a journal it would lie around.
-  const isGreeting = pages.on && (shown !== undefined || (process.stdout.isTTY && !options.json))
+  // A link is for a person at a terminal; in a journal or a file it would lie around. The demo's key opens nothing of anybody's.
+  const isGreeting = pages.on && process.stdout.isTTY && !options.json
   const signIn = isGreeting ? await linkFor(server.desk, place.publicUrl || server.url) : undefined
-  if (options.json) printJson({ url: server.url, ...(shown && { key: shown.key }), ...(signIn && { signIn }) })
+  if (options.json) printJson({ url: server.url, ...(shown && { key: shown.key }) })
   else await greet(server.url, shown, signIn)
   await stopped
 }
 
+/** Said before the demo world is made or tables are changed for nothing; who takes the address in between is told when we listen. */
+async function refuseTaken({ host, port }: { readonly host: string; readonly port: number }): Promise<void> {
+  const trial = createServer().listen({ host, port })
+  await once(trial, 'listening')
+  trial.close()
+  await once(trial, 'close')
+}
+
 /** Real data is never mixed with invented; the other way round no command goes on (data.ts). */
-async function keepApart(desk: Desk, options: ServeOptions, wantsDemo: boolean): Promise<void> {
-  const contents = await refuseDemo(options, desk.state)
+async function keepApart(state: State, options: ServeOptions, wantsDemo: boolean): Promise<void> {
+  const contents = await refuseDemo(options, state)
   if (wantsDemo && contents === 'own') {
     throw new CommandFailure(
       'data.own',
@@ -109,6 +123,7 @@ async function buildPages(signal: AbortSignal): Promise<void> {
 async function greet(url: string, demo: Shown | undefined, signIn: string | undefined): Promise<void> {
   print(`${bold('Tetrad')} listens on ${url}`)
   if (signIn) print(`Sign in as the operator, once and within 15 minutes (later: tetrad console link):\n  ${signIn}`)
+  else if (demo) print('Sign in as the operator with the link that this prints: tetrad console link')
   if (!demo) return
   const [{ contract }, { curlOf }] = await Promise.all([import('#api/contract.ts'), import('#api/samples.ts')])
   const [index = 0] = demo.samples.indices

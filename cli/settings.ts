@@ -1,6 +1,7 @@
 // The options that every command takes, and how they become settings and a data folder.
 import type { Command } from 'commander'
 import type { Config, Flag } from '#io/config.ts'
+import { CommandFailure } from './failure.ts'
 
 export interface CommonOptions {
   readonly config?: string
@@ -19,9 +20,16 @@ export const dataDirOf = (options: CommonOptions): string => options.data ?? (pr
 /** Where a running server is asked, unless --url says so. */
 export async function addressOf(options: CommonOptions & { url?: string }): Promise<string> {
   const given = options.url ?? (process.env.TETRAD_URL || undefined)
-  if (given !== undefined) return given
+  if (given !== undefined) return httpAddress(given)
   const { host, port } = (await configOf(options)).settings.server
   return `http://${hostInUrl(host)}:${port}`
+}
+
+/** What a person types as an address, most often without its beginning. */
+export function httpAddress(text: string): string {
+  if (/^https?:$/.test(URL.parse(text)?.protocol ?? '')) return text
+  const better = URL.parse(`http://${text}`) ? `; write http://${text} or https://${text}` : ''
+  throw new CommandFailure('address.invalid', `${text} is no http or https address${better}.`)
 }
 
 /** An address that listens on all of the machine's is reached on loopback. */

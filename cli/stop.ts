@@ -11,13 +11,17 @@ const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 const hasTerminal = (): boolean => [process.stdin, process.stdout, process.stderr].some(({ isTTY }) => isTTY)
 
-/** Resolves when a signal has come and `close` is done. */
-export function untilStopped(clock: Clock, close: () => Promise<void>, isOnTerminal = hasTerminal): Promise<void> {
+/** Resolves when a signal has come and `close` is done. `tell` hears of one that is passed over. */
+export function untilStopped(
+  clock: Clock,
+  close: () => Promise<void>,
+  { tell = note, isOnTerminal = hasTerminal }: { tell?: (words: string) => void; isOnTerminal?: () => boolean } = {},
+): Promise<void> {
   return new Promise((resolve, reject) => {
     let firstMs: number | undefined
     const onSignal = (signal: (typeof signals)[number]) => {
       if (signal === 'SIGHUP' && !isOnTerminal()) {
-        note('A hang-up (SIGHUP) is passed over: stop with SIGTERM. Settings are read at the start.')
+        tell('a hang-up (SIGHUP) is passed over: stop with SIGTERM; settings are read at the start only')
       } else if (firstMs === undefined) {
         firstMs = clock.monotonicMs()
         close().then(resolve, reject)

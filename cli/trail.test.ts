@@ -33,7 +33,7 @@ test('from the store alone, as JSON and as a tree', async () => {
   assert.match(tree.stdout, /\n {6}└─ 0x\w+ {2}.*Exchange: hot wallet \d+ \(.*95 %\)\n {9}paid /)
 })
 
-test('from a node that lists nothing: the command says what the answer would not have seen', async () => {
+test('from a node that lists nothing, without a data folder: the command says what the answer would not have seen', async () => {
   const chain = new SimChain({ seed: 'trail', id: '77', finalLag: 10 })
   chain.mine(60)
   await using node = new SimNode(chain, { traces: ['trace_block'] })
@@ -44,7 +44,6 @@ test('from a node that lists nothing: the command says what the answer would not
   }
   await using home = await openFolder()
   await writeFile(join(home.dir, 'tetrad.yaml'), JSON.stringify({ explorer }))
-  await (await openState(join(home.dir, 'data'))).close()
   const nobody = `0x${'99'.repeat(20)}`
   const tree = await run(['trail', nobody], { cwd: home.dir })
   assert.match(tree.stderr, /looked: a contract that came and went/)
@@ -59,6 +58,7 @@ test('where asking again may get further, the command says when', async () => {
   await writeFile(join(home.dir, 'tetrad.yaml'), JSON.stringify({ explorer }))
   await (await openState(join(home.dir, 'data'))).close()
   const tree = await run(['trail', address], { cwd: home.dir })
+  assert.equal(tree.code, 3)
   assert.match(tree.stdout, /\nunknown {2}/)
   assert.match(tree.stderr, /ask again in 5 s\.$/m)
   const { retryAfterMs } = JSON.parse((await run(['trail', address, '--json'], { cwd: home.dir })).stdout)

@@ -4,7 +4,7 @@ import { type Command, InvalidArgumentError } from 'commander'
 import type { AddressLabel, Trail, TrailHop } from '#api/wire/trail.ts'
 import type { Desk, Visit } from '#serve/answer.ts'
 import { withState } from './data.ts'
-import { CommandFailure } from './failure.ts'
+import { CommandFailure, exitPartly } from './failure.ts'
 import { oneChain } from './labels-words.ts'
 import { bold, minuteText, note, print, printJson } from './print.ts'
 import { type CommonOptions, configOf } from './settings.ts'
@@ -45,17 +45,23 @@ async function follow(given: string, options: TrailOptions): Promise<void> {
   ])
   const chain = whichChain(settings, options.chain, '1')
   const log = openLog('warn', (line) => process.stderr.write(line))
-  const { result, confidence, ...told } = await withState(options, 'found', (state) => {
+  // What a node tells is kept, so a folder is made for it; without one there is only what was kept before.
+  const hasNode = settings.explorer.chains.some(({ id, rpc }) => id === chain && rpc.length > 0)
+  const { result, confidence, ...told } = await withState(options, hasNode ? 'made' : 'found', (state) => {
     // Group A keeps nothing in the facts, which a running server owns.
     const desk: Desk = { state, facts: undefined as never, settings, clock: systemClock, random: systemRandom, log }
     const bounds = { depth: options.depth, timeoutMs: options.timeout * 1000, patient: true as const }
     return followTrail(desk, nobody, chain, address, bounds)
   })
+  if (partly.includes(result.end.reason)) process.exitCode = exitPartly
   if (options.json) return printJson({ ...result, ...confidence, ...told })
   print(treeOf(result))
   const sure = sureWords({ ...confidence, ...told })
   if (sure) note(sure)
 }
+
+/** Ends that another try, or another node, may get beyond. */
+const partly: readonly string[] = ['unknown', 'time']
 
 const nobody: Visit = { caller: { keyId: '', plan: 'enterprise' }, requestId: '', origin: '', headers: {} }
 

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
+import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { launcher, openFolder, run } from './run.ts'
@@ -24,7 +25,9 @@ describe('beside a running server', () => {
       throw new Error(`the server ended with ${code} before it listened`)
     })
     const [chunk] = (await Promise.race([once(server.stdout as NodeJS.ReadableStream, 'data'), ended])) as [Buffer]
-    ;({ url, key } = JSON.parse(chunk.toString('utf8')))
+    const { signIn, ...told } = JSON.parse(chunk.toString('utf8'))
+    assert.equal(signIn, undefined, 'no sign-in link without a terminal')
+    ;({ url, key } = told)
   })
   after(async () => {
     const ended = once(server, 'exit')
@@ -89,6 +92,8 @@ describe('beside a running server', () => {
     assert.deepEqual([bad.code, report.conforms], [1, false])
     assert.match(JSON.stringify(report), /status 404 instead of 200/)
     assert.ok(!bad.stdout.includes(key))
+    const none = await run(['conform', '--key', key, '--url', url, '--only', 'nothing'], { cwd: home.dir })
+    assert.match(none.stderr, /No check begins with nothing/)
   })
 
   test('1: fx rate set in the demo names its sources, none of which takes pushed rates', async () => {
@@ -162,10 +167,22 @@ describe('without a server', () => {
       [1, 'tetrad: Give a key with --key or TETRAD_KEY; most checks need one.\n'],
     )
     const lost = await run(['conform', '--key', 'a:b:c'], { cwd: home.dir })
-    assert.match(lost.stderr, /--base-url/)
-    const none = await run(['conform', '--key', 'a:b:c', '--base-url', 'http://127.0.0.1:9', '--only', 'nothing'], {
-      cwd: home.dir,
-    })
-    assert.match(none.stderr, /No check begins with nothing/)
+    assert.match(lost.stderr, /Say where the server is with --url/)
+  })
+
+  test('1: conform with an address that nobody answers at, or that is none, says so once', async () => {
+    await using home = await openFolder()
+    const at = async (option: string, address: string) => {
+      const { code, stdout, stderr } = await run(['conform', '--key', 'a:b:c', option, address], { cwd: home.dir })
+      return [code, stdout, stderr]
+    }
+    const trial = createServer().listen(0, '127.0.0.1')
+    await once(trial, 'listening')
+    const url = `http://127.0.0.1:${(trial.address() as AddressInfo).port}`
+    trial.close()
+    const silent = `tetrad: ${url} does not answer (ECONNREFUSED). Is a server running there?\n`
+    assert.deepEqual(await at('--url', url), [1, '', silent])
+    const odd = '127.0.0.1:18300 is no http or https address; write http://127.0.0.1:18300 or https://127.0.0.1:18300.'
+    assert.deepEqual(await at('--base-url', '127.0.0.1:18300'), [1, '', `tetrad: ${odd}\n`])
   })
 })

@@ -1,11 +1,12 @@
 // A moment as people write it: `90d`, `12h`, `2027-01-31`, `2027-01-31T18:00:00Z`. A length of time counts from now, into
 // the future or the past as the command needs it.
+import { readDay, readMoment } from '#core/moment.ts'
 import { CommandFailure } from './failure.ts'
 
 const unitMs: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 }
 const yearsMax = 100
 
-/** A date means its first moment, UTC; a time must say its zone. */
+/** It must be in the future. */
 export function momentOf(text: string, nowMs: number): number {
   const atMs = durationOf(text, nowMs) ?? dateOf(text)
   if (atMs === undefined) {
@@ -40,12 +41,5 @@ function durationOf(text: string, nowMs: number): number | undefined {
   return count === undefined ? undefined : nowMs + Number(count) * (unitMs[unit] ?? 0)
 }
 
-function dateOf(text: string): number | undefined {
-  const [, day, time] = /^(\d{4}-\d\d-\d\d)(T\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(?:Z|[+-]\d\d:\d\d))?$/.exec(text) ?? []
-  if (day === undefined) return undefined
-  const midnight = new Date(`${day}T00:00:00Z`)
-  // 2027-02-30 is read as 2 March by some parsers.
-  if (Number.isNaN(midnight.getTime()) || !midnight.toISOString().startsWith(day)) return undefined
-  const atMs = time === undefined ? midnight.getTime() : Date.parse(text)
-  return Number.isNaN(atMs) ? undefined : atMs
-}
+/** A date means its first moment, UTC; a time must say its zone. */
+const dateOf = (text: string): number | undefined => readDay(text) ?? readMoment(text, { zone: 'needed' })

@@ -15,7 +15,8 @@ import { openNode } from './beacon/node.ts'
 import { LivingWorld } from './beacon/world.ts'
 import { demoPeople } from './explorer.ts'
 import { entityFile, poolNames } from './validators/entities.ts'
-import { daysBefore, epochsPerDay, hoodiScript, mainnetScript, parts } from './validators/story.ts'
+import { daysBefore, hoodiScript, mainnetScript, parts } from './validators/story.ts'
+import { demoWindows } from './validators/windows.ts'
 
 export interface DemoValidators {
   /** What a configuration file would say to read these nodes. */
@@ -76,16 +77,12 @@ const settingsFor = (mainnetUrl: string, hoodiUrl: string, executionUrl: string)
   validators: {
     networks: {
       mainnet: {
-        epochsPerHour: epochsPerDay / 2,
-        epochsPerDay,
+        ...demoWindows.mainnet,
         beacon: { urls: [mainnetUrl], fromEpoch: 0, auditValidators: 0 },
         execution: { rpc: [{ url: executionUrl }] },
       },
       hoodi: {
-        epochsPerHour: 5,
-        epochsPerDay: 15,
-        // A few real days; the chain's are short.
-        hoursKeptDays: 72,
+        ...demoWindows.hoodi,
         beacon: { urls: [hoodiUrl], fromEpoch: 0, everyMs: 5000 },
       },
     },

@@ -9,7 +9,6 @@ import { beaconFindings } from '#groups/validators/ingest/start.ts'
 import { noteStep } from '#ingest/steps.ts'
 import { cover } from '#store/coverage.ts'
 import { openDesk } from '#test/desk.ts'
-import { ageText } from './age.ts'
 import { coveragePath, coverageReport, recentCoverage } from './coverage.ts'
 import { watchHead } from './heads.ts'
 
@@ -220,9 +219,4 @@ describe('coverage', () => {
     assert.notEqual(second, first)
     assert.notEqual(second.at, first.at)
   })
-})
-
-test('ages are told in the unit one would say them in', () => {
-  const said = [0, 119, 120, 7199, 7200, 172_799, 172_800].map(ageText)
-  assert.deepEqual(said, ['0 s', '119 s', '2 min', '120 min', '2.0 h', '48.0 h', '2.0 days'])
 })

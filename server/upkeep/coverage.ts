@@ -144,7 +144,8 @@ async function rateStreams(desk: CoverageDesk): Promise<Stream[]> {
   return (await sourceHealth(desk)).map(({ source, rates }) => {
     const stream: Bare = {
       ...{ group: 'fx', name: rateStream(source), ...unordered },
-      ageSeconds: rates.length > 0 ? Math.round(Math.min(...rates.map(({ ageMs }) => ageMs)) / 1000) : null,
+      ageSeconds:
+        rates.length > 0 ? Math.max(0, Math.round(Math.min(...rates.map(({ ageMs }) => ageMs)) / 1000)) : null,
       complete: rates.length > 0,
       fresh: rates.some(({ standing }) => standing !== 'stale'),
     }

@@ -268,6 +268,18 @@ describe('machine', () => {
   })
 })
 
+test('an alias that does nothing is worth a look', () => {
+  const about = (aliases: object) => settingsFindings(settingsWith({ aliases }), true).map(({ name }) => name)
+  assert.deepEqual(
+    about({
+      requestHeaders: { 'x-net': 'X-Validator-Network', 'x-idem': 'idempotency-keys' },
+      responseFields: { validatorIndex: 'index', validatorIndx: 'index', detail: 'details' },
+    }),
+    ['aliases.requestHeaders.x-idem', 'aliases.responseFields.validatorIndx'],
+  )
+  assert.deepEqual(about({}), ['configuration'])
+})
+
 test('limits that several servers would each count alone are worth a look', () => {
   const shared = { store: { state: 'postgres://db.test/tetrad' } }
   const about = (settings: object) =>

@@ -1,11 +1,11 @@
 // What the doctor can only ask whoever has the stores open: whether they are sound, whether what is in them is fresh and
 // complete, and whether a sample of stored answers still follows from its sources.
+import { ageText } from '#core/age.ts'
 import { rateFindings } from '#groups/fx/rates.ts'
 import { sourceHealth } from '#groups/fx/source-health.ts'
 import type { Desk } from '#serve/answer.ts'
 import { factsRows } from '#store/backup.ts'
 import { listKeys } from '#store/keys.ts'
-import { ageText } from './age.ts'
 import { coverageReport, rateStream, type Stream } from './coverage.ts'
 import { bad, type Diagnosis, examined, warn, well } from './diagnosis.ts'
 import { networkFindings } from './network-findings.ts'

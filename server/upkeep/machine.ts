@@ -9,6 +9,7 @@ import { type Settings, SettingsSchema } from '#core/settings.ts'
 import { checkState } from '#store/backup.ts'
 import { checkPostgres } from '#store/engines/postgres-check.ts'
 import { bad, type Diagnosis, examined, warn, well } from './diagnosis.ts'
+import { aliasFindings } from './spellings.ts'
 
 const gibibyte = 2 ** 30
 const freeBytesMin = gibibyte / 4
@@ -103,6 +104,7 @@ export function settingsFindings(settings: Settings, configured: boolean): reado
       ? [warn('server.publicUrl', 'links are written with whatever host a caller names', 'set server.publicUrl')]
       : []),
     ...limitsFindings(settings),
+    ...aliasFindings(settings.aliases),
     // Whoever has written nothing about quotes serves something else.
     ...(configured && groups.fx.on && !isDeepStrictEqual(fx, usual.fx) ? fxFindings(fx) : []),
   ]

@@ -1,8 +1,8 @@
 // What the doctor says about a source whose rates are not fresh. Who can mend it differs: whoever sets rates by hand, whoever
 // runs the server, or the source's owner.
+import { ageText, oldText } from '#core/age.ts'
 import { timingOf } from '#core/settings/fx-sources.ts'
-import type { SourceHealth } from '#groups/fx/source-health.ts'
-import { ageText } from './age.ts'
+import { failedText, type SourceHealth } from '#groups/fx/source-health.ts'
 import { bad, type Diagnosis, warn } from './diagnosis.ts'
 
 /** A server writes at least once a minute how a source is doing, or as often as it asks; beyond three times that nobody asks. */
@@ -13,7 +13,7 @@ export function rateAdvice(name: string, { source, status, rates }: SourceHealth
   const { everyMs, staleMs } = timingOf(source)
   const text = (ms: number) => ageText(Math.round(ms / 1000))
   const newestMs = rates.length > 0 ? Math.min(...rates.map(({ ageMs }) => ageMs)) : undefined
-  const newest = newestMs === undefined ? 'it has given no rate yet' : `its newest rate is ${text(newestMs)} old`
+  const newest = newestMs === undefined ? 'it has given no rate yet' : `its newest rate is ${oldText(newestMs)}`
   if (source.kind === 'push') {
     const [last] = rates
     const pair = last ? `${last.base}/${last.quote}` : 'EUR/USD'
@@ -32,7 +32,7 @@ export function rateAdvice(name: string, { source, status, rates }: SourceHealth
     )
   }
   if (status.failures > 0) {
-    const says = `failed ${status.failures} times in a row: ${status.reason ?? 'no reason is known'}; ${newest}`
+    const says = `${failedText(status.failures)}: ${status.reason ?? 'no reason is known'}; ${newest}`
     return bad(name, says, 'check the address of the source, and whether it answers')
   }
   if (status.reason !== null) {

@@ -4,7 +4,6 @@ import { type Funding, hexOf, isBefore, type StoredFunding, toFunding } from '#g
 import { type ChainNode, nodeOf } from '#groups/explorer/node.ts'
 import { walk } from '#groups/explorer/probe-walk.ts'
 import { fundingsOf, transfersOf } from '#groups/explorer/transfers.ts'
-import { readBlocks } from '#io/evm/blocks.ts'
 import type { Desk } from '#serve/answer.ts'
 import { compared, draw, nothing, type Recheck, sampleOf, Unable } from './recheck.ts'
 
@@ -59,7 +58,7 @@ async function fundingWords(desk: Desk, node: ChainNode, stored: Funding): Promi
   if (!traces) throw new Fault('explorer.no_traces')
   const words = `chain ${node.chain.id} ${stored.address}: stored ${stored.tx} in block ${stored.block}`
   const untilMs = desk.clock.monotonicMs() + probeMs
-  const [seen] = await readBlocks(node.rpc, traces, [stored.block], { untilMs })
+  const [seen] = await node.read([stored.block], { untilMs })
   const there = seen && fundingsOf(node.chain.id, transfersOf(seen)).find(({ address }) => address === stored.address)
   const isSame = there?.tx === stored.tx && there.valueWei === stored.valueWei && there.funder === stored.funder
   if (!isSame)

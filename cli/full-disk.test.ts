@@ -1,0 +1,81 @@
+// What commands say when there is no room for what they were told to write: which path, and what to do.
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { chmod, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { noTinyDisk, tinyDisk } from '#test/tiny-disk.ts'
+import { writeOut } from './out-file.ts'
+import { launcher, openFolder, run } from './run.ts'
+
+const fullWords = 'cannot be written because the disk is full; free some space there, or name another place.'
+
+describe('a disk that is full', () => {
+  let home: Awaited<ReturnType<typeof openFolder>>
+  before(async () => {
+    home = await openFolder()
+    await writeFile(join(home.dir, 'tetrad.yaml'), '')
+    await mkdir(join(home.dir, 'small'))
+    const made = await run(['keys', 'create', '--name', 'a', '--plan', 'free'], { cwd: home.dir })
+    assert.equal(made.code, 0)
+    assert.equal((await run(['backup', 'good'], { cwd: home.dir })).code, 0)
+  })
+  after(() => home[Symbol.asyncDispose]())
+
+  for (const words of ['backup small/copy', 'restore good --data small/data']) {
+    test(`is told with the path by: tetrad ${words}`, { skip: noTinyDisk }, () => {
+      const [command = '', ...under] = tinyDisk(join(home.dir, 'small'), 1)
+      const args = [...under, process.execPath, launcher, ...words.split(' ')]
+      const { status, stderr } = spawnSync(command, args, { cwd: home.dir, encoding: 'utf8' })
+      assert.match(stderr, /^tetrad: \S*small\/(copy|data)\/(state\.sqlite|facts\.duckdb) cannot be written because/)
+      assert.ok(stderr.endsWith(`${fullWords}\n`), stderr)
+      assert.equal(status, 1)
+    })
+  }
+
+  const noDevice = process.platform === 'linux' ? false : 'no /dev/full here'
+  test('is told when it is behind standard output, in JSON if asked for', { skip: noDevice }, () => {
+    const toFull = (more: string) =>
+      spawnSync('sh', ['-c', `"$0" "$@" ${more} > /dev/full`, process.execPath, launcher, 'keys', 'list'], {
+        cwd: home.dir,
+        encoding: 'utf8',
+      })
+    const plain = toFull('')
+    assert.deepEqual([plain.status, plain.stderr], [1, `tetrad: standard output ${fullWords}\n`])
+    const json = toFull('--json')
+    assert.equal(JSON.parse(json.stderr).error.code, 'path.unusable')
+  })
+
+  test('labels export names the file it was told to write', { skip: noDevice }, async () => {
+    const { code, stderr } = await run(['labels', 'export', '--out', '/dev/full'], { cwd: home.dir })
+    assert.deepEqual([code, stderr], [1, `tetrad: /dev/full ${fullWords}\n`])
+    assert.ok((await stat('/dev/full')).isCharacterDevice(), 'a device is not replaced')
+  })
+})
+
+describe('a file that is written out', () => {
+  test('is there whole or as it was before, and nothing is left beside it', async () => {
+    await using home = await openFolder()
+    const path = join(home.dir, 'out.json')
+    await writeOut(path, ['old'])
+    await chmod(path, 0o640)
+    async function* breaking() {
+      yield 'half of '
+      throw new Error('the store fails')
+    }
+    await assert.rejects(writeOut(path, breaking()), /the store fails/)
+    assert.equal(await readFile(path, 'utf8'), 'old')
+    await symlink(path, join(home.dir, 'link'))
+    await writeOut(join(home.dir, 'link'), ['new ', 'words'])
+    assert.deepEqual([await readFile(path, 'utf8'), (await stat(path)).mode & 0o777], ['new words', 0o640])
+    assert.deepEqual(await readdir(home.dir), ['link', 'out.json'])
+  })
+
+  test('in a folder that is not there is a failure with the path', async () => {
+    await using home = await openFolder()
+    const path = join(home.dir, 'none', 'out.json')
+    await assert.rejects(writeOut(path, ['x']), (error: Error) =>
+      error.message.startsWith(`${path} cannot be written; check the path`),
+    )
+  })
+})

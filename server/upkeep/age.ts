@@ -1,8 +1,0 @@
-// How old something is, for people: a figure and the unit one would say it in.
-
-/** `42 s`, `12 min`, `5.2 h`, `3.1 days`. */
-export function ageText(seconds: number): string {
-  if (seconds < 120) return `${seconds} s`
-  if (seconds < 7200) return `${Math.round(seconds / 60)} min`
-  return seconds < 172_800 ? `${(seconds / 3600).toFixed(1)} h` : `${(seconds / 86_400).toFixed(1)} days`
-}
