@@ -1,7 +1,7 @@
 // The published form, used as a stranger would: installed into a folder of its own, under every Node on this machine.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
@@ -22,7 +22,9 @@ before(async () => {
   await mkdir(installed, { recursive: true })
   await cp(join(import.meta.dirname, 'package.json'), join(installed, 'package.json'))
   await buildApi(join(installed, 'dist'))
-  await symlink(join(root, 'node_modules/typebox'), join(home, 'node_modules/typebox'))
+  for (const name of ['typebox', 'ethers', '@types']) {
+    await symlink(join(root, 'node_modules', name), join(home, 'node_modules', name))
+  }
   await writeFile(join(home, 'package.json'), '{"type":"module"}')
 })
 
@@ -87,12 +89,28 @@ describe('the built client', () => {
   })
 })
 
-/** The TypeScript examples of a page, each a program of its own. */
-async function examplesIn(path: string): Promise<string[]> {
-  const text = await readFile(join(root, path), 'utf8')
-  const found = [...text.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code = '']) => code)
-  assert.ok(found.length > 0, path)
+/** The TypeScript examples of all pages, each a program of its own. Endpoint pages show single lines, with a client at hand. */
+async function examples(): Promise<string[]> {
+  const docs = (await readdir(join(root, 'docs'))).filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`)
+  const texts = await Promise.all(
+    ['README.md', 'api/README.md', ...docs].map((path) => readFile(join(root, path), 'utf8')),
+  )
+  const found = texts.flatMap((text) => [...text.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code = '']) => code))
+  assert.ok(found.length >= 8, `${found.length} examples`)
   return found
+}
+
+/** What the compiler says, with settings as strict as a stranger's can be. */
+async function compiled(name: string, texts: readonly string[], types: string): Promise<string> {
+  const files = texts.map((_, at) => join(home, `${name}-${at}.ts`))
+  for (const [at, text] of texts.entries()) await writeFile(files[at] as string, text)
+  const compiler = join(dirname(fileURLToPath(import.meta.resolve('typescript/package.json'))), 'bin/tsc')
+  const flags = ['--strict', '--exactOptionalPropertyTypes', '--noUncheckedIndexedAccess', '--skipLibCheck', '--noEmit']
+  const target = ['--module', 'nodenext', '--target', 'es2022', '--lib', 'es2022,dom', '--types', types]
+  const { stdout } = await run(process.execPath, [compiler, ...flags, ...target, ...files], { cwd: home }).catch(
+    (error: { stdout: string }) => error,
+  )
+  return stdout
 }
 
 describe('the built package', () => {
@@ -130,15 +148,20 @@ describe('the built package', () => {
       await client.fx.createQuote({ from: { currency: 'USDC' }, to: { currency: 'EURC' }, tenor: 'weekly' })
       // @ts-expect-error: no such endpoint
       await client.call('markets.byName', {})
+      // What may be left out may also be undefined: options, inputs, and members of inputs.
+      const unset = undefined as string | undefined
+      const none = { retries: undefined, timeoutMs: undefined, signal: undefined, onResponse: undefined }
+      createClient({ baseUrl: unset, key: unset, baseUrls: { fx: unset }, waitMaxMs: undefined, fetch: undefined, ...none })
+      await client.fx.createQuote({ from: { currency: 'USDC', amount: unset }, to: { currency: 'EURC', amount: unset },
+        tenor: 'instant', type: undefined, recipientAddress: unset, idempotencyKey: unset }, none)
+      client.validators.effectivenessAll({ validator_index_or_pubkey: 12, limit: undefined }, { ...none, pagesMax: undefined })
+      client.markets.watchChanges({ slugs: undefined }, { signal: undefined, failuresMax: undefined, idleMs: undefined })
+      // @ts-expect-error: what is needed must be there
+      await client.markets.bySlug({ slug: unset })
     `
-    const texts = [code, ...(await examplesIn('docs/client.md')), ...(await examplesIn('api/README.md'))]
-    const files = texts.map((_, at) => join(home, `use-${at}.ts`))
-    for (const [at, text] of texts.entries()) await writeFile(files[at] as string, text)
-    const compiler = join(dirname(fileURLToPath(import.meta.resolve('typescript/package.json'))), 'bin/tsc')
-    const flags = ['--strict', '--noEmit', '--module', 'nodenext', '--target', 'es2022', '--lib', 'es2022,dom']
-    const checked = await run(process.execPath, [compiler, ...flags, '--types', '', ...files], {
-      cwd: home,
-    }).catch((error: { stdout: string }) => error)
-    assert.equal(checked.stdout, '')
+    const all = await examples()
+    const needsNode = (text: string) => text.includes('process.env')
+    assert.equal(await compiled('use', [code, ...all.filter((text) => !needsNode(text))], ''), '')
+    assert.equal(await compiled('node', all.filter(needsNode), 'node'), '')
   })
 })

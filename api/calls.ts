@@ -8,8 +8,14 @@ import type { SendOptions } from './send.ts'
 /** Texts on the wire that a caller may have at hand as a number. */
 type NumberToo = 'chainid' | 'validator_index_or_pubkey' | 'from' | 'to'
 type Widened<T, K> = K extends NumberToo ? (string extends T ? T | number : T) : T
+/** What may be left out may also be undefined, at every depth: neither is sent. */
+type Loose<T> = T extends readonly unknown[]
+  ? T
+  : T extends object
+    ? { [K in keyof T]: Loose<T[K]> | (Record<never, never> extends Pick<T, K> ? undefined : never) }
+    : T
 /** What a method takes: inputs with a default may be left out. */
-export type ClientInput<E extends Endpoint> = { [K in keyof Input<E>]: Widened<Input<E>[K], K> }
+export type ClientInput<E extends Endpoint> = Loose<{ [K in keyof Input<E>]: Widened<Input<E>[K], K> }>
 
 type All = Contract & Extensions
 export type InputOf<Id extends AnyId> = ClientInput<All[Id]>

@@ -147,6 +147,26 @@ describe('failures', () => {
     assert.match(error.message, /^fx\.createQuote: Invalid parameters\.; body\.from\.amount is odd \(code 2\)$/)
   })
 
+  test('group B: a quote that is not there is not found; an interface that is off is another 404', async () => {
+    await using server = await serveScript(
+      { status: 404, body: { code: 404, message: 'Not found.' } },
+      { status: 404, body: { code: 404, message: 'This interface is switched off here.' } },
+    )
+    const { client } = clientOf(server)
+    const id = '6f1c0a52-7f6e-4c1a-9b0e-0d8f2f3a4b5c'
+    for (const notFound of [true, false]) {
+      const error = await failureOf(client.fx.quote({ id }))
+      assert.ok(error instanceof FxError && error.notFound === notFound && error.code === 404)
+    }
+  })
+
+  test('an option that is undefined in a call is the client’s, not the default', async () => {
+    await using server = await serveScript({ status: 503 }, { body: {} })
+    const { client } = clientOf(server, { retries: 0 })
+    const error = await failureOf(client.markets.bySlug({ slug: 'a' }, { retries: undefined }))
+    assert.equal(error.status, 503)
+  })
+
   test('group C: one text or one entry per parameter', async () => {
     const detail = [{ loc: ['query', 'size'], msg: 'must be at most 1000', type: 'value_error' }]
     await using server = await serveScript(

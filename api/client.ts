@@ -23,9 +23,12 @@ export type { ResponseMeta } from './send.ts'
 export { type QuoteSigner, type SignOptions, signQuote } from './sign-quote.ts'
 export { signable } from './signable.ts'
 
-export interface ClientOptions extends Addresses, SendOptions, Partial<World> {
+/** An option that is undefined counts as left out, so that one which may be unset can be passed on as it is. */
+type OwnWorld = { readonly [K in keyof World]?: World[K] | undefined }
+
+export interface ClientOptions extends Addresses, SendOptions, OwnWorld {
   /** `tetrad:<id>:<secret>`; only the open interface works without. */
-  readonly key?: string
+  readonly key?: string | undefined
 }
 
 export type CallOptions = SendOptions
@@ -64,7 +67,7 @@ export function createClient(options: ClientOptions): Client {
   const scrub = scrubber(key)
   const ask: Ask = (id, input, call, query) => {
     const outgoing = toRequest(id, baseOf(id, options), input, key, query)
-    return send(id, outgoing, world, { ...options, ...call }, scrub)
+    return send(id, outgoing, world, sendOptions(call, options), scrub)
   }
   const methods: Record<string, Record<string, unknown>> = Object.fromEntries(groups.map((group) => [group, {}]))
   for (const id of Object.keys(allRoutes) as AnyId[]) {
@@ -81,6 +84,14 @@ export function createClient(options: ClientOptions): Client {
   Object.assign(methods.markets as object, watchMethods(address, ask, world, scrub))
   return { call, ...methods } as unknown as Client
 }
+
+/** What a call says for itself, and otherwise what was said for all. */
+const sendOptions = (call: SendOptions, all: SendOptions): SendOptions => ({
+  retries: call.retries ?? all.retries,
+  timeoutMs: call.timeoutMs ?? all.timeoutMs,
+  signal: call.signal ?? all.signal,
+  onResponse: call.onResponse ?? all.onResponse,
+})
 
 /** Takes the key out of foreign words, as it is and as a URL holds it. */
 function scrubber(key: string | undefined): (text: string) => string {

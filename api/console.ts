@@ -33,10 +33,12 @@ export interface KeyView {
   readonly lastUsedAt: string | null
 }
 
-/** GET /console/keys: newest first, at most 1000 of `total`. */
+/** GET /console/keys?find=words&page=1, both may be left out: newest first, those of sessions that have ended left out. */
 export interface KeyList {
   readonly keys: readonly KeyView[]
+  /** On all pages. */
   readonly total: number
+  readonly pageSize: number
 }
 
 /** POST /console/keys. */

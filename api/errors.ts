@@ -76,7 +76,8 @@ export class FxError extends TetradError {
 
   constructor(at: Circumstances, failure: FxFailure) {
     const problems = (failure.errors ?? []).map((problem) => problem.message)
-    super(at, `${[failure.message, ...problems].join('; ')} (code ${failure.code})`)
+    const notFound = at.status === 404 && failure.message === 'Not found.'
+    super(at, `${[failure.message, ...problems].join('; ')} (code ${failure.code})`, { notFound })
     this.code = failure.code
     this.errors = failure.errors ?? []
   }

@@ -2,7 +2,7 @@
 // words its failures itself, per group; a test holds the two against each other.
 import { commonFaults, type FaultCode, type FaultRule, faults, keyFaults } from './faults.ts'
 import type { Endpoint } from './kit.ts'
-import type { Group, Route } from './routes.ts'
+import { type Group, plans, type Route } from './routes.ts'
 import type { ExplorerFailure } from './wire/explorer.ts'
 import type { FxFailure } from './wire/fx.ts'
 import type { MarketsFailure } from './wire/markets.ts'
@@ -52,7 +52,7 @@ const explorer: Writer = (code, rule, { plan, perSecond = 3, select }) => {
     'key.guarded': 'Too many invalid api key attempts, please try again later',
     'limit.second': `Max calls per sec rate limit reached (${perSecond}/sec)`,
     'limit.day': 'Max daily rate limit reached',
-    'plan.too_low': `This endpoint needs the ${plan} plan or a higher one`,
+    'plan.too_low': `This endpoint needs the ${plan} plan${plan === plans.at(-1) ? '' : ' or a higher one'}`,
     'explorer.module': 'Error! Missing Or invalid Module name',
     'explorer.action': 'Error! Missing Or invalid Action name',
     'explorer.chain_unsupported': 'Missing or unsupported chainid parameter',
@@ -88,6 +88,9 @@ const fx: Writer = (code, { status, says }) => {
 
 const validators: Writer = (code, { status, says }) => {
   const words: Partial<Record<FaultCode, string>> = {
+    'key.guarded': 'Too many requests',
+    'limit.second': 'Too many requests',
+    'limit.day': 'Too many requests',
     'key.missing': 'Not authenticated',
     'key.invalid': 'Could not validate access token.',
     'record.unknown': 'Not found.',
@@ -103,7 +106,7 @@ const validators: Writer = (code, { status, says }) => {
             type: 'value_error',
           },
         ]
-      : (words[code] ?? (status === 429 ? 'Too many requests' : says))
+      : (words[code] ?? says)
   return { status, body: { detail } }
 }
 

@@ -102,10 +102,25 @@ export const faults = {
     retry: 'changed',
     says: 'This idempotency key was used with another body; use a new key.',
   },
+  'validators.not_covered': {
+    status: 503,
+    retry: 'later',
+    says: 'No epoch of this network has been read here yet, so whether there is such a validator is not known.',
+  },
+  'validators.not_kept': {
+    status: 404,
+    retry: 'never',
+    says: 'Only chosen validators of this network are kept here, and this is none of them.',
+  },
   'validators.windows_changed': {
     status: 503,
     retry: 'never',
     says: 'What is stored of this network was added up in other hours or days than are configured; the operator must set them back.',
+  },
+  'markets.not_covered': {
+    status: 503,
+    retry: 'later',
+    says: 'The feeds of this server have not been read completely yet, so the absence of a market proves nothing.',
   },
   'markets.history_gone': {
     status: 410,
@@ -121,6 +136,11 @@ export const faults = {
     status: 503,
     retry: 'later',
     says: 'No more callers can follow the changes at the moment.',
+  },
+  'markets.streams_own': {
+    status: 429,
+    retry: 'later',
+    says: 'This caller follows the changes as often at the same time as one may; end one of the streams first.',
   },
   'record.unknown': { status: 404, retry: 'never', says: 'Not found.' },
   'store.unavailable': { status: 503, retry: 'later', says: 'The store cannot be reached or written at the moment.' },

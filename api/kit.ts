@@ -62,6 +62,13 @@ export const every = <S extends TSchema, const K extends string>(
   words: Readonly<Record<string, string>> = {},
 ) => Object.fromEntries(names.map((name) => [name, described(schema, words[name])])) as unknown as Record<K, S>
 
+interface Example<I, R> {
+  readonly input: I
+  readonly reply: R
+  /** What has to be there before the input is answered; left out: the demo answers it as it stands. */
+  readonly needs?: string
+}
+
 export interface Endpoint<I extends TObject = TObject, R extends TSchema = TSchema> extends Route {
   readonly id: AnyId
   /** One line for help texts and documents. */
@@ -73,7 +80,7 @@ export interface Endpoint<I extends TObject = TObject, R extends TSchema = TSche
   readonly reply: R
   /** Faults beyond those that every endpoint of its group can raise. */
   readonly faults: readonly FaultCode[]
-  readonly example: { readonly input: Partial<Static<I>>; readonly reply: Static<R> }
+  readonly example: Example<Partial<Static<I>>, Static<R>>
 }
 
 export const endpoint = <const Id extends AnyId, I extends TProperties, R extends TSchema>(

@@ -93,7 +93,12 @@ function success(
     return group === 'explorer' ? succeeded(schema) : schema
   })
   const shapes = failures.length > 0 ? [...replies, failureSchema(there, components)] : replies
-  const examples = Object.fromEntries(there.map(({ id, summary, example }) => [id, { summary, value: example.reply }]))
+  const examples = Object.fromEntries(
+    there.map(({ id, summary, example: { needs, reply } }) => [
+      id,
+      { summary, ...(needs && { description: needs }), value: reply },
+    ]),
+  )
   const names: HeaderName[] = ['x-tetrad-as-of', 'x-tetrad-finality', 'x-tetrad-coverage']
   if (there.some(({ id }) => rated.has(id))) names.push('x-tetrad-method')
   if (isCacheable) names.push('etag')

@@ -8,7 +8,7 @@ import type { SendOptions } from './send.ts'
 
 export interface PageOptions extends SendOptions {
   /** Pages after which the iterator gives up with an error instead of going on; default 10 000. */
-  readonly pagesMax?: number
+  readonly pagesMax?: number | undefined
 }
 
 type Aggregate = 'validators.aggregateEffectiveness'

@@ -6,9 +6,9 @@ import { type AnyId, allRoutes, type Group, placeOf, type Route } from './routes
 /** Where the interfaces live: one address, or one for each of the specification's placeholders. */
 export interface Addresses {
   /** Scheme and host, and a path when the server stands behind one: `https://data.house.net/tetrad`. */
-  readonly baseUrl?: string
+  readonly baseUrl?: string | undefined
   /** `explorerMetadata` serves the label lists; left out, they are at `explorer`. */
-  readonly baseUrls?: Partial<Readonly<Record<Group | 'explorerMetadata', string>>>
+  readonly baseUrls?: { readonly [Name in Group | 'explorerMetadata']?: string | undefined } | undefined
 }
 
 export interface Outgoing {

@@ -27,12 +27,12 @@ export interface ResponseMeta {
 
 export interface SendOptions {
   /** Repetitions after the first try; default 2, at most 10. */
-  readonly retries?: number
+  readonly retries?: number | undefined
   /** For one try, body included; default 30 000. */
-  readonly timeoutMs?: number
-  readonly signal?: AbortSignal
+  readonly timeoutMs?: number | undefined
+  readonly signal?: AbortSignal | undefined
   /** Sees every response, those of failed tries and of each page too. */
-  readonly onResponse?: (meta: ResponseMeta) => void
+  readonly onResponse?: ((meta: ResponseMeta) => void) | undefined
 }
 
 export interface World {

@@ -3,8 +3,10 @@ import { type ComponentType, lazy, Suspense, useEffect } from 'react'
 import { Crash, NotLoaded } from './parts/crash.tsx'
 import { KeyButton } from './parts/key-button.tsx'
 import { ThemeButton } from './parts/theme-button.tsx'
+import { useHeading } from './parts/use-heading.ts'
 import { usePass } from './pass.tsx'
 import { hrefOf, type PageName, type Place, usePlace } from './place.ts'
+import { titleOf } from './titles.ts'
 
 type Page = ComponentType<{ readonly place: Place }>
 
@@ -61,9 +63,12 @@ export function App() {
   const place = usePlace()
   const { title, Page, stays } = pages[place.page]
   const at = [place.page, ...place.parts].join('/')
+  const shown = stays ? place.page : at
+  const name = titleOf(place, title)
   useEffect(() => {
-    document.title = `${title} · Tetrad`
-  }, [title])
+    document.title = name
+  }, [name])
+  useHeading(shown)
   return (
     <div className="frame">
       <button type="button" className="skip" onClick={() => document.getElementById('main')?.focus()}>
@@ -89,9 +94,10 @@ export function App() {
         </div>
       </header>
       <main id="main" tabIndex={-1}>
+        <Ended />
         <Crash at={at}>
           <Suspense fallback={<p className="busy">Loading…</p>}>
-            <Page key={stays ? place.page : at} place={place} />
+            <Page key={shown} place={place} />
           </Suspense>
         </Crash>
       </main>
@@ -113,6 +119,17 @@ function Who() {
       )}
       <KeyButton />
     </>
+  )
+}
+
+function Ended() {
+  const { ended } = usePass()
+  if (!ended) return null
+  return (
+    <div role="alert" className="note warn">
+      You are signed out: the session was ended elsewhere, or its time is over. <code>tetrad console link</code> makes a
+      link to sign in again.
+    </div>
   )
 }
 

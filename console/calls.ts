@@ -2,6 +2,8 @@
 import { keepPreviousData, type UseQueryResult, useQuery } from '@tanstack/react-query'
 import type { InputOf, ReplyOf, ResponseMeta } from '#api/client.ts'
 import type { AnyId } from '#api/routes.ts'
+import { tellRefused } from './door.ts'
+import { isAboutKeys } from './parts/failures.ts'
 import { usePass } from './pass.tsx'
 
 export interface Asked<R> {
@@ -35,7 +37,13 @@ export function useAsk<Id extends AnyId>(
       const onResponse = (seen: ResponseMeta) => {
         meta = seen
       }
-      return { reply: await client.call(id, input, { signal, onResponse }), meta }
+      try {
+        return { reply: await client.call(id, input, { signal, onResponse }), meta }
+      } catch (error) {
+        // Group A refuses a key under status 200.
+        if (isAboutKeys(error)) tellRefused()
+        throw error
+      }
     },
   })
 }

@@ -5,6 +5,18 @@ const waitMs = 10_000
 
 export class NoAnswer extends Error {}
 
+/** Sent to the window when a call was refused: whoever keeps the session asks whether it still stands. */
+export const refusedEvent = 'tetrad-refused'
+export const tellRefused = () => void window.dispatchEvent(new Event(refusedEvent))
+
+export const heard =
+  (call: typeof fetch): typeof fetch =>
+  async (...request) => {
+    const response = await call(...request)
+    if (response.status === 401 || response.status === 403) tellRefused()
+    return response
+  }
+
 export interface Said {
   readonly ok: boolean
   readonly status: number
@@ -13,7 +25,7 @@ export interface Said {
 
 export async function ask(path: string, init: RequestInit = {}): Promise<Said> {
   try {
-    const response = await fetch(path, { ...init, signal: AbortSignal.timeout(waitMs) })
+    const response = await heard(fetch)(path, { ...init, signal: AbortSignal.timeout(waitMs) })
     return { ok: response.ok, status: response.status, text: await response.text() }
   } catch (cause) {
     throw new NoAnswer('The server does not answer.', { cause })

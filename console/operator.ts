@@ -48,7 +48,8 @@ export const operator = {
   signIn: (token: string) => ask<ConsoleSession>('POST', 'session', { token }),
   signOut: () => ask<ConsoleSession>('DELETE', 'session'),
   ownKey: () => ask<ConsoleKey>('POST', 'key'),
-  keys: () => ask<KeyList>('GET', 'keys'),
+  keys: (find: string, page: number) =>
+    ask<KeyList>('GET', `keys?${new URLSearchParams({ find, page: String(page) })}`),
   createKey: (wanted: NewKeyInput) => ask<NewKeyReply>('POST', 'keys', wanted),
   editKey: (id: string, change: KeyChangeInput) => ask<KeyView>('POST', `keys/${encodeURIComponent(id)}`, change),
   rotateKey: (id: string, how: RotationInput) => ask<NewKeyReply>('POST', `keys/${encodeURIComponent(id)}/secret`, how),

@@ -42,7 +42,7 @@ export const subjects: Readonly<Record<string, readonly (readonly [first: number
     [100, 109],
     [120, 124],
     [155, 159],
-    [166, 169],
+    [166, 167],
     [185, 189],
   ],
   'Prediction markets (group D)': [
@@ -61,8 +61,9 @@ export const subjects: Readonly<Record<string, readonly (readonly [first: number
   'Running it: commands, upkeep, the doctor': [
     [55, 56],
     [110, 115],
-    [130, 131],
+    [129, 131],
     [133, 134],
+    [168, 169],
   ],
   'The console': [[125, 127]],
   'The simulated world': [[116, 119]],

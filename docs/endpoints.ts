@@ -204,6 +204,7 @@ function examples({ id, example, auth, stream }: Endpoint): string[] {
   if (body) lines.push(`-d '${body}'`)
   return [
     '## Example',
+    ...(example.needs ? [`It needs something first. ${example.needs}`] : []),
     fence('sh', lines.join(' \\\n  ')),
     fence(
       'ts',

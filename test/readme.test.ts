@@ -8,6 +8,7 @@ import { promisify } from 'node:util'
 import { contract } from '#api/contract.ts'
 import type { EndpointId } from '#api/routes.ts'
 import { checker } from '#core/check.ts'
+import { pathsBeside } from '#core/settings/aliases.ts'
 import { openWorld, type World } from './world.ts'
 
 const run = promisify(execFile)
@@ -37,6 +38,10 @@ describe('README', () => {
       assert.deepEqual(checker(contract[id].reply)(JSON.parse(stdout)), [], stdout.slice(0, 300))
     })
   }
+
+  test('every path beside the contract that an alias may lead to is served', async () => {
+    for (const path of pathsBeside) assert.equal((await fetch(new URL(path, world.url))).status, 200, path)
+  })
 
   test('its table names every route of the contract', () => {
     for (const { id, method, path } of Object.values(contract)) {

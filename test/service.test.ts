@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { existsSync, globSync } from 'node:fs'
-import { cp, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, normalize } from 'node:path'
 import { describe, test } from 'node:test'
@@ -122,6 +122,55 @@ describe('unit', () => {
       assert.deepEqual([verified.status, about], [0, []])
       const secured = spawnSync('systemd-analyze', ['security', '--offline=true', '--threshold=45', file])
       assert.equal(secured.status, 0, String(secured.stdout).split('\n').at(-2) ?? '')
+    } finally {
+      await rm(dir, { recursive: true, force: true })
+    }
+  })
+})
+
+describe('command beside the unit', () => {
+  const wordOf = (text: string, name: string) => new RegExp(`\\b${name}=(\\S+)`).exec(text)?.[1]
+
+  test('has the program, configuration, environment, user and data of the unit', async () => {
+    const script = await read('ops/tetrad')
+    const started = /^ExecStart=.* (\S+tetrad\.js) serve --config (\S+)$/m.exec(unit)
+    assert.deepEqual([wordOf(script, 'program'), wordOf(script, 'config')], started?.slice(1))
+    assert.equal(`-${wordOf(script, 'environment')}`, wordOf(unit, 'EnvironmentFile'))
+    assert.equal(wordOf(script, 'user'), wordOf(unit, 'User'))
+    assert.equal(wordOf(script, 'TETRAD_DATA'), wordOf(unit, 'TETRAD_DATA'))
+  })
+
+  const missing =
+    process.getuid?.() === 0 && spawnSync('runuser', ['--version']).status === 0 ? false : 'needs root and runuser'
+  test('reads the environment as systemd does, not as a shell', { skip: missing }, async () => {
+    const dir = await mkdtemp(join(tmpdir(), 'tetrad-command-'))
+    try {
+      const places = { program: 'program.mjs', environment: 'environment', config: 'tetrad.yaml' }
+      let script = (await read('ops/tetrad')).replace(/^user=.*$/m, 'user=root')
+      for (const [name, file] of Object.entries(places))
+        script = script.replace(new RegExp(`^${name}=.*$`, 'm'), `${name}=${join(dir, file)}`)
+      await writeFile(join(dir, 'tetrad'), script, { mode: 0o755 })
+      await writeFile(
+        join(dir, 'environment'),
+        `# a note\nTETRAD_STORE_STATE=postgres://u:$HOME&x;y@h/db?a=1&b=2\nTETRAD_LIMITS="redis://:p w@h"\nPATH=/nowhere\nTETRAD_KEY='k'`,
+      )
+      await writeFile(
+        join(dir, 'program.mjs'),
+        `const { TETRAD_STORE_STATE: state, TETRAD_LIMITS: limits, TETRAD_KEY: key, TETRAD_DATA: data } = process.env
+         console.log(JSON.stringify([state, limits, key, data, ...process.argv.slice(2)]))`,
+      )
+      const { status, stdout, stderr } = spawnSync(join(dir, 'tetrad'), ['doctor', 'a b'], { encoding: 'utf8' })
+      assert.equal(status, 0, stderr)
+      assert.deepEqual(JSON.parse(stdout), [
+        'postgres://u:$HOME&x;y@h/db?a=1&b=2',
+        'redis://:p w@h',
+        'k',
+        '/var/lib/tetrad',
+        '--config',
+        join(dir, 'tetrad.yaml'),
+        'doctor',
+        'a b',
+      ])
     } finally {
       await rm(dir, { recursive: true, force: true })
     }

@@ -7,6 +7,7 @@ import { createQuote, Quote } from './fx.ts'
 const quoteId = Type.String({ format: 'uuid', description: 'The `id` of the quote.' })
 const example = createQuote.example.reply
 const exampleId = { id: example.id }
+const ownQuote = 'A quote of your own: create one with the same key and put its `id` in the place of this one.'
 
 export const quote = endpoint({
   ...extensionRoutes['fx.quote'],
@@ -17,7 +18,7 @@ export const quote = endpoint({
   input: Type.Object({ id: quoteId }),
   reply: Quote,
   faults: ['record.unknown'],
-  example: { input: exampleId, reply: example },
+  example: { needs: ownQuote, input: exampleId, reply: example },
 })
 
 const ReceiptRate = Type.Object({
@@ -102,6 +103,7 @@ export const receipt = endpoint({
   reply: SignedReceipt,
   faults: ['record.unknown'],
   example: {
+    needs: ownQuote,
     input: exampleId,
     reply: {
       receipt: {
@@ -236,6 +238,7 @@ export const checkSignature = endpoint({
   reply: Diagnosis,
   faults: ['record.unknown', 'body.too_large', 'body.type', 'body.unreadable'],
   example: {
+    needs: `${ownQuote} It has to be a tradable one; this signature is none, and is told so.`,
     input: {
       ...exampleId,
       signature: `0x${'5c'.repeat(64)}1b`,
@@ -273,11 +276,13 @@ export const setRate = endpoint({
     }),
     rate: Type.String({ maxLength: 64, description: 'Price of one unit, as decimal text.' }),
     source: Type.Optional(Type.String({ maxLength: 32, description: 'Its id; left out: the only one there is.' })),
-    time: Type.Optional({ ...DateTime, description: 'When it held; left out: now.' }),
+    time: Type.Optional({ ...DateTime, description: 'When it held, with its zone; left out: now.' }),
   }),
   reply: Type.Object({ source: Text, pair: Text, rate: Text, time: DateTime }),
   faults: ['body.too_large', 'body.type', 'body.unreadable'],
   example: {
+    needs:
+      'A key made with `tetrad keys create --admin`, and a source of kind `push` under `fx.sources`. The demo has none: what it quotes is simulated.',
     input: { pair: 'EUR/USD', rate: '1.0842' },
     reply: { source: 'desk', pair: 'EUR/USD', rate: '1.0842', time: '2026-11-15T10:00:00.000Z' },
   },

@@ -79,7 +79,7 @@ export const changesBySlug = endpoint({
     ),
   }),
   reply: Type.Object({ changes: Type.Array(MarketChange), next: nullable(Text) }),
-  faults: ['record.unknown', 'markets.too_much'],
+  faults: ['record.unknown', 'markets.not_covered', 'markets.too_much'],
   example: {
     input: { slug: 'will-the-harbour-bridge-open-in-2026', limit: 1 },
     reply: { changes: [change], next: '21' },
@@ -111,7 +111,7 @@ export const changeStream = endpoint({
   id: 'markets.changeStream',
   summary: 'The same changes as they happen, as server-sent events.',
   notes:
-    'Each event is named `change`, its id is the cursor and its data one change as JSON. A caller that was cut off goes on where it was with `last-event-id`; without a cursor the stream starts now.',
+    'An event named `change` has one change as its data, as JSON. One named `cursor` comes first, and now and then when there is nothing to tell. The id of either is the cursor: a caller that was cut off goes on there with `last-event-id`; without a cursor the stream starts now.',
   input: Type.Object({
     after: cursor('The cursor up to which changes are known already; left out: now.'),
     lastEventId: cursor('Sent by event sources when they reconnect; wins over `after`.'),
@@ -119,6 +119,6 @@ export const changeStream = endpoint({
     slugs,
   }),
   reply: MarketChange,
-  faults: ['markets.history_gone', 'markets.streams_full'],
+  faults: ['markets.history_gone', 'markets.streams_full', 'markets.streams_own'],
   example: { input: { kinds: ['market'] }, reply: change },
 })

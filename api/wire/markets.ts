@@ -396,7 +396,8 @@ export const bySlug = endpoint({
   ...routes['markets.bySlug'],
   id: 'markets.bySlug',
   summary: 'One prediction market by its slug, with the records related to it.',
-  notes: "A slug in a market's `pastSlugs` answers that market; `content-location` then names the present path.",
+  notes:
+    "A slug in a market's `pastSlugs` answers that market; `content-location` then names the present path. While a feed is read for the first time, a market that is not found is a 503 and not a 404.",
   input: Type.Object({
     slug,
     include_tag: withDefault(Type.Boolean({ description: 'Leave the tags out with `false`.' }), true),
@@ -409,7 +410,7 @@ export const bySlug = endpoint({
     ),
   }),
   reply: Market,
-  faults: ['record.unknown', 'markets.history_gone', 'markets.too_much'],
+  faults: ['record.unknown', 'markets.not_covered', 'markets.history_gone', 'markets.too_much'],
   example: {
     input: { slug: 'will-the-harbour-bridge-open-in-2026' },
     reply: {

@@ -99,7 +99,7 @@ export const explain = endpoint({
     ...pageLinks,
     results: Type.Array(ExplainedDay, { description: 'Days with duties, in order.' }),
   }),
-  faults: ['record.unknown', 'validators.windows_changed'],
+  faults: ['record.unknown', 'validators.not_covered', 'validators.not_kept', 'validators.windows_changed'],
   example: {
     input: { validator_index_or_pubkey: '12' },
     reply: {

@@ -287,7 +287,7 @@ export const effectiveness = endpoint({
     ),
   }),
   reply: EffectivenessPage,
-  faults: ['record.unknown', 'validators.windows_changed'],
+  faults: ['record.unknown', 'validators.not_covered', 'validators.not_kept', 'validators.windows_changed'],
   example: {
     input: { validator_index_or_pubkey: '12', limit: 1 },
     reply: {
@@ -330,7 +330,7 @@ export const metadata = endpoint({
   notes: 'Unknown strings are null, unknown lists empty, far-future epochs null.',
   input: Type.Object({ network, validator_index_or_pubkey: IndexOrPubkey }),
   reply: ValidatorMetadata,
-  faults: ['record.unknown'],
+  faults: ['record.unknown', 'validators.not_covered', 'validators.not_kept'],
   example: {
     input: { validator_index_or_pubkey: '12' },
     reply: {

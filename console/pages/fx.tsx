@@ -11,6 +11,9 @@ import { QuoteCard } from './fx/quote-card.tsx'
 import { ReceiptCard } from './fx/receipt-card.tsx'
 import { TypedDataCard } from './fx/typed-data-card.tsx'
 
+const quoteId = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+const idShown = '6f1c0a52-7f6e-4c1a-9b0e-0d8f2f3a4b5c'
+
 export function Fx({ place }: { readonly place: Place }) {
   const [id] = place.parts
   const { key } = usePass()
@@ -20,12 +23,20 @@ export function Fx({ place }: { readonly place: Place }) {
       <p className="lead">
         Ask for a quote, see how it was priced, sign it with your wallet, and have the signature checked.
       </p>
+      {id !== undefined && !quoteId.test(id) && (
+        <div role="alert" className="note">
+          <code>{id}</code> is not the id of a quote. An id has 36 characters, as in <code>{idShown}</code>: it stands
+          in the reply that made the quote. Or ask for a new one here.
+        </div>
+      )}
       {key === '' ? (
         <div className="note warn">Quotes need a key: set one at the side of the page.</div>
       ) : (
         <AskForQuote />
       )}
-      {id !== undefined && key !== '' && <Standing key={id} id={id} signature={place.query.get('signature') ?? ''} />}
+      {id !== undefined && quoteId.test(id) && key !== '' && (
+        <Standing key={id} id={id} signature={place.query.get('signature') ?? ''} />
+      )}
     </>
   )
 }
@@ -33,7 +44,15 @@ export function Fx({ place }: { readonly place: Place }) {
 function Standing({ id, signature }: { readonly id: string; readonly signature: string }) {
   const quote = useAsk('fx.quote', { id })
   return (
-    <Answer of={quote} waiting="Reading the quote…" nothing="There is no such quote for this key.">
+    <Answer
+      of={quote}
+      waiting="Reading the quote…"
+      nothing={
+        <>
+          There is no quote <code>{id}</code> for this key: a quote is shown only to the key that asked for it.
+        </>
+      }
+    >
       {({ reply }) => (
         <>
           <QuoteCard quote={reply} />

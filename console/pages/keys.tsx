@@ -1,14 +1,14 @@
 // Keys: made, shown once, changed, revoked, and what they were used for. Only for the operator.
-import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
+import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
+import { type FormEvent, useState } from 'react'
 import type { KeyView } from '#api/console.ts'
 import { operator } from '../operator.ts'
 import { Answer, Failure } from '../parts/answer.tsx'
 import { Columns } from '../parts/columns.tsx'
 import { Scroll } from '../parts/scroll.tsx'
-import { time } from '../parts/words.ts'
+import { count, time } from '../parts/words.ts'
 import { usePass } from '../pass.tsx'
-import { hrefOf, type Place } from '../place.ts'
+import { go, hrefOf, type Place } from '../place.ts'
 import { EditKey } from './keys/edit-key.tsx'
 import { NewKey } from './keys/new-key.tsx'
 import { ShownOnce } from './keys/shown-once.tsx'
@@ -27,14 +27,30 @@ export function Keys({ place }: { readonly place: Place }) {
           <code>tetrad console link</code>.
         </div>
       )}
-      {session.signedIn && (chosen === undefined ? <All /> : <Usage key={chosen} id={chosen} />)}
+      {session.signedIn &&
+        (chosen === undefined ? (
+          <All words={place.query.get('q')?.trim() ?? ''} page={pageIn(place.query)} />
+        ) : (
+          <Usage key={chosen} id={chosen} />
+        ))}
     </>
   )
 }
 
-function All() {
+const pageIn = (query: URLSearchParams): number => Math.max(1, Math.floor(Number(query.get('page')) || 1))
+
+interface AllProps {
+  readonly words: string
+  readonly page: number
+}
+
+function All({ words, page }: AllProps) {
   const queries = useQueryClient()
-  const keys = useQuery({ queryKey: ['keys'], queryFn: operator.keys })
+  const keys = useQuery({
+    queryKey: ['keys', words, page],
+    queryFn: () => operator.keys(words, page),
+    placeholderData: keepPreviousData,
+  })
   const [editing, setEditing] = useState<KeyView>()
   const again = () => queries.invalidateQueries({ queryKey: ['keys'] })
   const edited = () => {
@@ -46,15 +62,12 @@ function All() {
       {editing ? <EditKey key={editing.id} of={editing} done={edited} /> : <NewKey made={again} />}
       <section className="card" aria-labelledby="all-keys">
         <h2 id="all-keys">All keys</h2>
+        <FindKey key={words} asked={words} />
         <Answer of={keys}>
-          {({ keys: found, total }) => (
+          {({ keys: found, total, pageSize }) => (
             <>
-              {total > found.length && (
-                <p className="soft">
-                  The newest {found.length} of {total}.
-                </p>
-              )}
-              <KeyTable keys={found} changed={again} edit={setEditing} />
+              {found.length > 0 && <KeyTable keys={found} changed={again} edit={setEditing} />}
+              <Pager words={words} page={page} pages={Math.ceil(total / pageSize)} total={total} />
             </>
           )}
         </Answer>
@@ -64,6 +77,59 @@ function All() {
       </section>
       <Plans />
     </>
+  )
+}
+
+function FindKey({ asked }: { readonly asked: string }) {
+  const [text, setText] = useState(asked)
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    go('keys', [], { q: text.trim() })
+  }
+  return (
+    <form className="row finder" onSubmit={submit}>
+      <label className="field wide">
+        Part of a name or an id
+        <input
+          type="search"
+          autoComplete="off"
+          maxLength={100}
+          value={text}
+          onChange={({ target }) => setText(target.value)}
+        />
+      </label>
+      <button type="submit">Search</button>
+    </form>
+  )
+}
+
+interface PagerProps extends AllProps {
+  readonly pages: number
+  readonly total: number
+}
+
+function Pager({ words, page, pages, total }: PagerProps) {
+  const show = (other: number) => go('keys', [], { q: words, page: other === 1 ? undefined : other })
+  return (
+    <div className="row pager">
+      {(pages > 1 || page > 1) && (
+        <>
+          <button type="button" disabled={page <= 1} onClick={() => show(Math.min(page - 1, Math.max(1, pages)))}>
+            Newer
+          </button>
+          <button type="button" disabled={page >= pages} onClick={() => show(page + 1)}>
+            Older
+          </button>
+        </>
+      )}
+      <span className="soft" role="status">
+        {total === 0
+          ? words === ''
+            ? 'There is no key yet.'
+            : 'No key has these words in its name or id.'
+          : `Page ${page} of ${pages}, ${count(total)} ${total === 1 ? 'key' : 'keys'}`}
+      </span>
+    </div>
   )
 }
 

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Locator, Page } from 'playwright-core'
 import { createClient } from '#api/client.ts'
-import { createLink } from '#server/console/sessions.ts'
+import { createLink, signOutAll } from '#server/console/sessions.ts'
+import { createKey } from '#store/keys.ts'
 import { noBrowser, openBrowser } from '#test/browser.ts'
 
 test('what the operator sees', { skip: noBrowser }, async (t) => {
@@ -84,6 +86,84 @@ test('what the operator sees', { skip: noBrowser }, async (t) => {
     await browser.accessible(page)
     await page.reload()
     for (const shown of [key, fresh]) assert.equal(await page.getByText(shown).count(), 0)
+    browser.done()
+  })
+
+  await t.test('a key among hundreds is found by part of its name, and the oldest by its page', async () => {
+    const { desk } = browser.world.server
+    for (let at = 0; at < 120; at++) {
+      await createKey(desk.state, { name: `caller ${at}`, plan: 'free' }, desk.clock, desk.random)
+    }
+    const { token } = await createLink(desk)
+    const page = await browser.page(`/#/sign-in/${token}`, { key: '' })
+    await page.getByRole('button', { name: 'Sign out' }).waitFor()
+    await page.getByRole('link', { name: 'Keys' }).click()
+    await page.getByText(/^Page 1 of 2, 12\d keys$/).waitFor()
+    await page.getByRole('button', { name: 'Older' }).click()
+    await page.getByRole('link', { name: 'caller 1', exact: true }).waitFor()
+    await page.getByText(/^Page 2 of 2/).waitFor()
+    await browser.accessible(page)
+    await page.getByLabel('Part of a name or an id').fill('CALLER 11')
+    await page.getByRole('button', { name: 'Search' }).click()
+    await page.getByText('Page 1 of 1, 11 keys').waitFor()
+    await page.getByLabel('Part of a name or an id').fill('nobody')
+    await page.getByRole('button', { name: 'Search' }).click()
+    await page.getByText('No key has these words').waitFor()
+    await page.goto(`${browser.world.url}/#/keys/nope`)
+    await page.getByText('There is no key nope.').waitFor()
+    browser.done()
+    await page.context().close()
+  })
+
+  await t.test('a restart of the server empties the plots, and nothing breaks', async () => {
+    const { token } = await createLink(browser.world.server.desk)
+    const page = await browser.page(`/#/sign-in/${token}`, { key: '' })
+    const reading = page.getByRole('img', { name: 'Blocks, epochs and records read a second' })
+    await reading.waitFor()
+    const anew = { startedAt: new Date().toISOString(), ingest: [], limited: {} }
+    await page.route('**/console/overview', async (route) => {
+      const response = await route.fetch()
+      await route.fulfill({ response, json: { ...((await response.json()) as object), ...anew } })
+    })
+    await reading.waitFor({ state: 'detached' })
+    // Two answers of the new start: there is a rate again, and nothing that was read.
+    await page.getByRole('img', { name: 'Requests a second, by interface' }).waitFor()
+    await page.unroute('**/console/overview')
+    await reading.waitFor()
+    browser.done()
+    await page.context().close()
+  })
+
+  await t.test('a session that was ended elsewhere is noticed at the next call, whatever that asks for', async () => {
+    const { desk } = browser.world.server
+    const acts: Record<string, (page: Page) => Locator> = {
+      overview: (page) => page.getByRole('heading', { name: 'Requests a second' }),
+      fx: (page) => page.getByRole('button', { name: 'Get a price' }),
+      keys: (page) => page.getByRole('button', { name: 'Older' }),
+      'explorer/1': (page) => page.getByText('Try one of these').getByRole('link').first(),
+    }
+    for (const [place, act] of Object.entries(acts)) {
+      const { token } = await createLink(desk)
+      const page = await browser.page(`/#/sign-in/${token}`, { key: '' })
+      await page.getByRole('button', { name: 'Sign out' }).waitFor()
+      await page.goto(new URL(`/#/${place}`, browser.world.url).href)
+      await act(page).waitFor()
+      if (place === 'fx') await page.getByRole('button', { name: 'An example' }).click()
+      await signOutAll(desk)
+      await act(page).click()
+      await page.getByText('You are signed out').waitFor()
+      await page.getByRole('button', { name: 'Set a key' }).waitFor()
+      assert.equal(await page.getByRole('button', { name: 'Sign out' }).count(), 0)
+      await browser.accessible(page)
+      // Refused keys count as failed attempts (decision 0006), so not every page signs in again.
+      if (place === 'overview') {
+        const again = await createLink(desk)
+        await page.goto(new URL(`/#/sign-in/${again.token}`, browser.world.url).href)
+        await page.getByRole('button', { name: 'Sign out' }).waitFor()
+        assert.equal(await page.getByText('You are signed out').count(), 0)
+      }
+      await page.context().close()
+    }
     browser.done()
   })
 })

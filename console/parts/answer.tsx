@@ -1,8 +1,7 @@
 // What stands where an answer is on its way, or has not come.
 import type { UseQueryResult } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
-import { TetradError } from '#api/client.ts'
-import { NoAnswer } from '../door.ts'
+import { adviceOf, isNothing, isSilence, wordsOf } from './failures.ts'
 import { time } from './words.ts'
 
 interface AnswerProps<T> {
@@ -41,32 +40,11 @@ function Old({ error, atMs }: { readonly error: unknown; readonly atMs: number }
   )
 }
 
-const isSilence = (error: unknown): boolean =>
-  error instanceof NoAnswer || (error instanceof TetradError && error.status === 0)
-
 export function Failure({ error, nothing }: { readonly error: unknown; readonly nothing?: ReactNode }) {
-  if (nothing !== undefined && error instanceof TetradError && error.notFound)
-    return <div className="note">{nothing}</div>
+  if (nothing !== undefined && isNothing(error)) return <div className="note">{nothing}</div>
   return (
     <div role="alert" className="note bad">
       {wordsOf(error)} <span className="soft">{adviceOf(error)}</span>
     </div>
   )
 }
-
-/** As a sentence; the endpoint's name at the front is for developers. */
-function wordsOf(error: unknown): string {
-  const words = error instanceof Error ? error.message.replace(/^[a-z]+\.[A-Za-z0-9]+: /, '') : String(error)
-  return /[.!?…]$/.test(words) ? words : `${words}.`
-}
-
-function adviceOf(error: unknown): string {
-  if (isSilence(error)) return 'Is the server still running?'
-  if (!(error instanceof TetradError)) return ''
-  if (isAboutKeys(error)) return 'Set a key with the button at the side of the page.'
-  const id = error.requestId === undefined ? '' : `Request ${error.requestId}.`
-  return error.retryable ? `Try again in a moment. ${id}` : id
-}
-
-/** Group A fails with status 200, so the words count too. */
-const isAboutKeys = (error: TetradError): boolean => error.status === 401 || /api key/i.test(error.message)

@@ -4,6 +4,7 @@ import UPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
 import { Columns } from './columns.tsx'
 import { Scroll } from './scroll.tsx'
+import { widened } from './widened.ts'
 
 export interface Line {
   readonly label: string
@@ -73,6 +74,7 @@ export function Plot(props: PlotProps) {
     return () => {
       watch.disconnect()
       made.destroy()
+      plot.current = undefined
     }
   }, [labels, theme, height, time, empty])
 
@@ -131,7 +133,15 @@ function optionsOf(
   return {
     width,
     height,
-    scales: { x: { time }, ...(fromZero && { y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.1 : 1] } }) },
+    scales: {
+      x: {
+        time,
+        ...(time && {
+          range: (plot: UPlot, min: number | null, max: number | null) => widened(...lengthOf(plot, min, max)),
+        }),
+      },
+      ...(fromZero && { y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.1 : 1] } }),
+    },
     // All times are shown in UTC, as the interfaces tell them.
     tzDate: (unix) => UPlot.tzDate(new Date(unix * 1000), 'Etc/UTC'),
     axes: [
@@ -153,6 +163,12 @@ function optionsOf(
       })),
     ],
   }
+}
+
+/** The plot itself gives a single point almost three years. */
+function lengthOf({ data: [xs] }: UPlot, min: number | null, max: number | null): [number | null, number | null] {
+  const [only] = xs
+  return xs.length === 1 && only !== undefined ? [only, only] : [min, max]
 }
 
 /** Where lines are too dense for points, those that no line would show. */

@@ -7,6 +7,7 @@
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
+import { encodingFor } from '#core/accept-encoding.ts'
 import { etagOf, isUnchanged } from '#core/etag.ts'
 import { Fault } from '#core/fault.ts'
 import type { Settings } from '#core/settings.ts'
@@ -33,7 +34,9 @@ const types: Readonly<Record<string, string>> = {
   txt: 'text/plain; charset=utf-8',
 }
 
-type Encoding = 'br' | 'gzip'
+/** What a file may leave packed in, best first. */
+const encodings = ['br', 'gzip'] as const
+type Encoding = (typeof encodings)[number]
 const encoders: Readonly<Record<Encoding, (bytes: Uint8Array) => Promise<Uint8Array>>> = {
   br: (bytes) => brotli(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: brotliQuality } }),
   gzip: (bytes) => gzipped(bytes),
@@ -56,7 +59,7 @@ class Part {
 
   async departure(request: Request, headers: Record<string, string>): Promise<Departure> {
     const isPackable = this.#plain.byteLength >= packedFrom && !/png|woff2|octet/.test(this.type)
-    const encoding = isPackable ? encodingFor(request.headers['accept-encoding']) : undefined
+    const encoding = isPackable ? encodingFor(request.headers['accept-encoding'], encodings) : undefined
     // Other bytes, another tag.
     const etag = encoding ? `${this.etag.slice(0, -1)}-${encoding}"` : this.etag
     const all = {
@@ -73,16 +76,6 @@ class Part {
     this.#packed.set(encoding, known)
     return known
   }
-}
-
-/** The first of ours that the caller takes; one with weight zero it does not take. */
-function encodingFor(header = ''): Encoding | undefined {
-  const taken = header
-    .toLowerCase()
-    .split(',')
-    .filter((one) => !/;\s*q=0(\.0*)?\s*$/.test(one))
-    .map((one) => one.split(';')[0]?.trim())
-  return (['br', 'gzip'] as const).find((name) => taken.includes(name))
 }
 
 interface Build {

@@ -36,6 +36,61 @@ describe('GET /console/keys', () => {
   })
 })
 
+describe('GET /console/keys?find=&page=', () => {
+  test('200: part of a name or an id in any case, signs as they are written; pages of 100, newest first', async () => {
+    await using site = await openConsole()
+    const { desk } = site
+    const make = (name: string) => createKey(desk.state, { name, plan: 'free' }, desk.clock, desk.random)
+    for (let at = 0; at < 203; at++) {
+      await make(`caller ${at}`)
+      site.clock.move(1)
+    }
+    const odd = await make('50%_Off!')
+    const cookie = await site.signIn()
+    const found = async (query: string) => {
+      const { keys, total, pageSize } = (await site.ask(`/console/keys?${query}`, { cookie })).json<KeyList>()
+      return { names: keys.map(({ name }) => name), total, pageSize }
+    }
+    const first = await found('')
+    assert.deepEqual([first.names.length, first.names[1], first.total, first.pageSize], [100, 'caller 202', 204, 100])
+    assert.deepEqual((await found('page=3')).names, ['caller 3', 'caller 2', 'caller 1', 'caller 0'])
+    assert.deepEqual(await found('page=4'), { names: [], total: 204, pageSize: 100 })
+    assert.deepEqual((await found('find=CALLER+20')).names, ['caller 202', 'caller 201', 'caller 200', 'caller 20'])
+    assert.deepEqual((await found(`find=${odd.id.slice(1, -1).toUpperCase()}`)).names, ['50%_Off!'])
+    for (const words of ['0%_o', 'off!']) {
+      assert.deepEqual((await found(`find=${encodeURIComponent(words)}`)).names, ['50%_Off!'], words)
+    }
+    assert.equal((await found('find=r%25')).total, 0)
+  })
+
+  test('200: the key of a session is there while it lasts, and not after', async () => {
+    await using site = await openConsole()
+    const { desk } = site
+    const kept = await createKey(
+      desk.state,
+      { name: 'kept', plan: 'free', expiresAtMs: testNowMs + 1 },
+      desk.clock,
+      desk.random,
+    )
+    const names = async (cookie: string) =>
+      (await site.ask('/console/keys', { cookie })).json<KeyList>().keys.map(({ name, state }) => `${name} ${state}`)
+    const early = await site.signIn()
+    await site.ask('/console/key', { method: 'POST', cookie: early })
+    site.clock.move(day / 4)
+    assert.deepEqual((await names(early)).sort(), ['console active', 'kept expired'])
+    const late = await site.signIn()
+    site.clock.move(day / 4)
+    assert.deepEqual(await names(late), ['kept expired'])
+    assert.ok(await findKey(desk.state, kept.id))
+  })
+
+  for (const query of ['page=0', 'page=x', 'page=1&page=2', `find=${'a'.repeat(101)}`, 'find=a&find=b'])
+    test(`400: ${query.slice(0, 20)}`, async () => {
+      await using site = await openConsole()
+      assert.equal((await site.ask(`/console/keys?${query}`, { cookie: await site.signIn() })).status, 400)
+    })
+})
+
 describe('POST /console/keys', () => {
   test('200: the whole key is shown once and works as it was made', async () => {
     await using site = await openConsole()
@@ -125,21 +180,21 @@ describe('POST /console/keys/{id}/secret', () => {
     )
     const { id } = before
     const rotate = (body: object, of = id) => site.ask(`/console/keys/${of}/secret`, { method: 'POST', cookie, body })
-    // 404: nobody knows this validator; 401: not even asked.
+    // 503: no epoch has been read; 401: not even asked.
     const said = async (key: string) =>
       (await site.ask('/v0/eth/validators/1', { headers: { authorization: `Bearer ${key}` } })).status
-    assert.equal(await said(before.key), 404)
+    assert.equal(await said(before.key), 503)
     const reply = await rotate({})
     assert.equal(reply.status, 200)
     const after = reply.json<NewKeyReply>()
     assert.equal(after.id, id)
-    assert.deepEqual([await said(before.key), await said(after.key)], [401, 404])
+    assert.deepEqual([await said(before.key), await said(after.key)], [401, 503])
     await revokeKey(site.desk.state, id, site.desk.clock)
     const refused = await rotate({})
     assert.equal(refused.status, 400)
     assert.match(refused.body, /restore is needed for a key that was revoked/)
     const restored = (await rotate({ restore: true })).json<NewKeyReply>()
-    assert.deepEqual([await said(after.key), await said(restored.key)], [401, 404])
+    assert.deepEqual([await said(after.key), await said(restored.key)], [401, 503])
     assert.equal((await rotate({}, 'nobody')).status, 404)
     assert.ok(site.lines.every((line) => !line.includes(splitKey(after.key)?.secret ?? '-')))
   })

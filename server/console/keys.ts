@@ -3,15 +3,18 @@ import type { KeyList, KeyUsage, KeyView, NewKeyReply, PlanList } from '#api/con
 import { DateTime, nullable, oneOf, Type } from '#api/kit.ts'
 import { groups, plans } from '#api/routes.ts'
 import { Fault, invalid } from '#core/fault.ts'
+import { readMoment } from '#core/moment.ts'
 import type { Desk } from '#serve/answer.ts'
 import type { Request } from '#serve/pipeline.ts'
 import type { Extra } from '#serve/ways.ts'
-import { anonymousId, createKey, editKey, findKey, listKeys, revokeKey, rotateKey } from '#store/keys.ts'
+import { anonymousId, createKey, editKey, findKey, revokeKey, rotateKey, searchKeys } from '#store/keys.ts'
 import { dayMs, usageDaysKept, usageOf } from '#store/usage.ts'
 import { bodyOf, changeByOperator, forOperator, json } from './gate.ts'
 import { keyView } from './key-view.ts'
+import { sessionKeys } from './sessions.ts'
 
-const keysShown = 1000
+const pageSize = 100
+const wordsCharsMax = 100
 const daysUsual = 30
 
 const Groups = Type.Array(oneOf(groups), { maxItems: groups.length })
@@ -46,7 +49,7 @@ export function keyPaths(desk: Desk): readonly Extra[] {
     {
       path: '/console/keys',
       sameOrigin: true,
-      reply: forOperator(desk, async () => json(await list(desk))),
+      reply: forOperator(desk, async (request) => json(await list(desk, request))),
       changes: { POST: changeByOperator(desk, async (request) => json(await create(desk, request))) },
     },
     {
@@ -77,10 +80,24 @@ export function keyPaths(desk: Desk): readonly Extra[] {
 
 const idOf = ({ params }: Request): string => params.id ?? ''
 
-async function list({ state, clock }: Desk): Promise<KeyList> {
-  const found = await listKeys(state)
-  const newest = found.reverse().slice(0, keysShown)
-  return { keys: newest.map((key) => keyView(key, clock.now())), total: found.length }
+async function list({ state, clock }: Desk, { query }: Request): Promise<KeyList> {
+  const nowMs = clock.now()
+  const page = pageIn(query.page)
+  const found = await searchKeys(state, {
+    ...{ words: wordsIn(query.find), fleeting: sessionKeys, nowMs },
+    ...{ rowsMax: pageSize, skipped: (page - 1) * pageSize },
+  })
+  return { keys: found.keys.map((key) => keyView(key, nowMs)), total: found.total, pageSize }
+}
+
+function wordsIn(text: Request['query'][string] = ''): string {
+  if (typeof text === 'string' && text.length <= wordsCharsMax) return text.trim()
+  throw invalid(['query', 'find'], `must be one text of at most ${wordsCharsMax} characters`)
+}
+
+function pageIn(text: Request['query'][string] = '1'): number {
+  if (typeof text === 'string' && /^[1-9]\d{0,6}$/.test(text)) return Number(text)
+  throw invalid(['query', 'page'], 'must be a number from 1')
 }
 
 async function create(desk: Desk, request: Request): Promise<NewKeyReply> {
@@ -98,9 +115,9 @@ async function create(desk: Desk, request: Request): Promise<NewKeyReply> {
 
 /** Without its zone a time would mean another moment here than where it was typed. */
 function momentOf(text: string): number {
-  if (!/(?:[Zz]|[+-]\d\d:?\d\d)$/.test(text))
-    throw invalid(['expiresAt'], 'must name its zone, as in 2027-01-31T00:00:00Z')
-  return Date.parse(text)
+  const atMs = readMoment(text, { zone: 'needed' })
+  if (atMs === undefined) throw invalid(['expiresAt'], 'must name its zone, as in 2027-01-31T00:00:00Z')
+  return atMs
 }
 
 async function edit(desk: Desk, request: Request): Promise<KeyView> {

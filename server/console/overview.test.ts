@@ -51,7 +51,7 @@ describe('GET /console/overview', () => {
       ],
     )
     const market = overview.requests.find(({ endpoint }) => endpoint === 'markets.bySlug')
-    assert.deepEqual([market?.outcomes, market?.answered], [{ nothing: 1 }, 1])
+    assert.deepEqual([market?.outcomes, market?.answered], [{ 'markets.not_covered': 1 }, 1])
     assert.deepEqual(overview.limited, { 'key.missing': 1 })
   })
 

@@ -107,7 +107,9 @@ export async function keyOf({ state, clock }: Pick<SessionDesk, 'state' | 'clock
   return { token: (await standing(state)) ?? (await state.write(make)), expiresAtMs }
 }
 
-const keyIdOf = (sessionId: string): string => sessionId.replace('session-', 'console-')
+/** What the ids of sessions' keys begin with. */
+export const sessionKeys = 'console-'
+const keyIdOf = (sessionId: string): string => sessionId.replace('session-', sessionKeys)
 
 const newParts = (kind: string, random: Desk['random']): KeyParts => ({
   id: `${kind}-${toKeyId(random.bytes(keyIdBytes))}`,

@@ -1,6 +1,7 @@
 // Where the data comes from, and how each place is doing: nodes, sources of rates, feeds of markets. An address may hold a
 // key in its path, so of addresses only the host is shown, also inside what a source said.
 import type { SourceView } from '#api/console.ts'
+import { oldText } from '#core/age.ts'
 import { nodeOf } from '#groups/explorer/node.ts'
 import { sourceHealth } from '#groups/fx/source-health.ts'
 import { allStandings } from '#groups/markets/standing.ts'
@@ -27,7 +28,7 @@ function nodeViews(desk: Desk): SourceView[] {
     if (!node) return []
     const isAsked = node.rpc.counts().rounds > 0
     return node.rpc.health().map(({ name, trouble }) => ({
-      ...({ group: 'explorer', kind: 'node', name: `chain ${id}, ${hostOf(name)}` } as const),
+      ...({ group: 'explorer', kind: 'node', name: `chain ${id}, ${hostsOnly(name)}` } as const),
       ok: isAsked ? trouble === undefined : null,
       says: hostsOnly(trouble ?? ''),
       ...unmeasured,
@@ -52,7 +53,7 @@ function beaconViews(desk: Desk): SourceView[] {
 async function rateViews(desk: Desk, board: Board): Promise<SourceView[]> {
   return (await sourceHealth(desk)).map(({ source, status, rates }) => {
     const used = rates.filter(({ standing }) => standing === 'used')
-    const ages = rates.map(({ base, quote, standing }) => `${base}/${quote} ${standing}`)
+    const ages = rates.map(({ base, quote, standing, ageMs }) => `${base}/${quote} ${standing}, ${oldText(ageMs)}`)
     const reason = status?.reason ? [hostsOnly(status.reason)] : []
     return {
       ...({ group: 'fx', kind: 'rates', name: source.id } as const),

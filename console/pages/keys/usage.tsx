@@ -38,7 +38,17 @@ export function Usage({ id }: { readonly id: string }) {
           ))}
         </div>
       </div>
-      <Answer of={usage}>{(found) => <Figures usage={found} />}</Answer>
+      <Answer
+        of={usage}
+        nothing={
+          <>
+            There is no key <code>{id}</code>. Choose one from <a href={hrefOf('keys')}>all keys</a>; those of sessions
+            that have ended are gone.
+          </>
+        }
+      >
+        {(found) => <Figures usage={found} />}
+      </Answer>
     </section>
   )
 }

@@ -31,6 +31,7 @@ export interface Parameter {
 
 interface Example {
   readonly summary: string
+  readonly description?: string
   readonly value: unknown
 }
 
@@ -73,6 +74,8 @@ export interface Entry extends Pick<Route, 'method' | 'path' | 'select' | 'auth'
   readonly bodyExample: unknown
   readonly reply: Schema
   readonly replyExample: unknown
+  /** What has to be there before the example is answered. */
+  readonly needs: string | undefined
   readonly failures: readonly Failing[]
 }
 
@@ -98,6 +101,7 @@ function entryOf(id: AnyId, operation: Operation & { readonly description: strin
     bodyExample: body?.examples?.[id]?.value,
     reply: replyOf(id, operation, content?.schema ?? {}),
     replyExample: example?.value,
+    needs: example?.description,
     failures: failuresOf(operation),
   }
 }

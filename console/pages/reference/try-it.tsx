@@ -6,6 +6,7 @@ import { allRoutes } from '#api/routes.ts'
 import { clientOf, curlOf } from '#api/samples.ts'
 import { Copyable } from '../../parts/copyable.tsx'
 import { indented } from '../../parts/indented.ts'
+import { Prose } from '../../parts/prose.tsx'
 import { Scroll } from '../../parts/scroll.tsx'
 import { usePass } from '../../pass.tsx'
 import type { Entry, Parameter } from './document.ts'
@@ -69,6 +70,11 @@ export function TryIt({ entry }: { readonly entry: Entry }) {
   }
   return (
     <section className="card">
+      {entry.needs && (
+        <div className="note">
+          It needs something first. <Prose text={entry.needs} />
+        </div>
+      )}
       <form onSubmit={send}>
         <div className="row">
           {entry.parameters.map((one) => (

@@ -1,0 +1,33 @@
+// What a failure is about and how it reads: as a sentence for visitors, who know neither codes nor endpoints.
+import { TetradError } from '#api/client.ts'
+import { NoAnswer } from '../door.ts'
+import { OperatorError } from '../operator.ts'
+
+export const isSilence = (error: unknown): boolean =>
+  error instanceof NoAnswer || (error instanceof TetradError && error.status === 0)
+
+export const isNothing = (error: unknown): boolean =>
+  error instanceof TetradError ? error.notFound : error instanceof OperatorError && error.status === 404
+
+/** Group A fails with status 200, so the words count too. */
+export const isAboutKeys = (error: unknown): boolean =>
+  error instanceof TetradError && (error.status === 401 || /api key/i.test(error.message))
+
+/** There was a key; which of these it is, nobody is told. */
+const refusedKey = 'The key of these pages is not accepted: it was mistyped, has expired or was revoked.'
+
+/** The endpoint's name at the front and the code at the end are for developers. */
+export function wordsOf(error: unknown): string {
+  const said = error instanceof Error ? error.message : String(error)
+  if (isAboutKeys(error) && /invalid|not valid/i.test(said)) return refusedKey
+  const words = said.replace(/^[a-z]+\.[A-Za-z0-9]+: /, '').replace(/ \(code -?\d+\)/, '')
+  return /[.!?…]$/.test(words) ? words : `${words}.`
+}
+
+export function adviceOf(error: unknown): string {
+  if (isSilence(error)) return 'Is the server still running?'
+  if (!(error instanceof TetradError)) return ''
+  if (isAboutKeys(error)) return 'Set a key with the button at the side of the page.'
+  const id = error.requestId === undefined ? '' : `Request ${error.requestId}.`
+  return error.retryable ? `Try again in a moment. ${id}` : id
+}

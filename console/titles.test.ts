@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { placeOf } from './place.ts'
+import { titleOf } from './titles.ts'
+
+const title = (hash: string, pageTitle: string, path = '/') => titleOf(placeOf(path, hash), pageTitle)
+
+test('each thing has a title of its own, and a page without one has the page’s', () => {
+  const address = `0x${'ab'.repeat(20)}`
+  assert.deepEqual(
+    [
+      title('#/markets/will-it-rain', 'Markets'),
+      title('#/validators/12?network=hoodi', 'Validators'),
+      title('#/validators/compare', 'Validators'),
+      title('#/fx/6f1c0a52', 'FX'),
+      title(`#/explorer/1/${address}`, 'Explorer'),
+      title('#/explorer/1', 'Explorer'),
+      title('#/keys/anonymous', 'Keys'),
+      title('#/fx.createQuote', 'API reference', '/docs'),
+      title('', 'Overview'),
+    ],
+    [
+      'will-it-rain · Markets · Tetrad',
+      'Validator 12 on hoodi · Validators · Tetrad',
+      'Compare · Validators · Tetrad',
+      'Quote 6f1c0a52 · FX · Tetrad',
+      '0xababab…ababab on chain 1 · Explorer · Tetrad',
+      'Chain 1 · Explorer · Tetrad',
+      'Calls without a key · Keys · Tetrad',
+      'fx.createQuote · API reference · Tetrad',
+      'Overview · Tetrad',
+    ],
+  )
+})
+
+test('the token of a sign-in is in no title', () => {
+  assert.equal(title('#/sign-in/tetrad:link-a:secret', 'Sign in'), 'Sign in · Tetrad')
+})
