@@ -50,7 +50,7 @@ test('a server is started, asked with a key made beside it, and stopped by a sig
 
   const known = await run([...asked, '--json'], { cwd: dir, env: { TETRAD_KEY: key } })
   assert.deepEqual([known.code, JSON.parse(known.stderr).error.code], [1, 'ask.refused'])
-  assert.match(known.stderr, /validators\.metadata: No epoch of this network has been read/)
+  assert.match(known.stderr, /validators\.metadata: This network is not read here/)
 
   await run(['keys', 'revoke', id], { cwd: dir })
   const revoked = await run(asked, { cwd: dir, env: { TETRAD_KEY: key } })

@@ -180,21 +180,21 @@ describe('POST /console/keys/{id}/secret', () => {
     )
     const { id } = before
     const rotate = (body: object, of = id) => site.ask(`/console/keys/${of}/secret`, { method: 'POST', cookie, body })
-    // 503: no epoch has been read; 401: not even asked.
+    // 404: this network is not read; 401: not even asked.
     const said = async (key: string) =>
       (await site.ask('/v0/eth/validators/1', { headers: { authorization: `Bearer ${key}` } })).status
-    assert.equal(await said(before.key), 503)
+    assert.equal(await said(before.key), 404)
     const reply = await rotate({})
     assert.equal(reply.status, 200)
     const after = reply.json<NewKeyReply>()
     assert.equal(after.id, id)
-    assert.deepEqual([await said(before.key), await said(after.key)], [401, 503])
+    assert.deepEqual([await said(before.key), await said(after.key)], [401, 404])
     await revokeKey(site.desk.state, id, site.desk.clock)
     const refused = await rotate({})
     assert.equal(refused.status, 400)
     assert.match(refused.body, /restore is needed for a key that was revoked/)
     const restored = (await rotate({ restore: true })).json<NewKeyReply>()
-    assert.deepEqual([await said(after.key), await said(restored.key)], [401, 503])
+    assert.deepEqual([await said(after.key), await said(restored.key)], [401, 404])
     assert.equal((await rotate({}, 'nobody')).status, 404)
     assert.ok(site.lines.every((line) => !line.includes(splitKey(after.key)?.secret ?? '-')))
   })

@@ -23,7 +23,7 @@ const minuteMs = 60_000
 const dayMs = 86_400_000
 const weekMinutes = 10_080
 /** A longer span is not looked at day by day: no limit of staleness comes near it. */
-export const spanMaxMs = 60 * dayMs
+const spanMaxMs = 60 * dayMs
 
 type Span = readonly [fromMs: number, untilMs: number]
 

@@ -13,7 +13,7 @@ import { rateAdvice } from './rate-advice.ts'
 import type { Recheck, Rechecked } from './recheck.ts'
 import { rechecks } from './rechecks.ts'
 
-export const samplesMax = 1000
+const samplesMax = 1000
 const differingShown = 5
 
 export async function storeDiagnoses(desk: Desk, sampleSize: number): Promise<readonly Diagnosis[]> {

@@ -26,7 +26,7 @@ export function stepsOf({ address, label, hops, end }: Trail): readonly Step[] {
 }
 
 /** One or two words at the last node. */
-export const endWords: Readonly<Record<TrailEnd, string>> = {
+const endWords: Readonly<Record<TrailEnd, string>> = {
   label: 'named',
   genesis: 'origin',
   none: 'never funded',

@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from 'react'
 import type { MarketChange } from '#api/wire/market-changes.ts'
 import { usePass } from '../../pass.tsx'
 
-export const pageChanges = 500
+const pageChanges = 500
 /** Ten thousand changes are more than anybody reads, and as much as a plot can show. */
 const pagesMax = 20
 const liveMax = 1000

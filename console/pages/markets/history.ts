@@ -6,14 +6,7 @@ import type { Market } from '#api/wire/markets.ts'
 import { listIn } from './reading.ts'
 
 /** The fields that are drawn. */
-export const drawnFields = [
-  'outcomePrices',
-  'bestBid',
-  'bestAsk',
-  'lastTradePrice',
-  'volumeNum',
-  'liquidityNum',
-] as const
+const drawnFields = ['outcomePrices', 'bestBid', 'bestAsk', 'lastTradePrice', 'volumeNum', 'liquidityNum'] as const
 type DrawnField = (typeof drawnFields)[number]
 
 export interface Moment {

@@ -3,7 +3,7 @@
 import type { ExplainedEpoch } from '#api/wire/validators-explain.ts'
 
 /** The gravest first. */
-export const incidentKinds = [
+const incidentKinds = [
   'slashed',
   'noBlock',
   'missed',

@@ -8,7 +8,7 @@ export const grains = ['hour', 'day', 'week', 'month', 'quarter', 'year'] as con
 export type Grain = (typeof grains)[number]
 
 /** Which figures the plot over time shows. */
-export const sights = ['effectiveness', 'votes', 'delay'] as const
+const sights = ['effectiveness', 'votes', 'delay'] as const
 export type Sight = (typeof sights)[number]
 
 /** Which part of the ledger the plot of amounts shows. */
@@ -89,7 +89,7 @@ export function queryOf(look: Look): Record<string, string> {
 
 const dayMs = 86_400_000
 
-export const dateBefore = (date: string, days: number): string =>
+const dateBefore = (date: string, days: number): string =>
   new Date(Date.parse(date) - days * dayMs).toISOString().slice(0, 10)
 
 export interface DateBounds {

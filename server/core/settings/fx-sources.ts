@@ -45,7 +45,7 @@ const Closed = Type.Object(
   { additionalProperties: false },
 )
 
-export const sourceKinds = ['http-json', 'file', 'ecb', 'aggregator', 'push'] as const
+const sourceKinds = ['http-json', 'file', 'ecb', 'aggregator', 'push'] as const
 export type SourceKind = (typeof sourceKinds)[number]
 
 export const Source = Type.Object(

@@ -16,7 +16,7 @@ import { type Author, Book } from './labels-history.ts'
 import type { Counts } from './labels-put.ts'
 import { putTags, type RefusedTag, type TagPatch } from './tags.ts'
 
-export const importForms = ['csv', 'json', 'oli'] as const
+const importForms = ['csv', 'json', 'oli'] as const
 export type ImportForm = (typeof importForms)[number]
 
 export interface ImportOptions extends RecordDefaults {

@@ -5,7 +5,7 @@ import { csvRow } from './csv.ts'
 import { eachLabel, type Label } from './labels.ts'
 import { eachTag, type Tag } from './tags.ts'
 
-export const exportParts = ['entities', 'addresses', 'all'] as const
+const exportParts = ['entities', 'addresses', 'all'] as const
 export type ExportPart = (typeof exportParts)[number]
 
 export interface ExportScope {

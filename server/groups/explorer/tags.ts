@@ -33,7 +33,7 @@ export interface RefusedTag {
 }
 
 /** Held by a tag that does not say how sure it is. */
-export const confidenceUnsaid = 50
+const confidenceUnsaid = 50
 
 interface StoredTag extends Omit<Tag, 'address'> {
   readonly address: Uint8Array

@@ -60,7 +60,7 @@ export function priceOf(mid: Fraction, asked: Asked, terms: Terms, fromToken: Gr
   return { rate, ...amounts, collateral: divide(amounts.from * terms.collateralPpm, million, 'up') }
 }
 
-export const takerRate = ({ over, under }: Fraction, spreadPpm: bigint): Decimal =>
+const takerRate = ({ over, under }: Fraction, spreadPpm: bigint): Decimal =>
   toSignificant({ over: over * (million - spreadPpm), under: under * million }, rateFigures)
 
 /** The taker gives exactly this; the recipient nets `to` less the fee. */

@@ -7,7 +7,7 @@
 import { Fault } from '#core/fault.ts'
 import type { State, StateReader, StateWriter } from '#store/state.ts'
 
-export const replayMs = 86_400_000
+const replayMs = 86_400_000
 /** Each write adds at most one key, so removing more than one keeps the table at a day's worth. */
 const prunedPerWrite = 100
 const drawsMax = 5

@@ -98,7 +98,7 @@ function readRate(value: unknown): string | { readonly reason: string } {
 }
 
 /** ISO 8601 with a zone, Unix seconds or milliseconds; undefined for anything else. */
-export function readTime(value: unknown): number | undefined {
+function readTime(value: unknown): number | undefined {
   if (typeof value !== 'string') return undefined
   if (secondsText.test(value)) return Math.floor(Number(value) * 1000)
   if (millisecondsText.test(value)) return Number(value)

@@ -92,7 +92,7 @@ const hasAll = (words: readonly string[]): string => words.map(() => ' and words
 const patternsOf = (words: readonly string[]): string[] => words.map((word) => `% ${word}%`)
 
 /** Ids of the markets that have all the words, best first. */
-export async function searchIds(state: StateReader, words: readonly string[], limit: number): Promise<string[]> {
+async function searchIds(state: StateReader, words: readonly string[], limit: number): Promise<string[]> {
   let rarest: { readonly word: string; readonly count: number } | undefined
   for (const word of words) {
     const row = await state.get<{ count: number }>(

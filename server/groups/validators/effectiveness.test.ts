@@ -201,9 +201,9 @@ describe('404', () => {
   })
 })
 
-describe('503', () => {
-  test('on a network of which nothing was read a validator that is not known may exist, decision 0199', async () => {
+describe('404, in words of its own', () => {
+  test('on a network that is not read a validator that is not known may exist, decision 0199', async () => {
     const input = { ...given, network: 'hoodi', validator_index_or_pubkey: '5' } as const
-    await assert.rejects(effectiveness.reply(input, desk, testVisit()), { code: 'validators.not_covered' })
+    await assert.rejects(effectiveness.reply(input, desk, testVisit()), { code: 'validators.not_kept' })
   })
 })

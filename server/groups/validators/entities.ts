@@ -9,7 +9,7 @@ import type { State, StateReader, StateWriter } from '#store/state.ts'
 import { toBytes } from './registry.ts'
 
 /** The fields that a file may have; exactly one of the first four says who is meant. */
-export const entityFields = [
+const entityFields = [
   'index',
   'pubkey',
   'depositAddress',

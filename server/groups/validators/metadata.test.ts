@@ -122,19 +122,21 @@ describe('404', () => {
   })
 })
 
-describe('503', () => {
-  test('of a network of which nothing has been read nobody is said not to exist, decisions 0002 and 0199', async () => {
+describe('404, in words of its own', () => {
+  test('of a network that is not read nobody is said not to exist, decisions 0002 and 0199', async () => {
     await using desk = await openDesk()
     await register(desk, 'mainnet', [1])
     await writeEpochs(desk, 'mainnet', { from: 0, until: 3 }, [])
     await register(desk, 'hoodi', [2])
     for (const who of ['1', pubkeyOf(1)]) {
-      const fault = { code: 'validators.not_covered', status: 503, retryAfterMs: undefined }
+      const fault = { code: 'validators.not_kept', status: 404, says: /^This network is not read here/ }
       await assert.rejects(metadata.reply(asking('hoodi', who), desk, testVisit()), fault)
     }
     assert.equal((await metadata.reply(asking('hoodi', '2'), desk, testVisit())).is, 'body')
   })
+})
 
+describe('503', () => {
   test('where a node is configured the first epoch comes by itself, and the caller is told when to ask again', async () => {
     await using desk = await openDesk({
       validators: { networks: { hoodi: { beacon: { urls: ['http://node.test'] } } } },

@@ -19,7 +19,7 @@ export const metadata = answer(contract['validators.metadata'], shape, async (in
 })
 
 /** Decision 0038: what is not known is null, an unknown list is empty; nothing is guessed. */
-export const toMetadata = (entry: RegistryEntry): ValidatorMetadata => ({
+const toMetadata = (entry: RegistryEntry): ValidatorMetadata => ({
   validatorIndex: entry.index,
   validatorPubkey: entry.pubkey,
   pool: entry.entity?.pool ?? null,

@@ -15,7 +15,12 @@ export async function refuseUnlessNobody(desk: Desk, network: Network, name: str
   const { covered, isWatched } = await standingOf(desk.facts, network)
   if (covered.length === 0) {
     const isFollowed = desk.settings.validators.networks[network].beacon.urls.length > 0
-    throw new Fault('validators.not_covered', { headers, ...(isFollowed && { retryAfterMs: againMs }) })
+    throw isFollowed
+      ? new Fault('validators.not_covered', { headers, retryAfterMs: againMs })
+      : new Fault('validators.not_kept', {
+          headers,
+          says: 'This network is not read here, so none of its validators is known.',
+        })
   }
   if (isWatched && (await mayBeSomebody(desk, network, name))) throw new Fault('validators.not_kept', { headers })
 }

@@ -12,7 +12,7 @@ import { type Carry, type Refined, refineEpoch } from './refine.ts'
 import { settle } from './settle.ts'
 import { Sums } from './sums.ts'
 
-export const auditParts = ['source', 'target', 'head', 'inactivity', 'block', 'sync'] as const
+const auditParts = ['source', 'target', 'head', 'inactivity', 'block', 'sync'] as const
 export type AuditPart = (typeof auditParts)[number]
 
 export interface AuditLine {

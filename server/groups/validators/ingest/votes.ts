@@ -118,7 +118,7 @@ function timelyFlags(rules: ConsensusRules, delay: number, target: boolean, head
 }
 
 /** A vote that comes later than this many slots is not paid for its source. */
-export const lateSourceSlots = (rules: ConsensusRules): number => Number(isqrt(BigInt(rules.slotsPerEpoch)))
+const lateSourceSlots = (rules: ConsensusRules): number => Number(isqrt(BigInt(rules.slotsPerEpoch)))
 
 export const weightOf = (flags: number): number =>
   (flags & flag.source ? weights.source : 0) +
