@@ -54,6 +54,17 @@ describe('a disk that is full', () => {
 })
 
 describe('a file that is written out', () => {
+  test('may be a pipe, which has no other name', async () => {
+    await using home = await openFolder()
+    const script = `import { writeOut } from '${new URL('./out-file.ts', import.meta.url).href}'; await writeOut('/dev/stdout', ['through ', 'it'])`
+    const line = `"${process.execPath}" --input-type=module-typescript --eval "$SCRIPT" | cat`
+    const { status, stdout, stderr } = spawnSync('sh', ['-c', line], {
+      ...{ cwd: home.dir, encoding: 'utf8' },
+      env: { ...process.env, SCRIPT: script },
+    })
+    assert.deepEqual([status, stdout], [0, 'through it'], stderr)
+  })
+
   test('is there whole or as it was before, and nothing is left beside it', async () => {
     await using home = await openFolder()
     const path = join(home.dir, 'out.json')

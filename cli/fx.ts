@@ -173,7 +173,6 @@ async function quote(id: string, options: CommonOptions): Promise<void> {
 
 const timeOf = (atMs: number | null | undefined): string | null => (atMs == null ? null : new Date(atMs).toISOString())
 
-/** `950 ms`, `12 s`, `34 min`, `5.2 h`. */
 function pairOf(text: string): string {
   if (!pairShape.test(text)) throw new InvalidArgumentError('It must be two currencies, such as EUR/USD.')
   return text

@@ -6,8 +6,8 @@ import { CommandFailure } from './failure.ts'
 export async function writeOut(path: string, pieces: Iterable<string> | AsyncIterable<string>): Promise<void> {
   // A pipe or a device is written to, not replaced; a link keeps pointing where it does.
   const there = await stat(path).catch(() => undefined)
-  const target = there ? await realpath(path) : path
   const isFile = there?.isFile() ?? true
+  const target = there && isFile ? await realpath(path) : path
   const draft = isFile ? `${target}.${process.pid}.part` : target
   try {
     {

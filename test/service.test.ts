@@ -152,7 +152,7 @@ describe('command beside the unit', () => {
       await writeFile(join(dir, 'tetrad'), script, { mode: 0o755 })
       await writeFile(
         join(dir, 'environment'),
-        `# a note\nTETRAD_STORE_STATE=postgres://u:$HOME&x;y@h/db?a=1&b=2\nTETRAD_LIMITS="redis://:p w@h"\nPATH=/nowhere\nTETRAD_KEY='k'`,
+        `# a note\nTETRAD_STORE_STATE=postgres://u:$HOME&x;y@h/db?a=1&b=2\nTETRAD_LIMITS="redis://:p w@h"\nPATH=/nowhere\n  TETRAD_KEY = 'k' `,
       )
       await writeFile(
         join(dir, 'program.mjs'),

@@ -61,6 +61,8 @@ describe('GET /console/keys?find=&page=', () => {
       assert.deepEqual((await found(`find=${encodeURIComponent(words)}`)).names, ['50%_Off!'], words)
     }
     assert.equal((await found('find=r%25')).total, 0)
+    await make('Ärger GmbH')
+    assert.deepEqual((await found(`find=${encodeURIComponent('Ärger')}`)).names, ['Ärger GmbH'])
   })
 
   test('200: the key of a session is there while it lasts, and not after', async () => {

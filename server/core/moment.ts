@@ -6,7 +6,7 @@
 // 2. Whatever is read can be written as RFC 3339 again: it lies within the years 0000 to 9999, zone and all.
 
 const shape =
-  /^(\d{4})-(\d\d)-(\d\d)[Tt ]([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d)(?:\.(\d{1,9}))?)?(?:([Zz])|([+-])([01]\d|2[0-3]):?([0-5]\d))?$/
+  /^(\d{4})-(\d\d)-(\d\d)[Tt ]([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d)(?:\.(\d+))?)?(?:([Zz])|([+-])([01]\d|2[0-3]):?([0-5]\d))?$/
 const minuteMs = 60_000
 const firstMs = -62_167_219_200_000
 const lastMs = 253_402_300_799_999

@@ -135,7 +135,8 @@ export function toFault(
   request: { requestId: string; path: string },
 ): Fault {
   if (error instanceof Fault) {
-    if (error.status < 500 || error instanceof CallerGone) return error
+    // What is not read yet is no failure; the line of the request tells.
+    if (error.status < 500 || error instanceof CallerGone || error.code.endsWith('.not_covered')) return error
     const told = { requestId: request.requestId, fault: error.message }
     const times = error.code === 'store.unavailable' ? repeats.due(error.message) : 1
     if (times !== undefined) desk.log.warn(times === 1 ? told : { ...told, times }, 'request failed')

@@ -189,8 +189,9 @@ export async function searchKeys(
   state: StateReader,
   { words, fleeting, nowMs, rowsMax, skipped }: KeySearch,
 ): Promise<{ readonly keys: readonly KeyInfo[]; readonly total: number }> {
-  const pattern = `%${words.toLowerCase().replaceAll(/[%_!]/g, '!$&')}%`
-  const where = `where (lower(name) like ? escape '!' or lower(id) like ? escape '!')
+  // Both sides by the engine: not all of them know the small form of every letter, but each agrees with itself.
+  const pattern = `%${words.replaceAll(/[%_!]/g, '!$&')}%`
+  const where = `where (lower(name) like lower(?) escape '!' or lower(id) like lower(?) escape '!')
     and not (substr(id, 1, ?) = ? and (revoked_ms is not null or (expires_ms is not null and expires_ms <= ?)))`
   const given = [pattern, pattern, fleeting.length, fleeting, nowMs]
   const counted = await state.get<{ count: number }>(`select count(*) as count from keys ${where}`, ...given)

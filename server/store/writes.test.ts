@@ -30,26 +30,32 @@ async function openFailing() {
 }
 
 describe('the state', () => {
-  test('is failing from the first write that its engine failed at until one of our own succeeds, tried every five seconds', async () => {
+  test('is failing from the first write that its engine failed at until one of our own succeeds, tried at once and then every five seconds', async () => {
     await using here = await openFailing()
     const { desk, writes, counts, state } = here
     const since = () => writes.stateFailingSince(state)
     assert.equal(await since(), undefined)
     assert.equal(counts.writes, 0, 'nothing is tried while all is well')
     writes.told('state', full)
+    assert.deepEqual([await since(), counts.writes], [testNowMs, 1])
     desk.clock.move(4999)
-    assert.equal(await since(), testNowMs)
-    assert.equal(counts.writes, 0)
+    assert.deepEqual([await since(), counts.writes], [testNowMs, 1])
     desk.clock.move(1)
-    assert.deepEqual([await since(), counts.writes], [testNowMs, 1])
-    assert.deepEqual([await since(), counts.writes], [testNowMs, 1])
+    assert.deepEqual([await since(), counts.writes], [testNowMs, 2])
     counts.fails = false
     // It may have had nothing to write.
     writes.told('state')
     assert.equal(await since(), testNowMs)
     desk.clock.move(5000)
-    assert.deepEqual([await since(), counts.writes], [undefined, 2])
+    assert.deepEqual([await since(), counts.writes], [undefined, 3])
     assert.deepEqual(await desk.state.all('select stream from cursors'), [], 'nothing is left')
+  })
+
+  test('is well for whoever asks after a single write that failed', async () => {
+    await using here = await openFailing()
+    here.counts.fails = false
+    here.writes.told('state', full)
+    assert.equal(await here.writes.stateFailingSince(here.state), undefined)
   })
 
   test('is not called failing for what is refused by ourselves, or is no fault of the store', async () => {

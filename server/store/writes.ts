@@ -3,7 +3,7 @@
 // 1. A write that its engine failed at makes a store unwell. Refusals of our own, such as too many waiting or being closed, do not: they
 //    carry no cause.
 // 2. The state is well again when a write of our own has reached the disk; a transaction of somebody's may have had nothing to
-//    write. It is tried when somebody asks, not more often than every `tryMs`.
+//    write. It is tried when somebody asks, at once and then not more often than every `tryMs`.
 // 3. The facts are written by readers that try again. They are well with the next write that succeeds, or when nobody has tried for
 //    `silentMs`: another process may have taken over.
 import { Fault } from '#core/fault.ts'
@@ -39,7 +39,8 @@ export class Writes {
       if (port === 'facts') this.#failing.delete(port)
     } else if (isEngines(error)) {
       if (failing) failing.triedAtMs = nowMs
-      else this.#failing.set(port, { sinceMs: this.#clock.now(), triedAtMs: nowMs })
+      // The first question about the state tries at once: it may have been one write that failed.
+      else this.#failing.set(port, { sinceMs: this.#clock.now(), triedAtMs: port === 'state' ? -Infinity : nowMs })
     }
   }
 

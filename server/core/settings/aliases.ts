@@ -4,7 +4,10 @@ import { allRoutes } from '#api/routes.ts'
 import type { Problem } from '../fault.ts'
 
 /** Paths beside the contract that may have another name; the console's calls are its own pages' affair. */
-export const pathsBeside = ['/', '/docs', '/openapi.json', '/healthz', '/readyz', '/metrics', '/coverage'] as const
+export const pathsBeside = [
+  ...(['/', '/docs', '/openapi.json', '/healthz', '/readyz', '/metrics', '/coverage'] as const),
+  '/exports/{chain}/labelmasterlist_latest.{format}',
+] as const
 
 const served = [...new Set([...Object.values(allRoutes).map(({ path }) => path), ...pathsBeside])]
 const servedSegments = served.map((path) => path.split('/'))
@@ -33,10 +36,10 @@ function wrong(from: string, to: string): string | undefined {
   return `leads to {${lost}}, but ${offer}; use the same name on both sides`
 }
 
-/** A name may turn out to be any segment. */
+/** A name may turn out to be any segment, or part of one. */
 function leadsSomewhere(to: string): boolean {
   const segments = to.split('/')
-  const isName = (segment: string) => segment.startsWith('{')
+  const isName = (segment: string) => segment.includes('{')
   return servedSegments.some(
     (path) =>
       path.length === segments.length &&

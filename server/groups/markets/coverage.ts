@@ -57,9 +57,9 @@ const askAgainMs = 60_000
 export function nothingIn(read: Coverage): { readonly is: 'nothing'; readonly confidence: Confidence } {
   const [first, ...others] = read.unread
   if (first === undefined) return { is: 'nothing', confidence: sureOf(read) }
-  const which = others.length === 0 ? `The feed ${first} is` : `The feed ${first} and ${others.length} more are`
+  const which = others.length === 0 ? `The feed ${first} has` : `The feed ${first} and ${others.length} more have`
   throw new Fault('markets.not_covered', {
-    says: `${which} being read for the first time, so a market that is not found may still come.`,
+    says: `${which} not been read completely yet, so a market that is not found may still come.`,
     retryAfterMs: askAgainMs,
     headers: { 'x-tetrad-coverage': read.coverage },
   })

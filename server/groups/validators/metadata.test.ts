@@ -141,7 +141,7 @@ describe('503', () => {
     await using desk = await openDesk({
       validators: { networks: { hoodi: { beacon: { urls: ['http://node.test'] } } } },
     })
-    const fault = { code: 'validators.not_covered', retryAfterMs: 30_000, headers: { 'x-tetrad-coverage': 'none' } }
+    const fault = { code: 'validators.not_covered', retryAfterMs: 60_000, headers: { 'x-tetrad-coverage': 'none' } }
     await assert.rejects(metadata.reply(asking('hoodi', '1'), desk, testVisit()), fault)
   })
 })

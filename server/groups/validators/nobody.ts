@@ -4,10 +4,11 @@ import type { Network } from '#api/wire/validators.ts'
 import { Fault } from '#core/fault.ts'
 import type { Desk } from '#serve/answer.ts'
 import { readWatched, validatorCount } from './ingest/watched.ts'
+import { findIndex } from './registry.ts'
 import { standingOf } from './standing.ts'
 
-/** A first epoch takes a node and us some minutes at most. */
-const againMs = 30_000
+/** A first epoch takes a node and us some minutes: not worth waiting for inside a call. */
+const againMs = 60_000
 const headers = { 'x-tetrad-coverage': 'none' }
 
 /** A fault, unless there is no such validator. `name` is an index or a public key that was looked for in vain. */
@@ -22,6 +23,9 @@ export async function refuseUnlessNobody(desk: Desk, network: Network, name: str
           says: 'This network is not read here, so none of its validators is known.',
         })
   }
+  // It may have been read between the two looks.
+  if ((await findIndex(desk.state, network, name)) !== undefined)
+    throw new Fault('validators.not_covered', { headers, retryAfterMs: 1000 })
   if (isWatched && (await mayBeSomebody(desk, network, name))) throw new Fault('validators.not_kept', { headers })
 }
 
