@@ -5,7 +5,7 @@ import type { Wanted } from '#groups/explorer/probe-marks.ts'
 import type { NodeAbilities } from '#io/evm/abilities.ts'
 import type { Ability, Capabilities } from '#io/evm/capabilities.ts'
 import { withState } from './data.ts'
-import { CommandFailure, tell } from './failure.ts'
+import { CommandFailure } from './failure.ts'
 import { note, print, printJson, table } from './print.ts'
 import { type CommonOptions, configOf } from './settings.ts'
 
@@ -46,12 +46,9 @@ async function report(chain: ChainSettings): Promise<Report> {
   ])
   const node = openNode(chain, { clock: systemClock })
   const nodes = await node.each()
-  try {
-    const can = await node.capabilities({ untilMs: systemClock.monotonicMs() })
-    return { chain, can, costs: costs(can, chain), nodes }
-  } catch (error) {
-    return { chain, costs: [], trouble: tell(error).message, nodes }
-  }
+  const can = node.known()
+  if (can) return { chain, can, costs: costs(can, chain), nodes }
+  return { chain, costs: [], trouble: nodes[0]?.trouble ?? 'no node answers', nodes }
 }
 
 /** By chain. Whoever only asks the nodes needs no data folder. */

@@ -11,14 +11,14 @@ export async function forget(
   { from, yes }: { readonly from: number; readonly yes: boolean },
   signal: AbortSignal,
 ): Promise<void> {
-  const { checkBelow, forgetFrom } = await import('#groups/explorer/index-forget.ts')
-  await checkBelow(state, node, from, { signal })
+  const { forgetFrom, forgettableFrom } = await import('#groups/explorer/index-forget.ts')
+  const first = await forgettableFrom(state, node, from, { signal })
   const chain = node.chain.id
-  if (!yes) await sure(`Forget all that was read of chain ${chain} from block ${from} on?`, signal)
-  const { blocks, rows } = await forgetFrom(state, chain, from)
-  note(
-    `chain ${chain}: ${counted(blocks, 'block')} and ${counted(rows, 'first funding')} from block ${from} on forgotten.`,
-  )
+  const where =
+    first < from ? `block ${first} on (the last below ${from} by which the chain can be told)` : `block ${first} on`
+  if (!yes) await sure(`Forget all that was read of chain ${chain} from ${where}?`, signal)
+  const { blocks, rows } = await forgetFrom(state, chain, first)
+  note(`chain ${chain}: ${counted(blocks, 'block')} and ${counted(rows, 'first funding')} from ${where} forgotten.`)
 }
 
 /** Only on a terminal is there anybody to ask. */

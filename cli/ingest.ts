@@ -7,7 +7,6 @@ import { Fault } from '#core/fault.ts'
 import type { Progress as Event } from '#groups/explorer/index-chain.ts'
 import type { FollowDesk } from '#groups/explorer/index-start.ts'
 import type { ChainNode } from '#groups/explorer/node.ts'
-import type { StateReader } from '#store/state.ts'
 import { withState } from './data.ts'
 import { CommandFailure } from './failure.ts'
 import { forget } from './forget.ts'
@@ -92,12 +91,10 @@ async function run(options: IngestOptions, task: 'follow' | 'repair'): Promise<v
       }
     }
     const { forgetFrom, yes = false } = options
-    let before = 0
     const turn = async (own: FollowDesk, signal: AbortSignal) => {
       // A mistake is told at once; what fails later is waited for.
       await node.capabilities()
       if (forgetFrom !== undefined) await forget(own.state, node, { from: forgetFrom, yes }, signal)
-      before = await countFundings(state, node.chain.id)
       await working(own, node, options, task, tell, signal)
     }
     const work = inTurn(desk, options, 'chains', turn, stop.signal)
@@ -105,7 +102,6 @@ async function run(options: IngestOptions, task: 'follow' | 'repair'): Promise<v
     await Promise.race([work, stopped])
     await work
     progress.end()
-    sum.rows = (await countFundings(state, node.chain.id)) - before
     report(node.chain.id, options, sum, (systemClock.monotonicMs() - startMs) / 1000, share())
   })
 }
@@ -173,12 +169,6 @@ function add(sum: Sum, event: Event): void {
   }
 }
 
-/** Counted, because what was written may have been written over by something earlier. */
-async function countFundings(state: StateReader, chain: string): Promise<number> {
-  const row = await state.get<{ n: number }>('select count(*) as n from fundings where chain = ?', chain)
-  return row?.n ?? 0
-}
-
 const nodeShare = (node: ChainNode, tookMs: number): number =>
   Math.min(1, node.rpc.counts().waitedMs / Math.max(1, tookMs))
 
@@ -190,7 +180,7 @@ function report(chain: string, { json }: IngestOptions, sum: Sum, seconds: numbe
     return
   }
   print(
-    `chain ${chain}: ${sum.blocks} final blocks read, ${sum.rows} first fundings more, ${seconds.toFixed(1)} s (${blocksPerSecond} blocks/s, node ${Math.round(share * 100)} % of the time)`,
+    `chain ${chain}: ${sum.blocks} final blocks read, ${sum.rows} first fundings written, ${seconds.toFixed(1)} s (${blocksPerSecond} blocks/s, node ${Math.round(share * 100)} % of the time)`,
   )
 }
 

@@ -11,7 +11,7 @@ export async function writeOut(path: string, pieces: Iterable<string> | AsyncIte
   const draft = isFile ? `${target}.${process.pid}.part` : target
   try {
     {
-      await using file = await open(draft, isFile ? 'wx' : 'w')
+      await using file = await open(draft, 'w')
       for await (const piece of pieces) await file.appendFile(piece)
       if (isFile) await file.sync()
     }

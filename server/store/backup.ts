@@ -212,12 +212,14 @@ async function digestOf(path: string): Promise<string> {
 }
 
 async function writeDurably(path: string, text: string): Promise<void> {
+  let isOurs = false
   try {
     await using file = await open(path, 'wx', 0o600)
+    isOurs = true
     await file.writeFile(text)
     await file.sync()
   } catch (error) {
-    await rm(path, { force: true })
+    if (isOurs) await rm(path, { force: true })
     throw renamePath(error, path)
   }
 }

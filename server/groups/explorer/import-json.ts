@@ -14,7 +14,7 @@ export function readJson(
   if (typeof document !== 'object' || document === null) throw unfit(arrays)
   const members = Object.entries(document)
   const found = members.filter(([name, value]) => arrays.includes(name) && Array.isArray(value))
-  const strange = members.find((one) => typeof one[1] === 'object' && !found.includes(one))
+  const strange = members.find((one) => typeof one[1] === 'object' && one[1] !== null && !found.includes(one))
   if (found.length === 0) throw unfit(arrays)
   if (strange && others === 'refused') throw unknown(strange[0], arrays)
   const shared = Object.fromEntries(members.filter(([, value]) => typeof value !== 'object'))

@@ -11,7 +11,7 @@ import { openDesk, testVisit } from '#test/desk.ts'
 import { fundedBy } from './funded-by.ts'
 import { findFunding } from './fundings.ts'
 import { catchUp, type Progress, repair } from './index-chain.ts'
-import { forgetFrom } from './index-forget.ts'
+import { forgetFrom, forgettableFrom } from './index-forget.ts'
 import { findNear, keptBlocks } from './index-near.ts'
 import { coverJoined } from './index-seams.ts'
 import { chainFindings, startChains } from './index-start.ts'
@@ -212,6 +212,36 @@ describe('what was read before', () => {
     Object.assign(at.sim, { chain: at.chain })
     await at.catchUp()
     await holds(at)
+  })
+
+  test('a chain that was begun anew and is not as long yet adds nothing either', async () => {
+    await using at = await stage()
+    await at.repair(0, 30)
+    const before = await rowsOf(at)
+    Object.assign(at.sim, { chain: elsewhere(25) })
+    for (const attempt of [at.catchUp, () => at.repair(0, 10)])
+      await assert.rejects(attempt, /the node is at block 25, behind block 29, which was final; .* --forget-from/)
+    assert.deepEqual(await rowsOf(at), before)
+  })
+
+  test('what is forgotten begins with the newest row below the number that was given, or it is refused', async () => {
+    await using at = await stage()
+    await at.catchUp()
+    const node = needNode(at.real, '1')
+    const [{ block: newest } = assert.fail()] = await at.desk.state.all<{ block: number }>(
+      'select max(block) as block from fundings where block < 35',
+    )
+    assert.equal(await forgettableFrom(at.desk.state, node, 35), newest)
+    assert.equal(await forgettableFrom(at.desk.state, node, 0), 0)
+    // The newest row is where it was; one below it is not.
+    const [{ address } = assert.fail()] = await at.desk.state.all<{ address: Uint8Array }>(
+      'select address from fundings where block < ? order by block desc limit 1',
+      newest,
+    )
+    await at.desk.state.write((tx) =>
+      tx.run('update fundings set tx = ? where address = ?', new Uint8Array(32), address),
+    )
+    await assert.rejects(forgettableFrom(at.desk.state, node, 35), /part further down; forget from a lower block/)
   })
 
   test('of two readers on different chains who comes second is refused, whichever side it comes from', async () => {

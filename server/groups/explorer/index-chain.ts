@@ -83,6 +83,7 @@ async function settleRun(desk: IndexDesk, node: ChainNode, options: AskOptions):
     throw new Fault('explorer.node_unavailable', {
       detail: `chain ${node.chain.id}: the node names no final block; set finalityBlocks`,
     })
+  await checkSeams(desk.state, node, tip.head.number, options)
   const kept = await keptBlocks(desk.state, node.chain.id)
   const events = await changesOf(node, kept, tip, options)
   const run = events.length > 0 ? await apply(desk.state, node.chain.id, kept, events) : kept
@@ -104,7 +105,6 @@ export async function fill(
 ): Promise<void> {
   const { rangeBlocks, parallel } = desk.settings.explorer.index
   await needTraces(node)
-  await checkSeams(desk.state, node, span, signal ? { signal } : {})
   const missing = holes(await coverageOf(desk.state, blocksOf(node.chain.id)), span)
   const blocks = missing.reduce((sum, { from, until }) => sum + until - from, 0)
   tell({ is: 'plan', blocks, finalUntil: span.until })

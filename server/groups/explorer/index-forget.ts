@@ -8,7 +8,7 @@ import { Fault } from '#core/fault.ts'
 import type { Read } from '#io/evm/readings.ts'
 import type { AskOptions } from '#io/evm/rpc.ts'
 import { coverageOf, uncoverFrom } from '#store/coverage.ts'
-import type { State, StateReader } from '#store/state.ts'
+import type { State } from '#store/state.ts'
 import { hexOf } from './fundings.ts'
 import { takeBack } from './index-near.ts'
 import type { ChainNode } from './node.ts'
@@ -39,27 +39,38 @@ export function forgetFrom(state: State, chain: string, block: number): Promise<
   })
 }
 
+/** Rows that are compared: a transaction may be in a block of the same number after a reorganisation, but not many of them. */
+const rowsCompared = 16
+
 /**
- * Throws when the newest row below `block` is not where the node has it: then the chains part further down, and what stayed would
- * be joined to blocks that do not follow it. Below the last row there is nothing that could be wrong.
+ * From where on to forget, so that nothing stays which was not compared: the newest row below `block` is the last thing that shows
+ * which chain it was read from. Throws when one of the rows there is not where the node has it: the chains part further down.
  */
-export async function checkBelow(
-  state: StateReader,
+export async function forgettableFrom(
+  state: State,
   { chain, rpc }: ChainNode,
   block: number,
   options: AskOptions = {},
-): Promise<void> {
-  const last = await state.get<{ block: number; tx: Uint8Array }>(
-    'select block, tx from fundings where chain = ? and block < ? order by block desc limit 1',
-    chain.id,
-    block,
+): Promise<number> {
+  // A question about the whole table, to which a reader would not be given the time.
+  const rows = await state.write((tx) =>
+    tx.all<{ block: number; tx_index: number; tx: Uint8Array }>(
+      'select block, tx_index, tx from fundings where chain = ? and block < ? order by block desc limit ?',
+      ...[chain.id, block, rowsCompared],
+    ),
   )
-  if (!last) return
-  const params = [`0x${last.block.toString(16)}`, true]
-  const call = { method: 'eth_getBlockByNumber', params, reading: { as: 'block', number: last.block } } as const
-  const [found] = (await rpc.results([call], options)) as Read['block'][]
-  if (found?.transactions.some(({ hash }) => hash === hexOf(last.tx))) return
-  throw new Fault('input.invalid', {
-    says: `the node has another block ${last.block} than the one that was read, so the chains part further down; forget from a lower block, or from ${chain.firstBlock} to read everything again`,
-  })
+  const numbers = [...new Set(rows.map((row) => row.block))]
+  const calls = numbers.map((number) => ({
+    ...{ method: 'eth_getBlockByNumber', params: [`0x${number.toString(16)}`, true] },
+    reading: { as: 'block', number } as const,
+  }))
+  const blocks = (await rpc.results(calls, options)) as Read['block'][]
+  for (const { block: number, tx_index: index, tx } of rows) {
+    const found = blocks.find((one) => one.number === number)?.transactions[index]
+    if (found?.hash === hexOf(tx)) continue
+    throw new Fault('input.invalid', {
+      says: `the node has another block ${number} than the one that was read, so the chains part further down; forget from a lower block, or from ${chain.firstBlock} to read everything again`,
+    })
+  }
+  return Math.min(block, Math.max(chain.firstBlock, numbers[0] ?? 0))
 }

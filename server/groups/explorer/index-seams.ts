@@ -57,18 +57,20 @@ interface Seam {
 
 const headersPerAsk = 16
 
-/** Throws when the node has another block than the one that was read, at any seam of the span. */
+/** Throws when the node, whose newest block is `head`, has another block at any seam than the one that was read, or has not come so far. */
 export async function checkSeams(
   reader: StateReader,
   { chain, rpc }: ChainNode,
-  span: Range,
+  head: number,
   options: AskOptions,
 ): Promise<void> {
   const seams = await reader.all<{ at: number; hash: Uint8Array }>(
-    'select at, hash from block_seams where chain = ? and at >= ? and at <= ? order by at',
     // Of what comes before the first block nobody has read anything.
-    ...[chain.id, Math.max(span.from, chain.firstBlock + 1), span.until],
+    'select at, hash from block_seams where chain = ? and at > ? order by at',
+    ...[chain.id, chain.firstBlock],
   )
+  const last = (seams.at(-1)?.at ?? 0) - 1
+  if (last > head) throw behind(chain.id, head, last)
   for (let from = 0; from < seams.length; from += headersPerAsk) {
     const part = seams.slice(from, from + headersPerAsk)
     const headers = await rpc.results(
@@ -80,6 +82,12 @@ export async function checkSeams(
     }
   }
 }
+
+/** A node that is behind, or on a chain that was begun anew, cannot say anything about what was read. */
+export const behind = (chain: string, head: number, read: number): Fault =>
+  new Fault('explorer.node_unavailable', {
+    detail: `chain ${chain}: the node is at block ${head}, behind block ${read}, which was final; wait until it has caught up. If the chain was begun anew, forget what was read of it with: tetrad repair --chain ${chain} --forget-from <first block>`,
+  })
 
 /** What the node says now is not what was read as final: asking it again does not help. */
 export class Contradicted extends Fault {

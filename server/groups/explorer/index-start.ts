@@ -115,8 +115,8 @@ function tellAbilities(desk: FollowDesk, node: ChainNode, signal: AbortSignal): 
         const { all, can } = outcome.value
         for (const [place, one] of all.entries()) {
           const is = abilityNames.filter((name) => one.can?.has[name])
-          if (!isNews(`node ${place}`, one.can ? is.join() : (one.trouble ?? ''))) continue
-          if (one.can) desk.log.info({ chain, node: one.name, head: one.can.head, can: is }, 'node')
+          if (!isNews(`node ${place}`, one.trouble === undefined ? is.join() : 'ill')) continue
+          if (one.trouble === undefined) desk.log.info({ chain, node: one.name, head: one.can?.head, can: is }, 'node')
           else desk.log.warn({ chain, node: one.name, reason: one.trouble }, 'this node does not answer')
         }
         const lost = costs(can, node.chain)

@@ -3,13 +3,12 @@
 // 1. One event is one transaction: rows, kept blocks, coverage and head move together or not at all.
 // 2. An event holds only for the run it was made for: when another process has moved the run meanwhile, it does nothing.
 // 3. Final blocks are never taken back. A node that contradicts one is not believed.
-import { Fault } from '#core/fault.ts'
 import { headerCall, toHeader } from '#io/evm/blocks.ts'
 import type { AskOptions } from '#io/evm/rpc.ts'
 import type { SeenBlock } from '#io/evm/shapes.ts'
 import type { State, StateWriter } from '#store/state.ts'
 import { type Kept, keepBlock, keptBlocks, putNear, settle, takeBack } from './index-near.ts'
-import { Contradicted, coverJoined } from './index-seams.ts'
+import { behind, Contradicted, coverJoined } from './index-seams.ts'
 import type { ChainNode, Tip } from './node.ts'
 import { putHead } from './standing.ts'
 import { fundingsOf, transfersOf } from './transfers.ts'
@@ -116,7 +115,6 @@ async function lastStanding(
     if (found) return found
   }
   // A node that is behind has seen too little to say anything about the run.
-  if (downward.length === 0)
-    throw new Fault('explorer.node_unavailable', { detail: `the node is at block ${head}, behind what is final` })
+  if (downward.length === 0) throw behind(node.chain.id, head, run[0]?.number ?? 0)
   return undefined
 }

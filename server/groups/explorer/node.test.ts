@@ -8,11 +8,16 @@ import { type SimAbilities, SimNode } from '#sim/evm/node.ts'
 import { settingsWith } from '#test/desk.ts'
 import { openNode } from './node.ts'
 
-function stage(...nodes: SimAbilities[]) {
+const stage = (...nodes: SimAbilities[]) => stageWith(0, nodes)
+
+function stageWith(restMs: number, nodes: readonly SimAbilities[]) {
   const chain = new SimChain({ seed: 'nodes', finalLag: 10 })
   chain.mine(60)
   const sims = new Map(nodes.map((abilities, at) => [`http://node-${at}/`, new SimNode(chain, abilities)]))
   const dead = new Set<string>()
+  /** Without the state that traces are made from. */
+  const pruned = new Set<string>()
+  const busyTimes = new Map<string, number>()
   let newest: number | undefined
   const { explorer } = settingsWith({
     explorer: { chains: [{ id: '1', name: 'Sim', rpc: [...sims.keys()].map((url) => ({ url })) }] },
@@ -22,9 +27,14 @@ function stage(...nodes: SimAbilities[]) {
     settings,
     { clock: systemClock },
     {
-      restMs: 0,
+      restMs,
       async post(url, { body }) {
         if (dead.has(url)) throw new FetchError('network', `${url} cannot be reached`)
+        const left = busyTimes.get(url) ?? 0
+        busyTimes.set(url, left - 1)
+        if (left > 0) throw new FetchError('status', `${url} answered with status 429`, { status: 429 })
+        const refused = pruned.has(url) && /"method":"trace_block"/.test(body ?? '') && JSON.parse(body ?? '').id
+        if (refused) return JSON.stringify({ id: refused, error: { code: -32000, message: 'missing trie node' } })
         const asked = newest === undefined ? body : body?.replace('"latest"', `"0x${newest.toString(16)}"`)
         return ((await sims.get(url)?.answer(asked ?? '')) ?? assert.fail(url)).text
       },
@@ -34,7 +44,9 @@ function stage(...nodes: SimAbilities[]) {
   const goBack = (block: number) => {
     newest = block
   }
-  return { chain, node, dead, goBack }
+  /** So many requests to this node are refused. */
+  const busyFor = (url: string, requests: number) => void busyTimes.set(url, requests)
+  return { chain, node, dead, pruned, goBack, busyFor }
 }
 
 const busy = (chain: SimChain) => chain.blocks.filter(({ transfers }) => transfers.length > 1).slice(0, 5)
@@ -59,6 +71,33 @@ test('a node that dies is stood in for by one that traces in another way, with t
   await assert.rejects(node.read(numbers), { code: 'explorer.node_unavailable' })
   dead.delete('http://node-0/')
   assert.deepEqual(await node.read(numbers), before)
+})
+
+test('a node that traces at the least cost but knows no old block leaves those to another', async () => {
+  const { chain, node, pruned } = stage({ traces: ['trace_block'] }, { traces: ['debug_traceBlockByNumber'] })
+  await node.capabilities()
+  pruned.add('http://node-0/')
+  const [old = assert.fail()] = busy(chain)
+  const [seen] = await node.read([old.number])
+  assert.equal(seen?.block.hash, old.hash)
+  const alone = stage({ traces: ['trace_block'] }, { traces: ['trace_block'] })
+  await alone.node.capabilities()
+  for (const url of ['http://node-0/', 'http://node-1/']) alone.pruned.add(url)
+  await assert.rejects(alone.node.read([old.number]), { code: 'explorer.not_archive' })
+})
+
+test('when all ways have failed, the one that comes back first is waited for', async () => {
+  const nodes: SimAbilities[] = [{ traces: ['trace_block'] }, { traces: ['debug_traceBlockByNumber'] }]
+  const { chain, node, dead, busyFor } = stageWith(40, nodes)
+  await node.capabilities()
+  dead.add('http://node-0/')
+  const [one = assert.fail()] = busy(chain)
+  // It rests longer each time.
+  for (let failures = 0; failures < 3; failures++) {
+    await node.rpc.of([0]).ask([{ method: 'eth_blockNumber', params: [] }], { attemptsMax: 1 })
+  }
+  busyFor('http://node-1/', 1)
+  assert.equal((await node.read([one.number]))[0]?.block.hash, one.hash)
 })
 
 test('calls are spent before they are made, and whoever has none left makes none', async () => {

@@ -60,7 +60,7 @@ export function openNode(
   }
 }
 
-/** The next way is tried where nobody of one can be asked; the first is waited for when all have failed. */
+/** The next way is tried where nobody of one can be asked, or knows so old a block; when all have failed, the one that rests the shortest is waited for. */
 async function readBy(
   ways: readonly Way[],
   numbers: readonly number[],
@@ -74,17 +74,22 @@ async function readBy(
     }
     return readBlocks({ results }, form, numbers, options)
   }
+  const left: Way[] = []
+  let failure: unknown
   for (const way of ways.length > 1 ? ways : []) {
     try {
       return await by(way, true)
     } catch (error) {
-      if (!(error instanceof Fault) || error.code !== 'explorer.node_unavailable' || options.signal?.aborted)
-        throw error
+      const code = error instanceof Fault && !options.signal?.aborted ? error.code : undefined
+      if (code !== 'explorer.node_unavailable' && code !== 'explorer.not_archive') throw error
+      if (code === 'explorer.node_unavailable') left.push(way)
+      failure = error
     }
   }
-  const [first] = ways
-  if (!first) throw new Error('blocks are read before anybody has said how')
-  return by(first, false)
+  const waiting = ways.length > 1 ? left : ways
+  const [first] = waiting.toSorted((a, b) => a.rpc.restingMs() - b.rpc.restingMs())
+  if (first) return by(first, false)
+  throw failure ?? new Error('blocks are read before anybody has said how')
 }
 
 async function tipOf(rpc: Rpc, { finalityBlocks }: ChainSettings, options?: AskOptions): Promise<Tip> {

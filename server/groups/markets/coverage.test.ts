@@ -80,7 +80,7 @@ describe('while a feed is read for the first time', () => {
       assert.equal(fault.code, 'markets.not_covered')
       assert.ok((fault.retryAfterMs ?? 0) > 0)
       assert.equal(fault.headers?.['x-tetrad-coverage'], 'feed:other')
-      assert.match(fault.says, /^The feed main is being read/)
+      assert.match(fault.says, /^The feed main has not been read/)
       const { status, body } = bySlug.shape.fault(fault)
       assert.deepEqual([status, (body as { type: string }).type], [503, 'availability error'])
       return true

@@ -133,6 +133,32 @@ describe('what is not clear', () => {
     assert.deepEqual([can.traces, can.isClear], ['trace_block', true])
   })
 
+  test('so is one of trace_filter', async () => {
+    const at = stage([flat])
+    at.sim(0).errors.set('trace_filter', 1)
+    const can = await at.abilities.together()
+    assert.deepEqual([can.has.trace_filter, can.isClear], [true, true])
+  })
+
+  test('one that was away is asked again within a minute of coming back, however long it was', async () => {
+    const clock = new OwnedClock(0)
+    const at = stage([flat, nested], clock)
+    at.sim(0).isDead = true
+    /** Asks every second of a bit more than a minute. */
+    const ask = async () => {
+      for (let second = 0; second < 80; second++) {
+        void at.abilities.together()
+        await settled()
+        clock.move(1000)
+      }
+    }
+    for (let minutes = 0; minutes < 40; minutes++) await ask()
+    assert.equal((await at.abilities.together()).traces, 'debug_traceBlockByNumber')
+    at.sim(0).isDead = false
+    await ask()
+    assert.equal((await at.abilities.together()).traces, 'trace_block')
+  })
+
   test('one that stays counts as no, for seconds instead of an hour', async () => {
     const clock = new OwnedClock(0)
     const at = stage([nested], clock)

@@ -35,6 +35,7 @@ interface Entry {
 
 const keptMs = 3_600_000
 const unclearKeptMs = 5000
+const unclearKeptMaxMs = 60_000
 /** How long a node may take to tell. */
 const askMaxMs = 60_000
 /** How much longer than the first the others are waited for. */
@@ -120,7 +121,7 @@ export class Abilities {
       one.failure = error
     }
     const isClear = one.failure === undefined && one.can?.isClear === true
-    one.keptMs = isClear ? keptMs : one.keptMs === keptMs ? unclearKeptMs : Math.min(2 * one.keptMs, keptMs)
+    one.keptMs = isClear ? keptMs : one.keptMs === keptMs ? unclearKeptMs : Math.min(2 * one.keptMs, unclearKeptMaxMs)
     one.againMs = this.#clock.monotonicMs() + one.keptMs
     return one.failure === undefined
   }

@@ -64,7 +64,7 @@ export async function askCapabilities(rpc: Rpc, firstBlock: number, options: Ask
     ask({ method: 'debug_traceBlockByNumber', params: [hexOf(Math.max(head, 1)), tracer] }),
     once([{ method: 'debug_traceTransaction', params: [noHash, tracer] }]),
     ask({ method: 'eth_getBlockReceipts', params: [hexOf(head)] }),
-    askFilter((...calls) => once(calls), firstBlock, head),
+    askFilter(ask, (...calls) => once(calls), firstBlock, head),
   ])
   const state = await ask(...accountCalls(noAddress, old), ...accountCalls(noAddress, early))
   const finalized = await ask(headerCall('finalized'))
@@ -117,12 +117,13 @@ const spanMin = 100
  * The longest span that is answered. An index of traces may have been begun late or thinned out, and then answers as if nothing had
  * happened: so a transaction of three old blocks must be in it (decision 0160).
  */
-async function askFilter(ask: Ask, firstBlock: number, head: number): Promise<number> {
+async function askFilter(ask: Ask, once: Ask, firstBlock: number, head: number): Promise<number> {
   let found = 0
   const whole = head + 1 - firstBlock
   for (const blocks of [spanMin, 1000, 10_000, 1_000_000].filter((one) => one < whole).concat(whole)) {
     const span = { from: head + 1 - blocks, until: head + 1 }
-    if (!answered(await ask(filterCall(unusedAddress, 'toAddress', span)))) break
+    // That a longer span is refused is an answer.
+    if (!answered(await (found === 0 ? ask : once)(filterCall(unusedAddress, 'toAddress', span)))) break
     found = blocks === whole ? anySpan : blocks
   }
   if (found === 0) return 0

@@ -155,6 +155,19 @@ test('a node that asks to be left alone is left alone for so long, within reason
   }
 })
 
+test('where the rate limit of one leaves no time, the next is asked', async () => {
+  const clock = new OwnedClock(0)
+  const used: string[] = []
+  const post = scripted((url, asked) => {
+    used.push(url)
+    return echo(asked)
+  })
+  const rpc = openRpc({ chain: '1', rpc: [line('http://a/', { perSecond: 2 }), line('http://b/')], clock, post })
+  await rpc.results(calls('x'))
+  assert.deepEqual(await rpc.results(calls('y'), { untilMs: 500 }), ['y'])
+  assert.deepEqual(used, ['http://a/', 'http://b/'])
+})
+
 test('our own deadline is not held against a node: it does not rest for having had no time', async () => {
   const clock = new OwnedClock(0)
   let isIll = true

@@ -35,6 +35,8 @@ export interface Rpc {
   counts(): RpcCounts
   /** What is wrong with each line, in words; undefined: it is well. */
   health(): readonly { readonly name: string; readonly trouble: string | undefined }[]
+  /** How long until one of them may be asked; 0: now. */
+  restingMs(): number
   /** The same, asked only of the nodes at these places of the list. */
   of(places: readonly number[]): Rpc
 }
@@ -79,6 +81,7 @@ function over(lines: readonly Line[], clock: Clock, restMs: number, counts: () =
     },
     counts,
     health: () => lines.map(({ name, trouble }) => ({ name, trouble })),
+    restingMs: () => Math.min(...lines.map((line) => line.restingMs())),
     of(places) {
       const some = lines.filter((_, place) => places.includes(place))
       return over(some, clock, restMs, counts)
@@ -118,6 +121,8 @@ async function askLines(
       if (!(error instanceof FetchError)) throw error
       if (signal?.aborted) throw stopped()
       for (const at of open) settle(outcomes, at, { is: 'unusable', words: error.message })
+      // It was not asked, for want of time: another may need less.
+      if (error.failure === 'stopped') refusedBy.add(line)
       continue
     }
     const left = open.map((at) => outcomes[at] as RpcOutcome)
