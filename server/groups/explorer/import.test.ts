@@ -198,6 +198,8 @@ describe('JSON', () => {
     )
     assert.equal((await bring(desk, 'json', `[{"chain":1,"name":"Ünïted Ports"}]`)).entities.added, 1)
     assert.equal((await findLabels(desk.state, 'united-ports')).length, 1)
+    const empty = '{"source":null,"entities":[{"chain":1,"name":"North Quay"}],"addresses":null}'
+    assert.equal((await bring(desk, 'json', empty)).entities.added, 1)
   })
 
   test('what is no JSON, or holds no records, is a fault of the file', async () => {
