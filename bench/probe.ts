@@ -64,7 +64,7 @@ async function measure(chosen: readonly string[], fanOut: number, roundMs: numbe
         callsMax: 10_000,
         blocksMax: 0,
         sureBlocks: 0,
-        looks: 256,
+        looks: 32,
         untilMs: Number.POSITIVE_INFINITY,
       }
       const { funding } = await walk(node, address, limits)

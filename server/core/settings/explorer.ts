@@ -87,7 +87,7 @@ export const explorerSettings = section(
           'Where a node cannot list transfers: up to so many blocks are read to be sure that an account which never sent a transaction was not a contract in between. Where there are more, see unsure.',
         ),
         looks: whole(
-          256,
+          32,
           32,
           10_000,
           'Where there are more blocks than sureBlocks: at how many of them, evenly spread, the account is looked at, two calls each; the first 32 always, the others as far as callsMax and timeoutMs allow.',
