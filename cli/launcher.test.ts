@@ -5,7 +5,7 @@ import { copyFile, mkdir, symlink, writeFile } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 import { describe, test } from 'node:test'
 import manifest from '../package.json' with { type: 'json' }
-import { launcher, openFolder, run } from './run.ts'
+import { launcher, openFolder, runChild } from './run.ts'
 
 /** A Node of this machine that cannot run TypeScript, as a fresh machine may have. */
 function findOldNode(): string | undefined {
@@ -53,7 +53,7 @@ describe('started by an old Node', { skip }, () => {
 
   test('the real command line runs', async () => {
     await using home = await openFolder()
-    assert.deepEqual(await run(['--version'], { cwd: home.dir, node }), {
+    assert.deepEqual(await runChild(['--version'], { cwd: home.dir, node }), {
       code: 0,
       stdout: `${manifest.version}\n`,
       stderr: '',
@@ -65,13 +65,13 @@ describe('started by an old Node', { skip }, () => {
     await using elsewhere = await openFolder()
     const link = join(elsewhere.dir, 'tetrad')
     await symlink(project.file, link)
-    const { stdout } = await run(['a b', '--c', ''], { cwd: elsewhere.dir, node, file: link })
+    const { stdout } = await runChild(['a b', '--c', ''], { cwd: elsewhere.dir, node, file: link })
     assert.deepEqual(JSON.parse(stdout), [['a b', '--c', ''], elsewhere.dir])
   })
 
   test('the exit code is that of the command', async () => {
     await using project = await openProject('process.exitCode = 7', '26.0.0')
-    assert.equal((await run([], { cwd: project.dir, node, file: project.file })).code, 7)
+    assert.equal((await runChild([], { cwd: project.dir, node, file: project.file })).code, 7)
   })
 
   test('a command killed by a signal ends the launcher by the same signal', async () => {
@@ -79,7 +79,7 @@ describe('started by an old Node', { skip }, () => {
       "process.kill(process.pid, 'SIGKILL'); setTimeout(() => {}, 10_000)",
       '26.0.0',
     )
-    assert.equal((await run([], { cwd: project.dir, node, file: project.file })).code, 'SIGKILL')
+    assert.equal((await runChild([], { cwd: project.dir, node, file: project.file })).code, 'SIGKILL')
   })
 
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
@@ -101,10 +101,10 @@ describe('started by an old Node', { skip }, () => {
   test('without a Node from npm it says what to do and fails', async () => {
     for (const version of [undefined, '20.1.0']) {
       await using project = await openProject('', version)
-      const { code, stderr } = await run([], { cwd: project.dir, node, file: project.file })
+      const { code, stderr } = await runChild([], { cwd: project.dir, node, file: project.file })
       assert.equal(code, 1)
       assert.match(stderr, /^tetrad: Tetrad needs Node 24 or later; this is v\d.*Run "npm ci" in .*\n$/)
-      const { stderr: json } = await run(['--json'], { cwd: project.dir, node, file: project.file })
+      const { stderr: json } = await runChild(['--json'], { cwd: project.dir, node, file: project.file })
       assert.equal(JSON.parse(json).error.code, 'node.missing')
     }
   })

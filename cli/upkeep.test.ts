@@ -6,6 +6,7 @@ import { writeFile } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { copyDemo } from '#test/template.ts'
 import { launcher, openFolder, run } from './run.ts'
 
 describe('beside a running server', () => {
@@ -15,6 +16,7 @@ describe('beside a running server', () => {
   let key = ''
   before(async () => {
     home = await openFolder()
+    await copyDemo(join(home.dir, 'data'))
     const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(TETRAD_|NODE_)/.test(name)))
     server = spawn(process.execPath, [launcher, 'serve', '--port', '0', '--json'], {
       cwd: home.dir,

@@ -6,7 +6,8 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join, normalize } from 'node:path'
-import { type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import { after } from 'node:test'
+import { type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import { openWorld, type World } from './world.ts'
 
 const root = normalize(join(import.meta.dirname, '..'))
@@ -36,21 +37,33 @@ export interface PageOptions extends BrowserContextOptions {
 /** The browser's own services would only knock at a closed network. */
 const quiet = ['--disable-background-networking', '--disable-component-update', '--disable-sync', '--no-first-run']
 
+/** One Chromium serves all test files of a process; each page is a visitor of its own. */
+let launching: ReturnType<typeof chromium.launch> | undefined
+after(async () => (await launching)?.close())
+
+function launch(executablePath: string): ReturnType<typeof chromium.launch> {
+  const args = ['--no-sandbox', '--disable-gpu', '--disable-quic', ...quiet]
+  launching ??= chromium.launch({ executablePath, args })
+  return launching
+}
+
+/** Only what never happens takes longer, however busy the machine is. */
+const pageTimeoutMs = 120_000
+
 export async function openBrowser(): Promise<Browser> {
   if (found === undefined) throw new Error(noBrowser || '')
   build()
+  const browser = await launch(found)
   const world = await openWorld()
-  const browser = await chromium.launch({
-    executablePath: found,
-    args: ['--no-sandbox', '--disable-gpu', '--disable-quic', ...quiet],
-  })
+  const contexts: BrowserContext[] = []
   const complaints: string[] = []
   return {
     world,
     async page(place, { key = world.key, before, ...options } = {}) {
       const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options })
+      contexts.push(context)
       const page = await context.newPage()
-      page.setDefaultTimeout(15_000)
+      page.setDefaultTimeout(pageTimeoutMs)
       page.on('console', (said) => {
         if (said.type() !== 'error' && said.type() !== 'warning') return
         // A refusal is an answer; that the page tells it well is for the tests to see.
@@ -66,7 +79,7 @@ export async function openBrowser(): Promise<Browser> {
     accessible,
     done: () => assert.deepEqual(complaints, []),
     async [Symbol.asyncDispose]() {
-      await browser.close()
+      await Promise.all(contexts.map((context) => context.close()))
       await world[Symbol.asyncDispose]()
     },
   }

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { guarded, noClickhouse, noCluster, startClickhouse, startCluster } from './clickhouse.ts'
+import { onlyInLongRun } from './long.ts'
 
 const ask = (address: string, statement: string) => {
   const { hostname, port, username, password } = new URL(address.replace('clickhouse:', 'http:'))
@@ -31,7 +32,7 @@ describe('one server', { skip: noClickhouse }, () => {
   })
 })
 
-describe('a cluster', { skip: noCluster }, () => {
+describe('a cluster', { skip: noCluster || onlyInLongRun }, () => {
   test('rows are on one shard, twice, and a replica that was away gets what it missed', async () => {
     await using cluster = await startCluster()
     const database = /\/(t\d+_\d+)\?cluster=tetrad$/.exec(await cluster.database())?.[1]

@@ -10,11 +10,13 @@ import { silentLog } from '#io/log.ts'
 import type { Random } from '#io/random.ts'
 import type { Desk, Visit } from '#serve/answer.ts'
 import { chance } from '#sim/chance.ts'
-import { openStores } from '#store/open.ts'
+import type { Facts } from '#store/facts.ts'
+import { openFacts, openState, type StoreOptions } from '#store/open.ts'
 import type { State } from '#store/state.ts'
 import { stateWith } from './admission.ts'
 import { openDatabase } from './clickhouse.ts'
 import { openSchema } from './postgres.ts'
+import { copyEmptyStores } from './template.ts'
 
 /** 2026-11-15T12:00:00Z: the present of every test that does not say otherwise. */
 export const testNowMs = Date.UTC(2026, 10, 15, 12)
@@ -53,18 +55,51 @@ export async function openDesk(overrides: object = {}, nowMs = testNowMs): Promi
   const database = factsServer ? undo.use(await openDatabase(factsServer)) : undefined
   const store = { ...(schema && { state: schema.url }), ...(database && { facts: database.url }) }
   const settings = settingsWith(schema || database ? { ...overrides, store } : overrides)
-  const stores = await openStores(dir, settings.store)
-  undo.defer(() => stores.close())
+  if (!schema) await copyEmptyStores(dir, 'state.sqlite')
+  const state = await openState(dir, settings.store)
+  undo.defer(() => state.close())
+  const facts = openFactsOnUse(dir, settings.store)
+  undo.defer(() => facts.close())
   const all = undo.move()
   return {
     dir,
-    state: process.env.TETRAD_TEST_TWICE ? runningTwice(stores.state) : stores.state,
-    facts: stores.facts,
+    state: process.env.TETRAD_TEST_TWICE ? runningTwice(state) : state,
+    facts,
     settings,
     clock: new OwnedClock(nowMs),
     random: seededRandom('desk'),
     log: silentLog,
     [Symbol.asyncDispose]: () => all.disposeAsync(),
+  }
+}
+
+/** Most tests never touch the facts, and opening them takes most of the time that a test desk needs. */
+function openFactsOnUse(dir: string, options: StoreOptions): Facts {
+  let opening: Promise<Facts> | undefined
+  let open: { readonly facts: Facts; readonly version: number } | undefined
+  const use = (): Promise<Facts> => {
+    opening ??= (async () => {
+      if (!options.facts) await copyEmptyStores(dir, 'facts.duckdb')
+      const facts = await openFacts(dir, options)
+      open = { facts, version: facts.version() ?? 0 }
+      return facts
+    })()
+    return opening
+  }
+  const engine = options.facts ? 'clickhouse' : 'duckdb'
+  return {
+    engine,
+    query: async (...question) => (await use()).query(...question),
+    aside: { engine, query: async (...question) => (await use()).aside.query(...question) },
+    now: async (signal) => (await use()).now(signal),
+    write: async (work) => (await use()).write(work),
+    version: () => {
+      if (!open) return engine === 'duckdb' ? 0 : undefined
+      const version = open.facts.version()
+      return version === undefined ? undefined : version - open.version
+    },
+    tidy: async (signal) => (await use()).tidy(signal),
+    close: async () => (await opening)?.close(),
   }
 }
 

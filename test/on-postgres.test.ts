@@ -137,7 +137,9 @@ describe('the state on PostgreSQL', { skip: noPostgres }, () => {
     const first = JSON.parse((await one.line()) ?? '') as { url: string; key: string }
     await using two = serving(join(dir, 'two'), url)
     const second = JSON.parse((await two.line()) ?? '') as { url: string }
-    const clients = [first, second].map((at) => createClient({ baseUrl: at.url, key: first.key, retries: 0 }))
+    const clients = [first, second].map((at) =>
+      createClient({ baseUrl: at.url, key: first.key, retries: 0, timeoutMs: 300_000 }),
+    )
     const answered: string[] = []
     const errors: unknown[] = []
     let oneIsDead = false
@@ -277,7 +279,7 @@ const serving = (dir: string, url: string) =>
     const { createClient } = await load('api/client.ts')
     const { settingsWith } = await load('test/desk.ts')
     const settings = settingsWith({
-      server: { port: 0 }, store: { state: ${JSON.stringify(url)} }, fx: { spender: '0x3333333333333333333333333333333333333333', sources: [{ id: 'desk', kind: 'push' }] },
+      server: { port: 0, answerTimeoutMs: 300_000 }, store: { state: ${JSON.stringify(url)}, stateWaitMs: 240_000 }, fx: { spender: '0x3333333333333333333333333333333333333333', sources: [{ id: 'desk', kind: 'push' }] },
     })
     const { desk, url } = await start({ settings, dataDir: ${JSON.stringify(dir)}, log: silentLog })
     const wanted = { name: 'test', plan: 'enterprise', admin: true }

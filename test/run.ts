@@ -1,24 +1,204 @@
-// `npm test`: types, lint, then every test file; then what was covered and what was left out, in words.
-import { spawnSync } from 'node:child_process'
-import { existsSync, globSync, readFileSync } from 'node:fs'
+// `npm test`: types, lint, then every test file; then what was covered and what was left out.
+//
+//   npm test                            everything but the long tests
+//   npm test -- server/groups/fx/*.test.ts   these files
+//   npm test -- --group databases       one group: see test/groups.ts
+//   npm test -- --seed 42               the seeds of an earlier run
+//   npm run test:long                   all seeds, and the tests that take minutes
+import { type SpawnOptions, spawn, spawnSync } from 'node:child_process'
+import { chmodSync, existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs'
+import { availableParallelism, tmpdir } from 'node:os'
 import { delimiter, join, normalize } from 'node:path'
+import { parseArgs } from 'node:util'
+import type { Result } from './batch.ts'
+import { type Batch, batchesOf, type Group, groupOf, groups } from './groups.ts'
+import { summaryOf } from './summary.ts'
 
 const root = normalize(join(import.meta.dirname, '..'))
 const bin = (name: string) => join(root, 'node_modules', '.bin', name)
+const testFiles = '{api,server,cli,conform,console,sim,test,docs}/**/*.test.ts'
+const memoryFolder = '/dev/shm'
+const memoryFreeMin = 4 * 1024 ** 3
+const outputMax = 65_536
 
-function step(words: string, command: string, args: readonly string[]): void {
-  process.stdout.write(`\n▸ ${words}\n`)
-  const done = spawnSync(command, args, { cwd: root, stdio: 'inherit' })
-  if (done.error) throw done.error
-  if (done.status !== 0) {
-    process.stdout.write(`\n✖ ${words}: failed (${done.status ?? done.signal})\n`)
-    process.exit(done.status ?? 1)
+const { values: options, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { group: { type: 'string', multiple: true }, seed: { type: 'string' }, long: { type: 'boolean' } },
+})
+
+interface Task {
+  readonly name: string
+  run(): Promise<readonly Result[]>
+}
+
+async function runAll(): Promise<Result[]> {
+  const chosen = chosenGroups()
+  const files = globSync(positionals.length > 0 ? positionals : testFiles, {
+    cwd: root,
+    exclude: ['api/dist/**'],
+  }).sort()
+  const byGroup = Map.groupBy(files, (file) => groupOf(root, file))
+  if (positionals.length === 0) {
+    fetchEvm()
+    // The browser tests and the packaged server need the built pages.
+    await runProcess('Console (vite)', bin('vite'), ['build', 'console', '--logLevel', 'warn'])
+  }
+  const work = makeTemporaryFolder()
+  try {
+    // The slowest first, so that no core waits for them at the end.
+    const order: readonly Group[] = ['databases', 'browser', 'commands', 'unit']
+    const batches = order
+      .filter((group) => chosen.has(group))
+      .flatMap((group) => batchesOf(group, byGroup.get(group) ?? []))
+    const checks = chosen.has('checks') && positionals.length === 0 ? checkTasks() : []
+    const tasks = [...checks, ...batches.map((batch, index) => testTask(batch, work, index))]
+    process.stdout.write(`\n▸ ${files.length} test files in ${batches.length} processes, seed ${seed()}\n`)
+    return await runTasks(tasks)
+  } finally {
+    rmSync(work, { recursive: true, force: true })
   }
 }
 
+function chosenGroups(): ReadonlySet<Group> {
+  const names = options.group ?? Object.keys(groups)
+  for (const name of names) {
+    if (name in groups) continue
+    process.stderr.write(`There is no test group ${name}. Groups:\n`)
+    for (const [group, contents] of Object.entries(groups)) process.stderr.write(`  ${group.padEnd(10)} ${contents}\n`)
+    process.exit(2)
+  }
+  return new Set(names as Group[])
+}
+
+/** Rotates with the hour, so that runs one after another cover all seeds, and a failure names the one to repeat. */
+function seed(): number {
+  const given = options.seed ?? process.env.TEST_SEED
+  if (given !== undefined && !/^\d+$/.test(given)) throw new Error(`--seed must be a whole number, not ${given}`)
+  return given === undefined ? Math.floor(Date.now() / 3_600_000) * 25 : Number(given)
+}
+
+function leftOut(): string[] {
+  const chosen = chosenGroups()
+  const missing = (Object.keys(groups) as Group[]).filter((group) => !chosen.has(group))
+  return [
+    ...missing.map((group) => `group ${group}: ${groups[group]}`),
+    ...(positionals.length > 0 ? ['all files that were not named'] : []),
+  ]
+}
+
+/** Tests write thousands of small databases: in memory where there is enough of it, so that no disk slows them down. */
+function makeTemporaryFolder(): string {
+  const hasMemory = existsSync(memoryFolder) && freeBytes(memoryFolder) >= memoryFreeMin
+  const folder = mkdtempSync(join(hasMemory ? memoryFolder : tmpdir(), 'tetrad-tests-'))
+  // PostgreSQL runs as a user of its own, who must get to its folder.
+  chmodSync(folder, 0o755)
+  return folder
+}
+
+function freeBytes(folder: string): number {
+  const { bavail, bsize } = statfsSync(folder)
+  return bavail * bsize
+}
+
+async function runTasks(tasks: readonly Task[]): Promise<Result[]> {
+  const waiting = [...tasks]
+  const results: Result[] = []
+  const workers = Array.from({ length: availableParallelism() + 1 }, async () => {
+    for (let task = waiting.shift(); task; task = waiting.shift()) {
+      const beginMs = performance.now()
+      const mine = await task.run()
+      const isGreen = mine.every(({ outcome }) => outcome !== 'failed')
+      const seconds = ((performance.now() - beginMs) / 1000).toFixed(1)
+      process.stdout.write(`${isGreen ? '✔' : '✖'} ${task.name} (${seconds} s)\n`)
+      results.push(...mine)
+    }
+  })
+  await Promise.all(workers)
+  return results
+}
+
+const checkTasks = (): Task[] => [
+  checkTask('Types (tsc)', 'tsc', []),
+  checkTask('Types of the console (tsc)', 'tsc', ['-p', 'console']),
+  checkTask('Lint and format (biome)', 'biome', ['check', '.']),
+]
+
+const checkTask = (name: string, program: string, args: readonly string[]): Task => ({
+  name,
+  async run() {
+    const { code, output } = await capture(bin(program), args, {})
+    return [
+      code === 0
+        ? { file: 'checks', name, outcome: 'passed' }
+        : { file: 'checks', name, outcome: 'failed', reason: output },
+    ]
+  },
+})
+
+function testTask({ name, files }: Batch, work: string, index: number): Task {
+  return {
+    name,
+    async run() {
+      const report = join(work, `report-${index}.ndjson`)
+      const temporary = join(work, String(index))
+      mkdirSync(temporary)
+      const env = {
+        ...process.env,
+        TMPDIR: temporary,
+        TEST_SHARED_DIR: work,
+        NODE_COMPILE_CACHE: join(root, 'node_modules', '.cache', 'tests'),
+        TEST_SEED: String(seed()),
+        ...(options.long && { TEST_LONG: '1' }),
+      }
+      const args = [join(import.meta.dirname, 'batch.ts'), report, ...files]
+      const { code, output } = await capture(process.execPath, args, { env })
+      rmSync(temporary, { recursive: true, force: true })
+      const results = existsSync(report) ? readResults(report) : []
+      if (code === 0 || results.some(({ outcome }) => outcome === 'failed')) return results
+      return [
+        ...results,
+        { file: files[0] ?? name, name: `${name} ended with ${code}`, outcome: 'failed', reason: output },
+      ]
+    },
+  }
+}
+
+const readResults = (report: string): Result[] =>
+  readFileSync(report, 'utf8')
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Result)
+
+interface Ended {
+  readonly code: number | string | null
+  readonly output: string
+}
+
+function capture(program: string, args: readonly string[], more: SpawnOptions): Promise<Ended> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'], ...more })
+    let output = ''
+    for (const stream of [child.stdout, child.stderr]) {
+      stream?.on('data', (chunk: unknown) => {
+        output = `${output}${chunk}`.slice(-outputMax)
+      })
+    }
+    child.once('error', reject)
+    child.once('close', (code, signal) => resolve({ code: code ?? signal, output }))
+  })
+}
+
+async function runProcess(name: string, program: string, args: readonly string[]): Promise<void> {
+  process.stdout.write(`\n▸ ${name}\n`)
+  const { code, output } = await capture(program, args, {})
+  if (code === 0) return
+  process.stdout.write(`${output}\n✖ ${name}: failed (${code})\n`)
+  process.exit(1)
+}
+
 /**
- * The native part of the EVM that tests run on asks for a newer Node than npm may have run on, and npm then leaves it out
- * without a word. Here npm runs on our own Node. Without it the tests that need it say that they were left out.
+ * The native part of the EVM needs a newer Node than npm may have run on, and npm then leaves it out silently. Fetch it with
+ * the project's own Node. Without it the proof that Permit2 accepts the signatures could not run, so the run stops.
  */
 function fetchEvm(): void {
   const scope = join(root, 'node_modules', '@nomicfoundation')
@@ -27,33 +207,25 @@ function fetchEvm(): void {
   }
   const name = `@nomicfoundation/edr-${process.platform}-${process.arch}${process.platform === 'linux' ? '-gnu' : ''}`
   const version = optionalDependencies[name]
-  if (!version || existsSync(join(root, 'node_modules', name))) return
-  process.stdout.write(`\n▸ Fetching ${name}\n`)
-  const path = [join(root, 'node_modules', '.bin'), process.env.PATH].join(delimiter)
-  spawnSync('npm', ['install', '--no-save', '--ignore-scripts', '--no-audit', '--no-fund', `${name}@${version}`], {
-    cwd: root,
-    stdio: 'inherit',
-    env: { ...process.env, PATH: path },
-  })
+  const folder = join(root, 'node_modules', name)
+  if (version && !existsSync(folder)) {
+    process.stdout.write(`\n▸ Fetching ${name}\n`)
+    const path = [join(root, 'node_modules', '.bin'), process.env.PATH].join(delimiter)
+    const args = ['install', '--no-save', '--ignore-scripts', '--no-audit', '--no-fund', `${name}@${version}`]
+    spawnSync('npm', args, { cwd: root, stdio: 'inherit', env: { ...process.env, PATH: path } })
+  }
+  if (existsSync(folder)) return
+  process.stdout.write(
+    `\n✖ The EVM of the tests (${name}) is not installed, so the Permit2 proof cannot run. Install it with Node 22 or ` +
+      'later: npm install --no-save --ignore-scripts hardhat\n',
+  )
+  process.exit(1)
 }
 
-const asked = process.argv.slice(2)
-const files = globSync(asked.length > 0 ? asked : '{api,server,cli,conform,console,sim,test,docs}/**/*.test.ts', {
-  cwd: root,
-  exclude: ['api/dist/**'],
-}).sort()
-
-if (asked.length === 0) {
-  fetchEvm()
-  step('Types (tsc)', bin('tsc'), [])
-  step('Types of the console (tsc)', bin('tsc'), ['-p', 'console'])
-  step('Lint and format (biome)', bin('biome'), ['check', '.'])
-  step('Console (vite)', bin('vite'), ['build', 'console', '--logLevel', 'warn'])
-}
-step(`Tests (${files.length} files)`, process.execPath, [
-  '--test',
-  '--test-concurrency=2',
-  '--test-timeout=240000',
-  '--test-reporter=./test/summary.ts',
-  ...files,
-])
+const startedMs = performance.now()
+const results = await runAll()
+const failed = results.filter(({ outcome }) => outcome === 'failed').length
+const minutes = (performance.now() - startedMs) / 60_000
+process.stdout.write(`\n${summaryOf(results, leftOut())}`)
+process.stdout.write(`\nTime: ${minutes.toFixed(1)} min. Seed: ${seed()}${options.long ? ', long run' : ''}\n`)
+process.exitCode = failed > 0 || results.length === 0 ? 1 : 0

@@ -1,51 +1,42 @@
-// Test reporter: failures in full, and at the end what was covered, room by room, and what was left out.
-import { relative } from 'node:path'
-import type { TestEvent } from 'node:test/reporters'
+// What a test run prints at its end: what was covered, the slowest files, what was left out, failures in full.
+import type { Result } from './batch.ts'
 
-interface Tally {
-  files: Set<string>
-  passed: number
-}
+const slowestCount = 10
 
-const roomOf = (file: string): string => {
-  const parts = relative(process.cwd(), file).split('/')
+const folderOf = (file: string): string => {
+  const parts = file.split('/')
   return parts[0] === 'server' ? parts.slice(0, parts[1] === 'groups' ? 3 : 2).join('/') : (parts[0] ?? file)
 }
 
-// biome-ignore lint/style/noDefaultExport: the test runner asks for the reporter as the default export
-export default async function* summary(events: AsyncIterable<TestEvent>): AsyncGenerator<string> {
-  const rooms = new Map<string, Tally>()
-  const failures: string[] = []
-  const leftOut: string[] = []
-  for await (const event of events) {
-    if (event.type === 'test:summary' && event.data.file) {
-      yield `${event.data.success ? '✔' : '✖'} ${relative(process.cwd(), event.data.file)} (${event.data.counts.tests})\n`
-    }
-    if (event.type !== 'test:pass' && event.type !== 'test:fail') continue
-    const { data } = event
-    // A suite counts when it was left out: its tests were then never heard of.
-    if (!data.file || (data.details.type === 'suite' && data.skip === undefined)) continue
-    const name = `${relative(process.cwd(), data.file)}: ${data.name}`
-    if (data.skip !== undefined) leftOut.push(`${name} (${data.skip === true ? 'skipped' : data.skip})`)
-    else if (event.type === 'test:fail') failures.push(`✖ ${name}\n${describe(event.data.details.error)}`)
-    else {
-      const tally = rooms.get(roomOf(data.file)) ?? { files: new Set(), passed: 0 }
-      tally.files.add(data.file)
-      tally.passed += 1
-      rooms.set(roomOf(data.file), tally)
-    }
-  }
-  yield '\n\nCovered:\n'
-  for (const [room, tally] of [...rooms].sort()) {
-    yield `  ${room.padEnd(28)} ${String(tally.passed).padStart(4)} tests in ${tally.files.size} files\n`
-  }
-  if (leftOut.length > 0) yield `\nLEFT OUT:\n${leftOut.map((line) => `  ${line}\n`).join('')}`
-  for (const failure of failures) yield `\n${failure}\n`
-  const passed = [...rooms.values()].reduce((sum, tally) => sum + tally.passed, 0)
-  yield `\n${passed} passed, ${failures.length} failed, ${leftOut.length} skipped\n`
+export function summaryOf(results: readonly Result[], leftOut: readonly string[]): string {
+  const passed = results.filter(({ outcome }) => outcome === 'passed')
+  const failed = results.filter(({ outcome }) => outcome === 'failed')
+  const skipped = results.filter(({ outcome }) => outcome === 'skipped')
+  const skippedLines = skipped.map(({ file, name, reason }) => `${file}: ${name} (${reason})`)
+  const notRun = [...leftOut, ...skippedLines]
+  return [
+    'Covered:',
+    ...coverage(passed),
+    '',
+    `Slowest files:`,
+    ...slowest(results),
+    ...(notRun.length > 0 ? ['', 'LEFT OUT:', ...notRun.map((line) => `  ${line}`)] : []),
+    ...failed.map(({ file, name, reason }) => `\n✖ ${file}: ${name}\n${(reason ?? '').replaceAll(/^/gm, '    ')}`),
+    '',
+    `${passed.length} passed, ${failed.length} failed, ${skipped.length} skipped`,
+    '',
+  ].join('\n')
 }
 
-function describe(error: Error | undefined): string {
-  const cause = error?.cause instanceof Error ? error.cause : error
-  return (cause?.stack ?? String(cause)).replaceAll(/^/gm, '    ')
-}
+const coverage = (passed: readonly Result[]): string[] =>
+  [...Map.groupBy(passed, ({ file }) => folderOf(file))].sort().map(([folder, tests]) => {
+    const files = new Set(tests.map(({ file }) => file)).size
+    return `  ${folder.padEnd(28)} ${String(tests.length).padStart(4)} tests in ${files} files`
+  })
+
+const slowest = (results: readonly Result[]): string[] =>
+  [...Map.groupBy(results, ({ file }) => file)]
+    .map(([file, all]) => ({ file, ms: all.reduce((sum, { durationMs = 0 }) => sum + durationMs, 0) }))
+    .sort((a, b) => b.ms - a.ms)
+    .slice(0, slowestCount)
+    .map(({ file, ms }) => `  ${(ms / 1000).toFixed(1).padStart(6)} s  ${file}`)

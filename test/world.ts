@@ -11,6 +11,7 @@ import { type Running, start } from '#server/main.ts'
 import { type DemoSamples, openDemo } from '#sim/demo.ts'
 import { createKey } from '#store/keys.ts'
 import { settingsWith } from './desk.ts'
+import { copyDemo } from './template.ts'
 
 export interface World extends AsyncDisposable {
   readonly url: string
@@ -23,6 +24,7 @@ export interface World extends AsyncDisposable {
 
 export async function openWorld(overrides: object = {}): Promise<World> {
   const dir = await mkdtemp(join(tmpdir(), 'tetrad-world-'))
+  await copyDemo(dir)
   const lines: string[] = []
   const demo = await openDemo()
   let samples: DemoSamples | undefined
@@ -60,9 +62,12 @@ export async function openWorld(overrides: object = {}): Promise<World> {
   }
 }
 
-/** Rates arrive a moment after the door opens. */
+const readyWithinMs = 120_000
+
+/** Rates arrive a moment after the server starts to listen. */
 async function untilReady(server: Running): Promise<void> {
-  for (let tries = 0; tries < 200; tries++) {
+  const giveUpMs = systemClock.monotonicMs() + readyWithinMs
+  while (systemClock.monotonicMs() < giveUpMs) {
     if ((await server.inject({ url: '/readyz' })).statusCode === 200) return
     await systemClock.sleep(25)
   }

@@ -9,6 +9,7 @@ import { lapseFields, writeLapses } from '#groups/validators/lapses.ts'
 import { chance } from '#sim/chance.ts'
 import { type ClickhouseServer, noClickhouse, startClickhouse } from '#test/clickhouse.ts'
 import { openDesk } from '#test/desk.ts'
+import { onlyInLongRun } from '#test/long.ts'
 import { actOut, castOf } from '#test/validators-acting.ts'
 import { cover, coverageOf } from './coverage.ts'
 import { openClickhouse } from './engines/clickhouse.ts'
@@ -157,11 +158,11 @@ function suite(name: string, skip: string | false, openTarget: () => Promise<Fac
 describe('moving facts', () => {
   let clickhouse: ClickhouseServer | undefined
   before(async () => {
-    if (!noClickhouse) clickhouse = await startClickhouse()
+    if (!noClickhouse && !onlyInLongRun) clickhouse = await startClickhouse()
   })
   after(() => clickhouse?.[Symbol.asyncDispose]())
   suite('another file', false, () => openDuckdb(':memory:', factsMigrations))
-  suite('ClickHouse', noClickhouse, async () =>
+  suite('ClickHouse', noClickhouse || onlyInLongRun, async () =>
     openClickhouse(await (clickhouse as ClickhouseServer).database(), factsMigrations),
   )
 })

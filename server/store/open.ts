@@ -30,6 +30,8 @@ export interface StoreOptions {
   readonly state?: string
   readonly stateReplicas?: readonly string[]
   readonly stateConnections?: number
+  /** How long to wait while PostgreSQL restarts or fails over. */
+  readonly stateWaitMs?: number
   /** clickhouse://…; empty: the file in the data folder. */
   readonly facts?: string
   /** What the embedded engine of the facts may hold in memory. */
@@ -82,9 +84,10 @@ export const openFacts = async (dir: string, options: StoreOptions = {}): Promis
 
 async function findState(dir: string, options: StoreOptions): Promise<Found<State>> {
   const { state: url = '', stateReplicas: replicas = [], stateConnections: connections = connectionsUsual } = options
+  const waitMs = options.stateWaitMs
   if (url !== '') {
     const { findPostgres } = await import('./engines/postgres.ts')
-    return findPostgres(url, stateMigrations, { connections, replicas })
+    return findPostgres(url, stateMigrations, { connections, replicas, ...(waitMs !== undefined && { waitMs }) })
   }
   await makeHome(dir)
   return findSqlite(stateFile(dir), stateMigrations, { busyWaitMs: options.busyWaitMs ?? 5000 })

@@ -16,12 +16,12 @@ import type { Desk } from '#serve/answer.ts'
 import { openState } from '#store/open.ts'
 import type { State } from '#store/state.ts'
 import { seededRandom, settingsWith, testNowMs } from '#test/desk.ts'
+import { seedsOf } from '#test/long.ts'
 import { chance } from '../chance.ts'
 import { startMarketFeed } from './feed.ts'
 import { LivingWorld } from './living.ts'
 
-const seeds = Number(process.env.MARKET_SEEDS ?? 100)
-const groups = 4
+const seeds = seedsOf(100)
 
 const styles: readonly object[] = [
   { paging: { kind: 'offset', size: 5, overlap: 1 }, recent: { since: 'updated_since', overlapMs: 60_000 } },
@@ -181,14 +181,12 @@ async function recall(state: State, told: readonly Told[]): Promise<void> {
   }
 }
 
-for (let group = 0; group < groups; group++) {
-  test(`after the dust settles every answer is the feed's truth and the past can be asked for: seeds ${group} of ${groups}`, async () => {
-    for (let seed = group; seed < seeds; seed += groups) {
-      try {
-        await live(`living-${seed}`)
-      } catch (error) {
-        throw new Error(`seed living-${seed} failed`, { cause: error })
-      }
+test(`after the dust settles every answer is the feed's truth and the past can be asked for, ${seeds.length} seeds`, async () => {
+  for (const seed of seeds) {
+    try {
+      await live(`living-${seed}`)
+    } catch (error) {
+      throw new Error(`seed living-${seed} failed`, { cause: error })
     }
-  })
-}
+  }
+})

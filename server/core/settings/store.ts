@@ -33,6 +33,16 @@ export const storeSettings = section(
       }),
       8,
     ),
+    stateWaitMs: withDefault(
+      Type.Integer({
+        minimum: 0,
+        maximum: 600_000,
+        description:
+          'How long a request waits while PostgreSQL restarts or fails over, counted from the start of the outage. ' +
+          'Requests also end after `server.answerTimeoutMs`.',
+      }),
+      15_000,
+    ),
     facts: withDefault(
       Type.String({
         pattern: `^$|${clickhouseUrl}`,

@@ -14,6 +14,7 @@ import { openReplay } from '#test/beacon-replay.ts'
 import { type ClickhouseServer, noClickhouse, startClickhouse } from '#test/clickhouse.ts'
 import { openDesk, type TestDesk } from '#test/desk.ts'
 import { everyRow } from '#test/facts-rows.ts'
+import { onlyInLongRun } from '#test/long.ts'
 import { actOut, castOf } from '#test/validators-acting.ts'
 import { ask, register } from '#test/validators-world.ts'
 import { aggregateEffectiveness } from './aggregate-effectiveness.ts'
@@ -73,7 +74,7 @@ const single = fc.record({
   sortOrder: fc.constantFrom('asc', 'desc'),
 })
 
-describe('ratings on ClickHouse', { skip: noClickhouse }, () => {
+describe('ratings on ClickHouse', { skip: noClickhouse || onlyInLongRun }, () => {
   let server: ClickhouseServer
   before(async () => {
     server = await startClickhouse()

@@ -4,6 +4,7 @@ import { after, before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Fault } from '#core/fault.ts'
 import { type ClickhouseCluster, type ClickhouseNode, noCluster, startCluster } from '#test/clickhouse.ts'
+import { onlyInLongRun } from '#test/long.ts'
 import { cover, coverageOf } from '../coverage.ts'
 import { someSums, sums } from '../facts.suite.ts'
 import type { Facts, FactsMigration } from '../facts.ts'
@@ -18,7 +19,7 @@ const options = { ...usualOptions, sweepEveryMs: 0, unseenMs: 0, quorumMs: 1500 
 const never = new AbortController().signal
 const validators = 40
 
-describe('ClickHouse, two shards with two replicas each', { skip: noCluster }, () => {
+describe('ClickHouse, two shards with two replicas each', { skip: noCluster || onlyInLongRun }, () => {
   let cluster: ClickhouseCluster
   before(async () => {
     cluster = await startCluster()

@@ -1,0 +1,52 @@
+// One process of a test run: runs the test files it is given in this process and writes a line of JSON per result.
+//   node test/batch.ts <report file> <test file> …
+import { closeSync, openSync, writeSync } from 'node:fs'
+import { relative } from 'node:path'
+import { run } from 'node:test'
+import type { TestEvent } from 'node:test/reporters'
+
+export interface Result {
+  readonly file: string
+  readonly name: string
+  /** A suite has results of its own only where it failed outside its tests, or was skipped with all of them. */
+  readonly outcome: 'passed' | 'failed' | 'skipped' | 'suite'
+  /** Why it was skipped, or how it failed. */
+  readonly reason?: string
+  /** Of tests and suites at the top of their file. */
+  readonly durationMs?: number
+}
+
+type Ended = Extract<TestEvent, { type: 'test:pass' | 'test:fail' }>
+
+/** Only a test that hangs comes near it. */
+const timeoutMs = 600_000
+
+function resultOf(event: Ended): Result | undefined {
+  const { name, file, nesting, skip, details } = event.data
+  if (!file) return undefined
+  const result = { file: relative(process.cwd(), file), name, ...outcomeOf(event, skip) }
+  return nesting === 0 ? { ...result, durationMs: Math.round(details.duration_ms) } : result
+}
+
+function outcomeOf(event: Ended, skip: string | boolean | undefined): Pick<Result, 'outcome' | 'reason'> {
+  if (skip !== undefined) return { outcome: 'skipped', reason: typeof skip === 'string' ? skip : 'skipped' }
+  const isSuite = event.data.details.type === 'suite'
+  if (event.type === 'test:pass') return { outcome: isSuite ? 'suite' : 'passed' }
+  const { error } = event.data.details
+  if (isSuite && (error as { failureType?: string }).failureType === 'subtestsFailed') return { outcome: 'suite' }
+  const cause = error?.cause instanceof Error ? error.cause : error
+  return { outcome: 'failed', reason: cause?.stack ?? String(cause) }
+}
+
+if (import.meta.main) {
+  const [report = '', ...files] = process.argv.slice(2)
+  const out = openSync(report, 'w')
+  const events = run({ files, isolation: 'none', timeout: timeoutMs })
+  for await (const event of events as AsyncIterable<TestEvent>) {
+    if (event.type !== 'test:pass' && event.type !== 'test:fail') continue
+    const result = resultOf(event)
+    if (result) writeSync(out, `${JSON.stringify(result)}\n`)
+    if (result?.outcome === 'failed') process.exitCode = 1
+  }
+  closeSync(out)
+}

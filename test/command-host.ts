@@ -1,0 +1,54 @@
+// Runs commands one after another in one process: a message names one, the reply says how it ended. The command sees its own
+// folder, environment and output, as in a process of its own; only loading the program is done once. See `run` in cli/run.ts.
+import type { Ended } from '#cli/run.ts'
+import { main } from '../cli/main.ts'
+
+interface Command {
+  readonly args: readonly string[]
+  readonly cwd: string
+  readonly env: Readonly<Record<string, string>>
+}
+
+type Written = string | Uint8Array
+
+const signals = ['SIGINT', 'SIGTERM', 'SIGHUP']
+
+process.on('message', async (command: Command) => {
+  const ended = await runCommand(command)
+  process.send?.(ended)
+})
+process.on('disconnect', () => process.exit())
+
+async function runCommand({ args, cwd, env }: Command): Promise<Ended> {
+  process.chdir(cwd)
+  for (const name of Object.keys(process.env)) delete process.env[name]
+  Object.assign(process.env, env)
+  process.exitCode = undefined
+  const stdout = capture(process.stdout)
+  const stderr = capture(process.stderr)
+  try {
+    await main(args)
+  } finally {
+    // Every command adds listeners for the one process it expects to be.
+    process.stdout.removeAllListeners('error')
+    for (const signal of signals) process.removeAllListeners(signal)
+  }
+  return { code: process.exitCode ?? 0, stdout: stdout.end(), stderr: stderr.end() }
+}
+
+function capture(stream: NodeJS.WriteStream): { end(): string } {
+  const { write } = stream
+  const chunks: Buffer[] = []
+  stream.write = (chunk: Written, encoding?: unknown, done?: unknown): boolean => {
+    chunks.push(typeof chunk === 'string' ? Buffer.from(chunk) : Buffer.from(chunk))
+    const callback = typeof encoding === 'function' ? encoding : done
+    if (typeof callback === 'function') process.nextTick(callback)
+    return true
+  }
+  return {
+    end() {
+      stream.write = write
+      return Buffer.concat(chunks).toString()
+    },
+  }
+}

@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { batchesOf, groupOf } from './groups.ts'
+import { summaryOf } from './summary.ts'
+
+const root = new URL('..', import.meta.url).pathname
+
+test('the group of a test file follows from the helpers it imports', () => {
+  assert.equal(groupOf(root, 'console/pages/explorer.test.ts'), 'browser')
+  assert.equal(groupOf(root, 'server/store/engines/postgres.test.ts'), 'databases')
+  assert.equal(groupOf(root, 'cli/main.test.ts'), 'commands')
+  assert.equal(groupOf(root, 'server/core/decimal.test.ts'), 'unit')
+})
+
+test('every file is in exactly one batch, and files that start servers are alone', () => {
+  const files = Array.from({ length: 40 }, (_, index) => `server/core/${index}.test.ts`)
+  const unit = batchesOf('unit', [...files, 'server/groups/markets/source-time.test.ts'])
+  assert.deepEqual(
+    unit.flatMap((batch) => batch.files).sort(),
+    [...files, 'server/groups/markets/source-time.test.ts'].sort(),
+  )
+  assert.deepEqual(unit[0]?.files, ['server/groups/markets/source-time.test.ts'])
+  assert.ok(unit.every((batch) => batch.files.length <= 16))
+  assert.ok(batchesOf('databases', files).every((batch) => batch.files.length === 1))
+})
+
+test('the summary counts results, names slow files, and shows what was left out and what failed', () => {
+  const text = summaryOf(
+    [
+      { file: 'server/core/a.test.ts', name: 'adds', outcome: 'passed', durationMs: 2500 },
+      { file: 'server/core/b.test.ts', name: 'outer', outcome: 'suite', durationMs: 100 },
+      { file: 'server/core/b.test.ts', name: 'waits', outcome: 'skipped', reason: 'only in npm run test:long' },
+      { file: 'server/core/b.test.ts', name: 'breaks', outcome: 'failed', reason: 'Error: broken' },
+    ],
+    ['group browser: the console in Chromium'],
+  )
+  assert.match(text, /server\/core +1 tests in 1 files/)
+  assert.match(text, /2\.5 s {2}server\/core\/a\.test\.ts/)
+  assert.match(
+    text,
+    /LEFT OUT:\n {2}group browser: .*\n {2}server\/core\/b\.test\.ts: waits \(only in npm run test:long\)/,
+  )
+  assert.match(text, /✖ server\/core\/b\.test\.ts: breaks\n {4}Error: broken/)
+  assert.match(text, /\n1 passed, 1 failed, 1 skipped\n/)
+})

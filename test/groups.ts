@@ -1,0 +1,57 @@
+// Which tests need what: groups that can be run alone, and files that cannot share a process with others.
+import { readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+
+export const groups = {
+  checks: 'types, lint and the build of the console',
+  browser: 'the console in Chromium',
+  databases: 'PostgreSQL, Redis and ClickHouse servers',
+  commands: 'the command line and whole processes',
+  unit: 'everything else',
+} as const
+
+export type Group = keyof typeof groups
+
+const groupOfImport: readonly [RegExp, Group][] = [
+  [/\/browser\.ts'/, 'browser'],
+  [/\/(postgres|redis|clickhouse)\.ts'/, 'databases'],
+  [/\/(run|whole-set)\.ts'/, 'commands'],
+]
+
+/** The group follows from the test helpers that a file imports. */
+export function groupOf(root: string, file: string): Group {
+  const text = readFileSync(join(root, file), 'utf8')
+  return groupOfImport.find(([pattern]) => pattern.test(text))?.[1] ?? 'unit'
+}
+
+/** They change the process they run in. */
+const aloneFiles: ReadonlySet<string> = new Set([
+  // Sets the time zone of the process.
+  'server/groups/markets/source-time.test.ts',
+])
+
+const filesPerProcessMax = 16
+
+export interface Batch {
+  readonly group: Group
+  readonly name: string
+  readonly files: readonly string[]
+}
+
+const sharedGroups: ReadonlySet<Group> = new Set(['unit', 'browser'])
+
+/** Tests of a folder share a process, and the browser; files that start servers or commands get one each. */
+export function batchesOf(group: Group, files: readonly string[]): Batch[] {
+  const isShared = (file: string) => sharedGroups.has(group) && !aloneFiles.has(file)
+  const alone = files.filter((file) => !isShared(file)).map((file) => ({ group, name: file, files: [file] }))
+  const folders = Map.groupBy(files.filter(isShared), dirname)
+  const shared = [...folders].flatMap(([folder, all]) => {
+    const count = Math.ceil(all.length / filesPerProcessMax)
+    return Array.from({ length: count }, (_, part) => ({
+      group,
+      name: count === 1 ? folder : `${folder} (${part + 1} of ${count})`,
+      files: all.filter((_, index) => index % count === part),
+    }))
+  })
+  return [...alone, ...shared]
+}

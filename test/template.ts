@@ -1,0 +1,83 @@
+// Data folders that tests copy instead of making each anew: migrated, empty stores, and the demo world.
+import { createHash } from 'node:crypto'
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { complete } from '#core/check.ts'
+import { SettingsSchema } from '#core/settings.ts'
+import { systemClock } from '#io/clock.ts'
+import { silentLog } from '#io/log.ts'
+import { systemRandom } from '#io/random.ts'
+import { factsMigrations, stateMigrations } from '#store/migrations.ts'
+import { openStores } from '#store/open.ts'
+
+/** All processes of a test run share templates; test/run.ts names the folder. */
+const sharedDir = process.env.TEST_SHARED_DIR ?? tmpdir()
+
+/** A template of other tables has another name. */
+const versionOfTables = createHash('sha256')
+  .update(
+    JSON.stringify([
+      stateMigrations.map(({ up }) => up({ bytes: 'blob', strict: 'strict', clustered: 'strict, without rowid' })),
+      factsMigrations,
+    ]),
+  )
+  .digest('hex')
+  .slice(0, 16)
+
+type StoreFile = 'state.sqlite' | 'facts.duckdb'
+
+/** Puts migrated, empty stores into a folder; `openStores` then has nothing left to migrate. */
+export const copyEmptyStores = async (dir: string, ...files: readonly StoreFile[]): Promise<void> =>
+  copyTemplate(`tables-${versionOfTables}`, dir, files, async (made) => (await openStores(made)).close())
+
+/** Puts the demo world into a folder, as a server that was stopped would leave it. */
+export const copyDemo = async (dir: string): Promise<void> =>
+  copyTemplate(`demo-${versionOfTables}-${process.env.TEST_SHARED_DIR ? 'run' : process.pid}`, dir, [], makeDemo)
+
+const ready = new Map<string, Promise<string>>()
+
+async function copyTemplate(
+  name: string,
+  dir: string,
+  files: readonly string[],
+  make: (dir: string) => Promise<void>,
+): Promise<void> {
+  let making = ready.get(name)
+  if (!making) {
+    making = makeTemplate(name, make)
+    ready.set(name, making)
+  }
+  const template = await making
+  mkdirSync(dir, { recursive: true, mode: 0o700 })
+  for (const file of files.length > 0 ? files : readdirSync(template)) {
+    copyFileSync(join(template, file), join(dir, file))
+  }
+}
+
+async function makeTemplate(name: string, make: (dir: string) => Promise<void>): Promise<string> {
+  const dir = join(sharedDir, `tetrad-template-${name}`)
+  if (existsSync(dir)) return dir
+  const making = mkdtempSync(`${dir}-`)
+  await make(making)
+  try {
+    renameSync(making, dir)
+  } catch {
+    // Another process was first.
+    rmSync(making, { recursive: true, force: true })
+  }
+  return dir
+}
+
+async function makeDemo(dir: string): Promise<void> {
+  const { openDemo } = await import('#sim/demo.ts')
+  const demo = await openDemo()
+  const stores = await openStores(dir)
+  try {
+    const settings = complete(SettingsSchema, demo.settings).value
+    await demo.load({ ...stores, settings, clock: systemClock, random: systemRandom, log: silentLog })
+  } finally {
+    await stores.close()
+    await demo.close()
+  }
+}
