@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { pathToFileURL } from 'node:url'
+import { Worker } from 'node:worker_threads'
 import { openThread, type Thread } from './thread.ts'
 
 const here = new URL('./thread.ts', import.meta.url).href
@@ -21,6 +22,10 @@ const code = `
     fail: async () => { throw Object.assign(new TypeError('no such thing'), { name: 'OddError' }) },
     wait: (_, signal) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
     die: async () => process.exit(3),
+    signalWhenSent: async ({ sent }) => {
+      setImmediate(() => { Atomics.store(sent, 0, 1); Atomics.notify(sent, 0) })
+      return { value: 'sent' }
+    },
   })
 `
 
@@ -78,4 +83,17 @@ test('closing fails what is under way', async () => {
   const failed = assert.rejects(waiting, /was closed/)
   await thread.close()
   await failed
+})
+
+// Without a reference the process could end while close() still waits: exit code 13, unsettled top-level await.
+test('a reply that arrives while the thread closes does not drop the reference to it', async (t) => {
+  await using thread = await open()
+  assert.equal(await thread.ask('count', undefined), 1)
+  const sent = new Int32Array(new SharedArrayBuffer(4))
+  const failed = assert.rejects(thread.ask('signalWhenSent', { sent }), /was closed/)
+  Atomics.wait(sent, 0, 0) // blocks this thread, so the reply is in the queue but not read
+  const unref = t.mock.method(Worker.prototype, 'unref')
+  await thread.close()
+  await failed
+  assert.equal(unref.mock.callCount(), 0)
 })

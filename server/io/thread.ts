@@ -53,10 +53,12 @@ export function openThread(file: URL, start: unknown): Thread {
     const begun = new Worker(file, { workerData: start })
     begun.on('message', (reply: Reply) => {
       const asked = waiting.get(reply.id)
+      // A reply that is read while close() waits for the thread: dropping the reference now could end the process first.
+      if (!asked) return
       waiting.delete(reply.id)
       if (waiting.size === 0) begun.unref()
-      if (reply.is === 'value') asked?.resolve(reply.value as never)
-      else asked?.reject(errorOf(reply.error))
+      if (reply.is === 'value') asked.resolve(reply.value as never)
+      else asked.reject(errorOf(reply.error))
     })
     begun.on('error', (error) => ended(error as Error))
     begun.on('exit', (code) => worker === begun && ended(new Error(`the thread ended with code ${code}`)))
