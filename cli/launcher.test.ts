@@ -31,6 +31,7 @@ async function openProject(main: string, version?: string) {
   await mkdir(join(home.dir, 'cli'))
   await writeFile(join(home.dir, 'package.json'), '{"type":"module"}')
   await copyFile(launcher, join(home.dir, 'cli', 'tetrad.js'))
+  await copyFile(join(import.meta.dirname, 'parent.js'), join(home.dir, 'cli', 'parent.js'))
   await writeFile(join(home.dir, 'cli', 'main.ts'), `export async function main(args: string[]) { ${main} }`)
   if (version) {
     const folder = join(home.dir, 'node_modules', packageName)
@@ -40,6 +41,22 @@ async function openProject(main: string, version?: string) {
   }
   return { ...home, file: join(home.dir, 'cli', 'tetrad.js') }
 }
+
+test('SIGTERM to `npm start` reaches the server, and npm waits for its end', async () => {
+  const main = `process.on('SIGTERM', () => setImmediate(() => { console.log('closed'); process.exit() }))
+    console.log('ready'); setTimeout(() => {}, 10_000)`
+  await using project = await openProject(main)
+  const { start } = manifest.scripts
+  await writeFile(join(project.dir, 'package.json'), JSON.stringify({ type: 'module', scripts: { start } }))
+  const child = spawn('npm', ['start', '--silent'], { cwd: project.dir, stdio: ['ignore', 'pipe', 'inherit'] })
+  const exited = once(child, 'exit')
+  let printed = ''
+  for await (const piece of child.stdout) {
+    if (printed === '') child.kill('SIGTERM')
+    printed += piece
+  }
+  assert.deepEqual([printed, await exited], ['ready\nclosed\n', [0, null]])
+})
 
 test('on a new Node the command line runs in the same process', async () => {
   await using project = await openProject('console.log(process.ppid)')
@@ -97,6 +114,23 @@ describe('started by an old Node', { skip }, () => {
       assert.deepEqual([said, await exited], ['ready\nclosing\n', [3, null]])
     })
   }
+
+  test('the command gets a SIGTERM when the shell that npm started it in is killed', async () => {
+    const main = `process.on('SIGTERM', () => { console.log('closing'); process.exit() })
+      console.log('ready'); setTimeout(() => {}, 10_000)`
+    await using project = await openProject(main, '26.0.0')
+    // Not the shell's last command, so that no shell replaces itself with it.
+    const shell = spawn('sh', ['-c', '"$0" "$1"; true', node, project.file], {
+      env: { ...process.env, npm_lifecycle_script: 'tetrad' },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    let printed = ''
+    for await (const piece of shell.stdout) {
+      if (printed === '') shell.kill('SIGTERM')
+      printed += piece
+    }
+    assert.equal(printed, 'ready\nclosing\n')
+  })
 
   test('without a Node from npm it says what to do and fails', async () => {
     for (const version of [undefined, '20.1.0']) {

@@ -7,6 +7,7 @@ import * as modules from 'node:module'
 import { constants } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { watchParent } from './parent.js'
 
 const majorMin = 24
 const here = fileURLToPath(import.meta.url)
@@ -47,7 +48,11 @@ function refuse(why) {
 function runOn(node) {
   const child = spawn(node, [here, ...process.argv.slice(2)], { stdio: 'inherit' })
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP']
-  const pass = (signal) => child.kill(signal)
+  const stopWatching = watchParent(() => child.kill('SIGTERM'))
+  const pass = (signal) => {
+    stopWatching()
+    child.kill(signal)
+  }
   for (const signal of signals) process.on(signal, pass)
   child.on('error', (error) => refuse(`The Node at ${node} does not start (${error.message}).`))
   child.on('exit', (code, signal) => {

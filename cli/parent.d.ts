@@ -1,0 +1,1 @@
+export function watchParent(action: () => void): () => void
