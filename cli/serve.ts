@@ -2,6 +2,7 @@
 // work when pasted are printed.
 import { once } from 'node:events'
 import { createServer } from 'node:net'
+import { join } from 'node:path'
 import type { Command } from 'commander'
 import type { EndpointId } from '#api/routes.ts'
 import type { Flag } from '#io/config.ts'
@@ -141,5 +142,6 @@ async function greet(url: string, demo: Shown | undefined, signIn: string | unde
   for (const { id, summary } of Object.values(contract)) {
     print(`# ${id}: ${summary}\n${curlOf(id, url, inputs[id], demo.key)}`)
   }
-  print('\nYour own data: copy tetrad.example.yaml to tetrad.yaml. Stop with Ctrl-C.')
+  const example = join(import.meta.dirname, '../tetrad.example.yaml')
+  print(`\nTo use your own data, copy ${example} to tetrad.yaml. Stop with Ctrl-C.`)
 }

