@@ -143,5 +143,6 @@ async function greet(url: string, demo: Shown | undefined, signIn: string | unde
     print(`# ${id}: ${summary}\n${curlOf(id, url, inputs[id], demo.key)}`)
   }
   const example = join(import.meta.dirname, '../tetrad.example.yaml')
-  print(`\nTo use your own data, copy ${example} to tetrad.yaml. Stop with Ctrl-C.`)
+  print(`\nTo use your own data, copy ${example} to tetrad.yaml, edit it, and start with a new --data folder.`)
+  print('Stop with Ctrl-C.')
 }
