@@ -82,7 +82,7 @@ export const routes = {
     auth: 'bearer',
     plan: 'free',
     headers: network,
-    urlBytesMax: 1_048_576,
+    urlBytesMax: 1_310_720,
   },
   'validators.effectiveness': {
     spec: '4.6',

@@ -60,7 +60,9 @@ export function createLink({ state, clock, random }: SessionDesk): Promise<Token
 }
 
 /** The session's token, or undefined when the link is not good, for whatever reason. */
-export function signIn({ state, clock, random }: SessionDesk, link: string): Promise<Token | undefined> {
+export async function signIn({ state, clock, random }: SessionDesk, link: string): Promise<Token | undefined> {
+  // Anybody may try links: a bad one costs a read and does not wait for its turn to write.
+  if (!(await find(state, 'console_links', link, clock.now()))) return undefined
   const expiresAtMs = clock.now() + sessionMs
   const parts = newParts('session', random)
   return state.write(async (tx) => {

@@ -47,17 +47,13 @@ export function signInPaths(desk: Desk, guard: Guard): readonly Extra[] {
   ]
 }
 
-/** Bad links count with bad keys: an address that tries them is closed for both (decision 0006). */
+/** Bad links count with bad keys (decision 0006). A valid link is never refused for what others at the address did. */
 async function exchange(desk: Desk, guard: Guard, request: Request): Promise<Token> {
-  const network = networkOf(request.address)
-  const refuse = (retryAfterMs: number) =>
-    new Fault('key.guarded', { retryAfterMs, says: 'Too many failed attempts from this address.' })
-  const closedMs = guard.closedMs(network, desk.clock.monotonicMs())
-  if (closedMs > 0) throw refuse(closedMs)
   const given = await signIn(desk, bodyOf(request, SignIn).token)
   if (given) return given
-  const nowClosedMs = guard.bad(network, desk.clock.monotonicMs())
-  throw nowClosedMs > 0 ? refuse(nowClosedMs) : new Fault('console.link')
+  const retryAfterMs = guard.bad(networkOf(request.address), desk.clock.monotonicMs())
+  if (retryAfterMs === 0) throw new Fault('console.link')
+  throw new Fault('key.guarded', { retryAfterMs, says: 'Too many failed attempts from this address.' })
 }
 
 const sessionView = (

@@ -102,25 +102,17 @@ class FrontDesk {
   async #owner(shown: string, network: string): Promise<KeyRecord> {
     const { clock } = this.#desk
     const parts = splitKey(shown)
-    const closedMs = this.#guard.closedMs(network, clock.monotonicMs())
-    if (closedMs > 0 && !(parts && this.#guard.isProven(network, parts.id))) throw this.#guarded(closedMs)
     const key = parts && (await this.#keyring.find(parts))
-    if (!key) throw closedMs > 0 ? this.#guarded(closedMs) : this.#bad(network)
-    this.#guard.good(network, key.id)
+    if (!key) throw this.#bad(network)
     this.#ledger.used(key.id, clock.now())
     return key
   }
 
   #bad(network: string): Fault {
-    const closedMs = this.#guard.bad(network, this.#desk.clock.monotonicMs())
-    if (closedMs > 0) return this.#guarded(closedMs)
-    this.#notice('key.invalid', '')
-    return new Fault('key.invalid')
-  }
-
-  #guarded(retryAfterMs: number): Fault {
-    this.#notice('key.guarded', '')
-    return new Fault('key.guarded', { retryAfterMs })
+    const retryAfterMs = this.#guard.bad(network, this.#desk.clock.monotonicMs())
+    const code = retryAfterMs > 0 ? 'key.guarded' : 'key.invalid'
+    this.#notice(code, '')
+    return new Fault(code, retryAfterMs > 0 ? { retryAfterMs } : {})
   }
 
   #partyOf(key: KeyRecord): Party {

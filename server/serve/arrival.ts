@@ -1,34 +1,39 @@
 // Reads one request off the framework into the form the pipeline takes.
 import type { IncomingMessage } from 'node:http'
+import { isIP } from 'node:net'
 import type { FastifyRequest } from 'fastify'
 import { withoutKeys } from '#core/key.ts'
+import type { Settings } from '#core/settings.ts'
 import type { Random } from '#io/random.ts'
-import type { RawQuery } from './answer.ts'
-import type { WhenGone } from './deadline.ts'
-import type { Place } from './match.ts'
+import { CallerGone, type WhenGone } from './deadline.ts'
 import type { House, Request } from './pipeline.ts'
+import { readQuery } from './query.ts'
+import type { Way } from './ways.ts'
 
 const requestIdShape = /^[\x21-\x7e]{1,128}$/
-const hostShape = /^[A-Za-z0-9._:[\]-]{1,255}$/
+const hostShape = /^(?:[a-z0-9._-]{1,253}|\[[0-9a-f:.]{2,45}\])(?::\d{1,5})?$/i
 
-export function arrivalOf(
-  house: House,
-  place: Place | undefined,
-  request: FastifyRequest,
-  whenGone: WhenGone,
-): Request {
+/** Throws a Fault for a query that exceeds its limits, and CallerGone when the connection has been reset. */
+export function arrivalOf(house: House, { query }: Way, request: FastifyRequest, whenGone: WhenGone): Request {
+  // Node cannot tell the peer's address once the peer has reset the connection.
+  const address = request.ip as string | undefined
+  if (address === undefined) throw new CallerGone()
   const contentType = request.headers['content-type'] ?? ''
   const body = request.body as Uint8Array | undefined
-  // Group A matches parameter names in any letter case, and takes them from a form as well (decision 0011).
-  const relaxed = place?.answers[0]?.endpoint.auth === 'apikey'
+  // The router hands the query over as text (http.ts).
+  const texts = [request.query as string]
+  // Group A takes its parameters from a form as well (decision 0011).
+  if (query.anyCase && body && formShape.test(contentType)) texts.push(new TextDecoder().decode(body))
   return {
     requestId: request.id,
-    address: request.ip,
-    origin: originOf(house, request),
+    address,
+    get origin() {
+      return originOf(house, request)
+    },
     hostname: request.hostname ?? '',
     path: pathOf(request.raw),
     params: request.params as Record<string, string>,
-    query: relaxed ? relaxedQuery(request.query as RawQuery, contentType, body) : (request.query as RawQuery),
+    query: readQuery(texts, query),
     headers: request.headers as Record<string, string | undefined>,
     contentType,
     body,
@@ -36,32 +41,34 @@ export function arrivalOf(
   }
 }
 
-function relaxedQuery(query: RawQuery, contentType: string, body: Uint8Array | undefined): RawQuery {
-  const form = body !== undefined && formShape.test(contentType)
-  if (!form && namesAreLower(query)) return query
-  const relaxed: Record<string, string | readonly string[]> = Object.create(null)
-  const add = (name: string, value: string | readonly string[]) => {
-    const there = relaxed[name.toLowerCase()]
-    relaxed[name.toLowerCase()] = there === undefined ? value : [there, value].flat()
-  }
-  for (const [name, value] of Object.entries(query)) if (value !== undefined) add(name, value)
-  if (form) {
-    for (const [name, value] of new URLSearchParams(new TextDecoder().decode(body))) add(name, value)
-  }
-  return relaxed
-}
-
 const formShape = /^application\/x-www-form-urlencoded\s*(;|$)/i
 
-function namesAreLower(query: RawQuery): boolean {
-  for (const name in query) if (name !== name.toLowerCase()) return false
-  return true
+/**
+ * Scheme and authority for absolute links. Without `publicUrl`, the caller's Host is used only if it cannot name a server of somebody
+ * else: an IP address, localhost, or the host name of a group. Otherwise it is the address on which the connection arrived.
+ */
+function originOf(house: House, { host = '', hostname = '', protocol, raw }: FastifyRequest): string {
+  const { settings } = house.desk
+  if (settings.server.publicUrl !== '') return settings.server.publicUrl
+  if (hostShape.test(host) && isOwnHost(settings, hostname.toLowerCase())) return `${protocol}://${host}`
+  const { localAddress = settings.server.host, localPort = settings.server.port } = raw.socket
+  const own = `http://${isIP(localAddress) === 6 ? `[${localAddress}]` : localAddress}:${localPort}`
+  warnHourly(house, unknownHost)
+  return own
 }
 
-function originOf(house: House, request: FastifyRequest): string {
-  const { publicUrl, host, port } = house.desk.settings.server
-  if (publicUrl !== '') return publicUrl
-  return hostShape.test(request.host) ? `${request.protocol}://${request.host}` : `http://${host}:${port}`
+/** For what anybody can cause: logged once an hour, with how often it happened. */
+export function warnHourly({ desk, repeats }: House, text: string): void {
+  const times = repeats.due(text, 3_600_000)
+  if (times !== undefined) desk.log.warn({ times }, text)
+}
+
+const unknownHost =
+  'A link was written with the address of this server, because the host name of the request is not configured. Set server.publicUrl.'
+
+function isOwnHost({ groups }: Settings, hostname: string): boolean {
+  if (isIP(hostname.replace(/^\[(.*)\]$/, '$1')) !== 0 || hostname === 'localhost') return true
+  return Object.values(groups).some(({ host }) => host.toLowerCase() === hostname)
 }
 
 export interface RequestIds {

@@ -22,61 +22,35 @@ import { Guard } from './guard.ts'
 test('five bad keys within 30 s are allowed; the sixth closes the address until the first has left', () => {
   const guard = new Guard(5, 30_000)
   for (const atMs of [0, 1000, 2000, 3000, 4000]) assert.equal(guard.bad('a', atMs), 0)
-  assert.equal(guard.closedMs('a', 5000), 0)
   assert.equal(guard.bad('a', 5000), 25_000)
-  assert.equal(guard.closedMs('a', 29_999), 1)
-  assert.equal(guard.closedMs('a', 30_000), 0)
-  assert.equal(guard.closedMs('b', 5000), 0)
+  assert.equal(guard.bad('b', 5000), 0)
+  // Further bad keys do not prolong it: at 30 s the first has left, and one more closes the address again.
+  assert.equal(guard.bad('a', 29_999), 1)
+  assert.equal(guard.bad('a', 30_000), 1000)
 })
 
-test('a key is proven for the address it worked from, and no other', () => {
-  const guard = new Guard(5, 30_000)
-  guard.good('a', 'k1')
-  assert.equal(guard.isProven('a', 'k1'), true)
-  assert.equal(guard.isProven('b', 'k1'), false)
-  assert.equal(guard.isProven('a', 'k2'), false)
-})
-
-test('proofs are bounded, the latest ones are kept', () => {
-  const guard = new Guard(5, 30_000)
-  for (let n = 0; n < 100_001; n++) guard.good('a', `k${n}`)
-  assert.equal(guard.isProven('a', 'k0'), false)
-  assert.equal(guard.isProven('a', 'k50001'), true)
-  assert.equal(guard.isProven('a', 'k100000'), true)
-})
-
-test('a key that works again and again takes no room from the others', () => {
-  const guard = new Guard(5, 30_000)
-  guard.good('a', 'quiet')
-  for (let call = 0; call < 120_000; call++) guard.good('a', 'busy')
-  assert.ok(guard.isProven('a', 'quiet'))
-})
-
-test('no 30 s ever look at more than six bad keys of one address', () => {
+test('no 30 s ever answer more than five bad keys of one address as bad', () => {
   const arrivals = fc.array(fc.integer({ min: 0, max: 5000 }), { maxLength: 200, size: 'max' })
   fc.assert(
     fc.property(arrivals, (steps) => {
       const guard = new Guard(5, 30_000)
-      const lookedAt: number[] = []
+      const answeredMs: number[] = []
       let nowMs = 0
       for (const step of steps) {
         nowMs += step
-        if (guard.closedMs('a', nowMs) > 0) continue
-        guard.bad('a', nowMs)
-        lookedAt.push(nowMs)
+        if (guard.bad('a', nowMs) === 0) answeredMs.push(nowMs)
       }
-      for (const fromMs of lookedAt) {
-        assert.ok(lookedAt.filter((atMs) => atMs >= fromMs && atMs < fromMs + 30_000).length <= 6)
+      for (const fromMs of answeredMs) {
+        assert.ok(answeredMs.filter((atMs) => atMs >= fromMs && atMs < fromMs + 30_000).length <= 5)
       }
     }),
   )
 })
 
-test('when there is no room for another address, its bad keys are refused and other callers are let alone', () => {
+test('when there is no room for another address, its bad keys are refused', () => {
   const guard = new Guard(1, 30_000)
   for (let n = 0; n < 100_000; n++) guard.bad(`a${n}`, 0)
   assert.equal(guard.bad('late', 1), 30_000)
-  assert.equal(guard.closedMs('late', 1), 0)
 })
 
 test('the sixth bad key within 30 s closes the address; afterwards it is open again', async () => {
@@ -100,25 +74,20 @@ test('the sixth bad key within 30 s closes the address; afterwards it is open ag
   await admission.close()
 })
 
-test('while an address is closed, a key that worked from it before passes and a new one does not', async () => {
+test('a valid key is admitted from an address that sends bad ones, whether or not it was used there before', async () => {
   await using desk = await openDesk()
   const admission = await openAdmission(desk)
-  const neighbour = await makeKey(desk, 'enterprise')
-  const stolen = await makeKey(desk, 'enterprise')
-  await admission.admit(quote, bearing(neighbour.key))
-  await admission.admit(quote, bearing(stolen.key, '203.0.113.8'))
+  const known = await makeKey(desk, 'enterprise')
+  const unknown = await makeKey(desk, 'enterprise')
+  await admission.admit(quote, bearing(known.key))
   for (let n = 0; n < 6; n++) await attempt(admission, quote, bearing('bad'))
-  assert.equal(await codeOf(admission, quote, bearing(neighbour.key)), 'admitted')
-  assert.equal(await codeOf(admission, quote, bearing(stolen.key)), 'key.guarded')
-  desk.clock.move(10_000)
-  for (let n = 0; n < 6; n++) {
-    assert.equal(await codeOf(admission, quote, bearing(`tetrad:${neighbour.id}:${wrongSecret}`)), 'key.guarded')
+  assert.equal(await codeOf(admission, quote, bearing(known.key)), 'admitted')
+  assert.equal(await codeOf(admission, quote, bearing(unknown.key)), 'admitted')
+  for (const bad of [`tetrad:${known.id}:${wrongSecret}`, 'anything']) {
+    assert.equal(await codeOf(admission, quote, bearing(bad)), 'key.guarded')
   }
-  await revokeKey(desk.state, neighbour.id, desk.clock)
-  assert.equal(await codeOf(admission, quote, bearing(neighbour.key)), 'key.guarded')
-  // None of these attempts has prolonged it: 30 s after the first bad key it is over.
-  desk.clock.move(20_000)
-  assert.equal(await codeOf(admission, quote, bearing(stolen.key)), 'admitted')
+  await revokeKey(desk.state, known.id, desk.clock)
+  assert.equal(await codeOf(admission, quote, bearing(known.key)), 'key.guarded')
   await admission.close()
 })
 

@@ -1,6 +1,8 @@
 // The door, on real sockets: what gets in, what is refused in which shape, and how it closes. The answers behind it are
 // the test's own; the groups' answers are tested beside their files.
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { METHODS } from 'node:http'
 import { connect } from 'node:net'
 import { describe, test } from 'node:test'
 import { contract } from '#api/contract.ts'
@@ -20,10 +22,11 @@ const shapeOf = (group: string): Shape => ({
 })
 
 /** Tells its own id and what it was given. */
-const echo = (endpoint: Endpoint, reply?: (visit: Visit) => Promise<void>): Answer => ({
+const echo = (endpoint: Endpoint, reply?: (visit: Visit) => Promise<void>, showOrigin = false): Answer => ({
   ...answer(endpoint, shapeOf(endpoint.group), async (input, _desk, visit) => {
     await reply?.(visit)
-    return { is: 'bytes', bytes: Buffer.from(JSON.stringify({ id: endpoint.id, input })) }
+    const headers: Record<string, string> = showOrigin ? { 'x-origin': visit.origin } : {}
+    return { is: 'bytes', bytes: Buffer.from(JSON.stringify({ id: endpoint.id, input })), headers }
   }),
 })
 
@@ -35,13 +38,19 @@ const everyone: Admission = {
 
 async function openTestDoor(
   settings: object = {},
-  options: { admission?: Admission; reply?: (visit: Visit) => Promise<void>; lines?: string[] } = {},
+  options: {
+    admission?: Admission
+    reply?: (visit: Visit) => Promise<void>
+    lines?: string[]
+    /** The answers carry it as a header. */
+    showOrigin?: boolean
+  } = {},
 ) {
   const desk = await openDesk({ ...settings, server: { port: 0, ...(settings as { server?: object }).server } })
   const counted: string[] = []
   const house = openHouse(
     { ...desk, clock: systemClock, log: openLog('info', (line) => options.lines?.push(line)) },
-    Object.values(contract).map((one) => echo(one as unknown as Endpoint, options.reply)),
+    Object.values(contract).map((one) => echo(one as unknown as Endpoint, options.reply, options.showOrigin)),
     options.admission ?? everyone,
     { request: (id, outcome) => counted.push(`${id} ${outcome}`) },
   )
@@ -57,6 +66,20 @@ async function openTestDoor(
       await desk[Symbol.asyncDispose]()
     },
   }
+}
+
+/** Sends bytes as they are and returns whatever comes back until the connection closes. */
+async function exchange(url: string, bytes: string): Promise<string> {
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  socket.on('error', () => {})
+  let heard = ''
+  socket.on('data', (chunk) => {
+    heard += chunk
+  })
+  socket.write(bytes)
+  await once(socket, 'close')
+  return heard
 }
 
 const idOf = async (response: Response) => ((await response.json()) as { id?: string }).id
@@ -132,6 +155,18 @@ describe('match', () => {
     assert.equal((await fetch(`${server.url}/healthz`, { method: 'POST' })).status, 405)
   })
 
+  test('a wrong method is a 405 whichever it is, with a body or without', async () => {
+    await using server = await openTestDoor()
+    const answered = ['GET', 'HEAD', 'OPTIONS', 'CONNECT']
+    for (const method of METHODS.filter((one) => !answered.includes(one))) {
+      for (const body of ['', 'x']) {
+        const head = `${method} /markets/slug/a HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: ${body.length}\r\n\r\n`
+        assert.match(await exchange(server.url, head + body), /^HTTP\/1\.1 405 /, method)
+      }
+    }
+    assert.ok(!server.counted.includes('none server.internal'))
+  })
+
   test('malformed percent-encoding is the group’s own parameter fault', async () => {
     await using server = await openTestDoor()
     const response = await fetch(`${server.url}/markets/slug/%zz`)
@@ -182,9 +217,65 @@ describe('limits', () => {
     const pubkeys = Array.from({ length: 10_000 }, (_, at) => `0x${at.toString(16).padStart(96, '0')}`).join(',')
     assert.equal((await fetch(`${server.url}/v0/eth/validators/effectiveness?pubkeys=${pubkeys}`)).status, 200)
     const tooLong = await fetch(
-      `${server.url}/v0/eth/validators/effectiveness?pubkeys=${pubkeys}&x=${'a'.repeat(70_000)}`,
+      `${server.url}/v0/eth/validators/effectiveness?pubkeys=${pubkeys}&x=${'a'.repeat(330_000)}`,
     )
     assert.equal(tooLong.status, 414)
+  })
+
+  test('a megabyte is accepted at 4.5 alone; elsewhere it is a 414 and a short log line', async () => {
+    const lines: string[] = []
+    await using server = await openTestDoor(
+      { aliases: { paths: { '/rated/{x}': '/v0/eth/validators/{x}' } } },
+      { lines },
+    )
+    const long = 'a'.repeat(1_000_000)
+    for (const path of [
+      '/nowhere',
+      '/healthz',
+      '/markets/slug/a',
+      `/${long}`,
+      '/markets/slug/%',
+      '/v2/api',
+      '/rated/1',
+    ]) {
+      assert.equal(
+        (await server.door.inject({ url: `${path}?${long}`, headers: { host: 'x' } })).statusCode,
+        path === '/v2/api' ? 200 : 414,
+        path,
+      )
+    }
+    assert.deepEqual(server.counted, Array(7).fill('none input.url_too_long'))
+    assert.ok(lines.every((line) => line.length < 1000))
+    const allowed = `x=${'a'.repeat(1_250_000)}&indices=1`
+    for (const path of ['/v0/eth/validators/effectiveness', '/rated/effectiveness']) {
+      assert.equal((await fetch(`${server.url}${path}?${allowed}`)).status, 200, path)
+    }
+  })
+
+  test('too many parameters are refused before any key is checked, in a query and in a form', async () => {
+    const admission: Admission = { ...everyone, admit: () => Promise.reject(new Fault('key.missing')) }
+    await using server = await openTestDoor({}, { admission })
+    const form = { method: 'POST', headers: { 'content-type': 'application/x-www-form-urlencoded' } }
+    const repeated = await fetch(`${server.url}/v2/api`, { ...form, body: 'a&'.repeat(32_768) })
+    assert.equal(await codeOf(repeated), 'input.invalid')
+    const names = Array.from({ length: 1000 }, (_, at) => `n${at}`).join('&')
+    assert.equal(await codeOf(await fetch(`${server.url}/v2/api`, { ...form, body: names })), 'input.invalid')
+    for (const path of ['/markets/slug/a', '/v0/eth/validators/1', '/healthz']) {
+      assert.equal((await fetch(`${server.url}${path}?${'a&'.repeat(65)}`)).status, 400, path)
+      assert.equal((await fetch(`${server.url}${path}?${names}`)).status, 400, path)
+    }
+  })
+
+  test('connections beyond connectionsMax are closed, and the log has it once', async () => {
+    const lines: string[] = []
+    await using server = await openTestDoor({ server: { connectionsMax: 1 } }, { lines })
+    const { hostname, port } = new URL(server.url)
+    const first = connect(Number(port), hostname)
+    await once(first, 'connect')
+    assert.equal(await exchange(server.url, 'GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n'), '')
+    assert.equal(await exchange(server.url, 'GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n'), '')
+    assert.equal(lines.filter((line) => line.includes('server.connectionsMax')).length, 1)
+    first.destroy()
   })
 
   test('headers beyond 16 KiB are a 431, a body beyond 64 KiB a 413, both in the shape of the group', async () => {
@@ -255,6 +346,30 @@ describe('limits', () => {
     while (server.counted.length === 0) await new Promise((resolve) => setImmediate(resolve))
     assert.deepEqual(server.counted, ['markets.bySlug gone'])
     assert.ok(!lines.some((line) => line.includes('request failed')), lines.join(''))
+  })
+
+  test('a caller who resets the connection at once, or breaks off an upload, is gone as well', async () => {
+    const lines: string[] = []
+    await using server = await openTestDoor({}, { lines })
+    const { hostname, port } = new URL(server.url)
+    const counted = async (count: number) => {
+      while (server.counted.length < count) await new Promise((resolve) => setImmediate(resolve))
+    }
+    const reset = connect(Number(port), hostname)
+    await once(reset, 'connect')
+    reset.write('GET /v0/eth/validators/1 HTTP/1.1\r\nhost: x\r\n\r\n')
+    reset.resetAndDestroy()
+    await counted(1)
+    const upload = connect(Number(port), hostname)
+    upload.write(
+      'POST /v1/exchange/fx/quotes HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{',
+    )
+    await once(upload, 'connect')
+    await new Promise((resolve) => setImmediate(resolve))
+    upload.destroy()
+    await counted(2)
+    assert.deepEqual(server.counted, ['none gone', 'none gone'])
+    assert.ok(!lines.some((line) => /unexpected failure|server\.internal/.test(line)), lines.join(''))
   })
 
   test('an answer that takes too long is given up', async () => {
@@ -414,6 +529,43 @@ describe('behind proxies', () => {
     await fetch(`${direct.url}/markets/slug/a`, { headers })
     await fetch(`${behindOne.url}/markets/slug/a`, { headers })
     assert.deepEqual(seen, ['127.0.0.1', '203.0.113.7'])
+  })
+
+  test('x-forwarded-for without proxyHops is warned of once an hour', async () => {
+    const lines: string[] = []
+    await using direct = await openTestDoor({}, { lines })
+    const headers = { 'x-forwarded-for': '203.0.113.7' }
+    for (let call = 0; call < 3; call++) await fetch(`${direct.url}/markets/slug/a`, { headers })
+    assert.equal(lines.filter((line) => line.includes('server.proxyHops')).length, 1)
+    const none: string[] = []
+    await using behindOne = await openTestDoor({ server: { proxyHops: 1 } }, { lines: none })
+    await fetch(`${behindOne.url}/markets/slug/a`, { headers })
+    assert.deepEqual(none, [])
+  })
+})
+
+describe('links', () => {
+  const originFor = async (server: Awaited<ReturnType<typeof openTestDoor>>, host: string) => {
+    const heard = await exchange(
+      server.url,
+      `GET /markets/slug/a HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`,
+    )
+    return heard.match(/^x-origin: (.*)\r$/m)?.[1]
+  }
+
+  test('are written with the caller’s Host only if it is an address, localhost or a configured name', async () => {
+    const lines: string[] = []
+    await using server = await openTestDoor({ groups: { fx: { host: 'fx.example' } } }, { lines, showOrigin: true })
+    for (const host of ['localhost:9999', '192.0.2.7:80', '[2001:db8::1]:80', 'FX.example', '192.0.2.7']) {
+      assert.equal(await originFor(server, host), `http://${host}`)
+    }
+    assert.equal(lines.length, 0)
+    for (const host of ['evil.example', '192.0.2.7:80:90', 'a@192.0.2.7', 'x/y', '']) {
+      assert.equal(await originFor(server, host), server.url, host)
+    }
+    assert.equal(lines.filter((line) => line.includes('server.publicUrl')).length, 1)
+    await using named = await openTestDoor({ server: { publicUrl: 'https://data.example' } }, { showOrigin: true })
+    assert.equal(await originFor(named, 'localhost'), 'https://data.example')
   })
 })
 

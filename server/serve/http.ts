@@ -7,7 +7,8 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { Fault } from '#core/fault.ts'
-import { arrivalOf, headerBytes, openRequestIds, pathOf, type RequestIds } from './arrival.ts'
+import { arrivalOf, headerBytes, openRequestIds, pathOf, type RequestIds, warnHourly } from './arrival.ts'
+import { CallerGone } from './deadline.ts'
 import { type House, toFault } from './pipeline.ts'
 import type { Departure } from './render.ts'
 import { pourInto } from './stream.ts'
@@ -23,8 +24,8 @@ export interface Door {
   readonly inject: FastifyInstance['inject']
 }
 
-/** Room for the longest request line any endpoint takes (4.5) beside ordinary headers. */
-const headBytesMax = 1_048_576 + 65_536
+/** Of a request line that is too long, this much of the path is kept for the log and for finding the group. */
+const keptPathChars = 256
 const slowCheckMs = 1000
 /** A connection on which nothing moves for so long is cut, whoever was to speak. */
 const silentMs = 120_000
@@ -35,6 +36,7 @@ export async function openDoor(house: House, extras: readonly Extra[]): Promise<
   const ids = openRequestIds(house.desk.random)
   const ways = waysOf(house, extras)
   const common = commonHeaders(house.desk.settings)
+  const tooLong: TooLong = new WeakSet()
   const app = Fastify({
     bodyLimit: settings.bodyBytesMax,
     requestTimeout: settings.requestTimeoutMs,
@@ -43,14 +45,16 @@ export async function openDoor(house: House, extras: readonly Extra[]): Promise<
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     http: {
-      maxHeaderSize: headBytesMax,
+      // For the whole head of any request; each path's own limits are checked before it is routed.
+      maxHeaderSize: Math.max(...ways.map((way) => way.urlBytesMax)) + 2 * settings.headerBytesMax,
       headersTimeout: settings.headersTimeoutMs,
       connectionsCheckingInterval: slowCheckMs,
       requireHostHeader: false,
     },
-    routerOptions: { maxParamLength: settings.urlBytesMax },
+    // The query stays text until the path's limits are known (query.ts).
+    routerOptions: { maxParamLength: settings.urlBytesMax, querystringParser: asText },
     genReqId: (raw) => ids.of(raw),
-    rewriteUrl: (raw) => translate(house, raw),
+    rewriteUrl: (raw) => translate(house, ways, raw, tooLong),
     clientErrorHandler: (error, socket) => refuseConnection(error, socket, ids),
     frameworkErrors: (error, request, reply) =>
       refuse(
@@ -58,22 +62,37 @@ export async function openDoor(house: House, extras: readonly Extra[]): Promise<
         common,
         request as FastifyRequest,
         reply as FastifyReply,
-        urlFault(house, error, pathOf(request.raw)),
+        tooLong.has(request.raw) ? new Fault('input.url_too_long') : urlFault(house, error, pathOf(request.raw)),
       ),
   })
   // Bodies reach the pipeline unread: a caller without a key is not told what is wrong with its JSON.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
-  for (const way of ways) mount(app, house, way, commonHeaders(house.desk.settings, way))
+  for (const way of ways) mount(app, house, way, commonHeaders(house.desk.settings, way), tooLong)
   app.setNotFoundHandler((request, reply) => {
     const path = pathOf(request.raw)
     const way = request.method === 'OPTIONS' && settings.cors ? ways.find(({ fits }) => fits.test(path)) : undefined
     if (way && !way.sameOrigin) return send(reply, request.id, common, preflight(house.desk.settings, way))
-    refuse(house, common, request, reply, strayFault(ways, path))
+    refuse(
+      house,
+      common,
+      request,
+      reply,
+      tooLong.has(request.raw) ? new Fault('input.url_too_long') : strayFault(ways, path),
+    )
   })
   app.setErrorHandler((error, request, reply) =>
-    refuse(house, common, request, reply, bodyFault(house, error, request)),
+    refuse(
+      house,
+      common,
+      request,
+      reply,
+      // A body that cannot be read does not matter where nothing would read it.
+      request.is404 ? strayFault(ways, pathOf(request.raw)) : bodyFault(house, error, request),
+    ),
   )
+  app.server.maxConnections = settings.connectionsMax
+  app.server.on('drop', () => warnHourly(house, 'Connections are refused: server.connectionsMax is reached.'))
   await app.listen({ host: settings.host, port: settings.port })
   return {
     url: urlOf(app, settings.host),
@@ -86,21 +105,26 @@ export async function openDoor(house: House, extras: readonly Extra[]): Promise<
   }
 }
 
-function mount(app: FastifyInstance, house: House, way: Way, common: Record<string, string>): void {
-  const { headerBytesMax } = house.desk.settings.server
+function mount(app: FastifyInstance, house: House, way: Way, common: Record<string, string>, tooLong: TooLong): void {
+  const { headerBytesMax, proxyHops } = house.desk.settings.server
   app.route({
     method: [...way.methods],
     url: way.path.replaceAll(/\{(\w+)\}/g, ':$1'),
-    handler: async (request, reply) => {
+    // Before the body is read.
+    onRequest: (request, reply, done) => {
       const { raw } = request
-      if ((raw.url?.length ?? 0) > way.urlBytesMax) {
-        return refuse(house, common, request, reply, new Fault('input.url_too_long'))
-      }
+      if (tooLong.has(raw)) return refuse(house, common, request, reply, new Fault('input.url_too_long'))
       if (headerBytes(raw) > headerBytesMax) {
         return refuse(house, common, request, reply, new Fault('input.headers_too_large'))
       }
+      if (proxyHops === 0 && raw.headers['x-forwarded-for'] !== undefined) warnHourly(house, unknownProxy)
+      done()
+    },
+    handler: async (request, reply) => {
       const whenGone = (leave: () => void) => void reply.raw.once('close', leave)
-      const departure = await way.respond(arrivalOf(house, way.place, request, whenGone), request.method)
+      const arrival = read(house, () => arrivalOf(house, way, request, whenGone), request)
+      if (arrival instanceof Fault) return refuse(house, common, request, reply, arrival)
+      const departure = await way.respond(arrival, request.method)
       if (departure.chunks && request.method !== 'HEAD')
         pour(house, reply, { ...common, 'x-request-id': request.id }, departure)
       else if (departure.pieces && request.method !== 'HEAD')
@@ -110,9 +134,32 @@ function mount(app: FastifyInstance, house: House, way: Way, common: Record<stri
   })
 }
 
-function translate(house: House, raw: IncomingMessage): string {
+/** Requests whose request line is longer than their path allows. */
+type TooLong = WeakSet<IncomingMessage>
+
+const asText = (query: string) => query as unknown as Record<string, unknown>
+
+const unknownProxy =
+  'A request has x-forwarded-for, but server.proxyHops is 0: all callers behind that proxy count as one address. Set server.proxyHops if the proxy is yours.'
+
+function read<T>(house: House, make: () => T, { id, raw }: FastifyRequest): T | Fault {
+  try {
+    return make()
+  } catch (error) {
+    return toFault(house, error, { requestId: id, path: pathOf(raw) })
+  }
+}
+
+/** Runs before routing, so that a request line which is too long costs neither a search for its route nor a long log line. */
+function translate(house: House, ways: readonly Way[], raw: IncomingMessage, tooLong: TooLong): string {
   house.aliases.requestHeaders(raw.headers)
-  return house.aliases.path(raw.url ?? '/')
+  const { url = '/' } = raw
+  const { urlBytesMax } = house.desk.settings.server
+  if (url.length <= urlBytesMax) return house.aliases.path(url)
+  const path = house.aliases.path(pathOf(raw).slice(0, urlBytesMax))
+  if (ways.some((way) => url.length <= way.urlBytesMax && way.fits.test(path))) return house.aliases.path(url)
+  tooLong.add(raw)
+  return path.slice(0, keptPathChars)
 }
 
 function send(reply: FastifyReply, requestId: string, common: Record<string, string>, departure: Departure): void {
@@ -165,7 +212,9 @@ function refuse(
 /** What the framework says about a body, in our words. */
 function bodyFault(house: House, error: unknown, request: FastifyRequest): Fault {
   const code = (error as { code?: string }).code ?? ''
+  if (request.raw.destroyed && !request.raw.complete) return new CallerGone()
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return new Fault('body.too_large')
+  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') return new Fault('body.type')
   if (code.startsWith('FST_ERR_CTP')) return new Fault('body.unreadable', { detail: code })
   return toFault(house, error, { requestId: request.id, path: pathOf(request.raw) })
 }

@@ -5,7 +5,7 @@ import { Fault } from '#core/fault.ts'
 import { failureFields } from '#io/log.ts'
 import type { Admission, Claim } from './admit.ts'
 import { type Aliases, aliases } from './aliases.ts'
-import type { Answer, Desk, Outcome, Shape } from './answer.ts'
+import type { Answer, Caller, Desk, Outcome, Shape, Visit } from './answer.ts'
 import { CallerGone, type Deadlines, openDeadlines, type WhenGone } from './deadline.ts'
 import { choose, type Place, placesOf } from './match.ts'
 import { type Arrival, parser } from './parse.ts'
@@ -75,9 +75,8 @@ export async function respond(house: House, place: Place, request: Request): Pro
     const tools = toolsOf(house, chosen)
     const caller = await house.admission.admit(chosen, claimOf(request))
     const input = tools.parse(request)
-    const { requestId, origin, headers } = request
     const outcome = await house.deadlines.within(
-      (signal) => chosen.reply(input, house.desk, { caller, requestId, origin, headers, signal }),
+      (signal) => chosen.reply(input, house.desk, visitOf(request, caller, signal)),
       request.whenGone,
     )
     departure = render(chosen, tools.write, outcome)
@@ -85,7 +84,7 @@ export async function respond(house: House, place: Place, request: Request): Pro
   } catch (error) {
     const fault = toFault(house, error, request)
     departure = renderFault(place.shape, fault, answer?.endpoint.auth ?? 'open')
-    outcomeWord = fault instanceof CallerGone ? 'gone' : fault.code
+    outcomeWord = outcomeOf(fault)
   }
   const tookMs = house.desk.clock.monotonicMs() - startMs
   house.meter.request(answer?.endpoint.id ?? 'none', outcomeWord, tookMs)
@@ -97,6 +96,17 @@ export async function respond(house: House, place: Place, request: Request): Pro
   })
   return renamed(house, departure)
 }
+
+/** `origin` is worked out only where a link is written: doing so may log a warning. */
+const visitOf = (request: Request, caller: Caller, signal: AbortSignal): Visit => ({
+  caller,
+  requestId: request.requestId,
+  get origin() {
+    return request.origin
+  },
+  headers: request.headers,
+  signal,
+})
 
 /** A group can be switched off, or answer only under its own host name (decision 0001). */
 function open(house: House, place: Place, request: Request): void {
@@ -152,6 +162,9 @@ interface Told {
   readonly outcome: string
   readonly tookMs?: number
 }
+
+/** The outcome of a failure in the log and in the metrics. */
+export const outcomeOf = (fault: Fault): string => (fault instanceof CallerGone ? 'gone' : fault.code)
 
 /** The word of the log and of the metrics: in what form an answer was made is nobody's concern. */
 const wordOf = ({ is }: Outcome<unknown>): string => (is === 'unchanged' || is === 'nothing' ? is : 'ok')

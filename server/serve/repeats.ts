@@ -13,13 +13,13 @@ export class Repeats {
     this.#clock = clock
   }
 
-  /** How often it was since it was last said, this time included; undefined: it was said less than a minute ago. */
-  due(words: string): number | undefined {
+  /** How often it was since it was last said, this time included; undefined: it was said less than `againMs` ago. */
+  due(words: string, againMs = periodMs): number | undefined {
     // Two causes that differ in a count are one.
     const cause = words.replaceAll(/\d+/g, '#')
     const nowMs = this.#clock.monotonicMs()
     const said = this.#said.get(cause)
-    if (said && nowMs - said.atMs < periodMs) {
+    if (said && nowMs - said.atMs < againMs) {
       said.since += 1
       return undefined
     }

@@ -4,8 +4,10 @@
 
 import { Fault, invalid } from '#core/fault.ts'
 import type { Settings } from '#core/settings.ts'
-import { nearest, type Place } from './match.ts'
-import { type House, houseShape, logRequest, type Request, renamed, respond, toFault } from './pipeline.ts'
+import type { Answer } from './answer.ts'
+import { nearest } from './match.ts'
+import { type House, houseShape, logRequest, outcomeOf, type Request, renamed, respond, toFault } from './pipeline.ts'
+import { type QueryRules, repeatsMax } from './query.ts'
 import { type Departure, renderFault } from './render.ts'
 
 type ExtraReply = (request: Request) => Promise<Departure>
@@ -28,8 +30,7 @@ export interface Way {
   readonly path: string
   readonly methods: readonly string[]
   readonly urlBytesMax: number
-  /** Set for a path of the contract. */
-  readonly place?: Place
+  readonly query: QueryRules
   readonly fits: RegExp
   readonly sameOrigin?: true
   respond(request: Request, method: string): Promise<Departure>
@@ -42,7 +43,7 @@ export function waysOf(house: House, extras: readonly Extra[]): readonly Way[] {
       path: place.path,
       methods: place.methods,
       urlBytesMax: Math.max(urlBytesMax, ...place.answers.map((one) => one.endpoint.urlBytesMax ?? 0)),
-      place,
+      query: queryRules(place.answers),
       fits: pattern(place.path),
       respond: (request: Request) => respond(house, place, request),
     })),
@@ -50,12 +51,25 @@ export function waysOf(house: House, extras: readonly Extra[]): readonly Way[] {
       path: extra.path,
       methods: [...(extra.reply ? ['GET', 'HEAD'] : []), ...Object.keys(extra.changes ?? {})],
       urlBytesMax,
+      query: { listsMax: new Map(), anyCase: false },
       fits: pattern(extra.path),
       ...(extra.sameOrigin && { sameOrigin: extra.sameOrigin }),
       respond: (request: Request, method: string) => respondExtra(house, extra, request, method),
     })),
   ]
 }
+
+/** Group A matches parameter names in any letter case (decision 0011). */
+const queryRules = (answers: readonly Answer[]): QueryRules => ({
+  listsMax: new Map(
+    answers.flatMap(({ endpoint }) =>
+      Object.entries(endpoint.input.properties as Record<string, { readonly maxItems?: number }>)
+        .filter(([, { maxItems = 0 }]) => maxItems > repeatsMax)
+        .map(([name, { maxItems = 0 }]) => [name, maxItems] as const),
+    ),
+  ),
+  anyCase: answers[0]?.endpoint.auth === 'apikey',
+})
 
 const pattern = (template: string): RegExp =>
   new RegExp(`^${template.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`)
@@ -73,7 +87,7 @@ async function respondExtra(house: House, extra: Extra, request: Request, method
   } catch (error) {
     const fault = toFault(house, error, request)
     departure = renderFault(houseShape, fault, 'open')
-    outcome = fault.code
+    outcome = outcomeOf(fault)
   }
   const tookMs = house.desk.clock.monotonicMs() - startMs
   house.meter.request(extra.path, outcome, tookMs)
@@ -85,8 +99,8 @@ async function respondExtra(house: House, extra: Extra, request: Request, method
 export function refusal(house: House, request: { requestId: string; path: string }, fault: Fault): Departure {
   const place = nearest(house.places, request.path)
   const departure = renderFault(place?.shape ?? houseShape, fault, place?.answers[0]?.endpoint.auth ?? 'open')
-  house.meter.request('none', fault.code)
-  logRequest(house.desk, request, { status: departure.status, outcome: fault.code })
+  house.meter.request('none', outcomeOf(fault))
+  logRequest(house.desk, request, { status: departure.status, outcome: outcomeOf(fault) })
   return departure
 }
 

@@ -23,7 +23,8 @@ export const serverSettings = section(
     publicUrl: withDefault(
       Type.String({
         pattern: '^$|^https?://[^/]+$',
-        description: 'Scheme and host that links are written with; empty: what the caller used.',
+        description:
+          'Scheme and host that links are written with. Empty: the caller’s Host if that is an IP address, localhost or the host name of a group, otherwise the address of this server.',
       }),
       '',
     ),
@@ -37,6 +38,11 @@ export const serverSettings = section(
     ),
     cors: withDefault(Type.Boolean({ description: 'Let pages of other origins read.' }), true),
     bodyBytesMax: wholeNumber(65_536, 'Longest request body.', 1024),
+    connectionsMax: wholeNumber(
+      4096,
+      'Connections that are open at the same time; further ones are closed at once. Each may hold up to 1.4 MB while its request arrives.',
+      1,
+    ),
     urlBytesMax: wholeNumber(16_384, 'Longest request line; the aggregated effectiveness has its own.', 1024),
     headerBytesMax: wholeNumber(16_384, 'Largest sum of request headers.', 1024),
     headersTimeoutMs: wholeNumber(10_000, 'How long a caller may take to send the headers.', 100),
