@@ -18,6 +18,7 @@ export interface FailureExample {
 export function faultsOf(endpoint: Endpoint): readonly FaultCode[] {
   const raised = new Set<FaultCode>([...commonFaults, ...keyFaults, ...endpoint.faults])
   if (endpoint.plan === 'free') raised.delete('plan.too_low')
+  if (endpoint.perSecond !== undefined) raised.add('limit.unavailable')
   return (Object.keys(faults) as FaultCode[]).filter((code) => raised.has(code))
 }
 

@@ -50,6 +50,11 @@ export const faults = {
   },
   'limit.second': { status: 429, retry: 'later', says: 'Too many calls in one second.' },
   'limit.day': { status: 429, retry: 'later', says: 'The daily number of calls is used up.' },
+  'limit.unavailable': {
+    status: 503,
+    retry: 'later',
+    says: 'The rate limit of this endpoint cannot be checked at the moment; try again in a second.',
+  },
   'explorer.module': { status: 400, retry: 'changed', says: 'The module name is missing or not known.' },
   'explorer.action': { status: 400, retry: 'changed', says: 'The action name is missing or not known.' },
   'explorer.chain_unsupported': { status: 400, retry: 'changed', says: 'This chain is not served here.' },

@@ -86,6 +86,7 @@ class FrontDesk {
     answer.gate?.(claim.query, this.#desk)
     // In one step, here or in Redis: what is checked is what is taken.
     const full = await this.#limits.pass(party, endpoint)
+    if (full?.code === 'limit.unavailable') throw full
     if (full) throw this.#refuse(full, caller, endpoint)
     return caller
   }

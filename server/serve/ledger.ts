@@ -7,7 +7,15 @@
 // 4. Only keys known to be good, and `anonymous`, are counted: strangers cannot make this grow.
 import type { AnyId } from '#api/routes.ts'
 import { failureFields } from '#io/log.ts'
-import { addUsage, admittedOn, dayOf, pruneUsage, type UsageCount, type UsageOutcome } from '#store/usage.ts'
+import {
+  addUsage,
+  admittedOn,
+  admittedTo,
+  dayOf,
+  pruneUsage,
+  type UsageCount,
+  type UsageOutcome,
+} from '#store/usage.ts'
 import type { Desk } from './answer.ts'
 
 const writePeriodMs = 250
@@ -71,11 +79,26 @@ export class Ledger {
   count(keyId: string, endpoint: AnyId, outcome: UsageOutcome, nowMs: number, soFar?: number): void {
     const day = dayOf(nowMs)
     if (outcome === 'admitted') {
-      const admitted = this.#dayFigures(day)
-      const before = admitted.get(keyId) ?? 0
-      admitted.set(keyId, soFar === undefined ? before + 1 : Math.max(before, soFar))
+      if (soFar === undefined) this.#dayFigures(day).set(keyId, this.admittedOn(day, keyId) + 1)
+      else this.raise(day, keyId, soFar)
     }
     this.#add(day, keyId, endpoint, outcome, 1)
+  }
+
+  /** The day's figure is at least so much. */
+  raise(day: number, keyId: string, calls: number): void {
+    if (calls > this.admittedOn(day, keyId)) this.#dayFigures(day).set(keyId, calls)
+  }
+
+  /** Raises the day's figure to what all processes have stored. Where the store fails, the figure stays as it is. */
+  async restore(day: number, keyId: string): Promise<void> {
+    try {
+      while (this.#writing) await this.#writing.catch(() => {})
+      if (this.#tallies.some((tally) => tally.day === day && tally.callsOf.has(keyId))) await this.#writeNow()
+      this.raise(day, keyId, await admittedTo(this.#desk.state, day, keyId))
+    } catch (error) {
+      this.#logFailure(error)
+    }
   }
 
   /** Everything counted before this call is stored when it resolves. */
@@ -157,9 +180,13 @@ export class Ledger {
       await this.#writeNow()
       this.#failing = false
     } catch (error) {
-      if (!this.#failing)
-        this.#desk.log.error(failureFields(error), 'usage cannot be written; it is kept and tried again')
-      this.#failing = true
+      this.#logFailure(error)
     }
+  }
+
+  #logFailure(error: unknown): void {
+    if (!this.#failing)
+      this.#desk.log.error(failureFields(error), 'usage cannot be written; it is kept and tried again')
+    this.#failing = true
   }
 }

@@ -6,7 +6,8 @@
 //    count as made now, so a limit is never loosened by it and nobody waits longer than a second.
 // 3. A Redis that knows nothing of the second before lets nothing past an endpoint's own limit until it does
 //    (decision 0141). `since` is when it began to know.
-// 4. Lua writes large numbers with an exponent; `text` does not.
+// 4. A Redis without a figure for this day asks for the stored one: it may have been restarted.
+// 5. Lua writes large numbers with an exponent; `text` does not.
 import { type Script, script } from '#io/redis.ts'
 
 /** Answers as TIME does: seconds and microseconds. A test brings its own. */
@@ -31,8 +32,9 @@ return {0}
 
 /**
  * KEYS: since, the caller's second, the caller's second at this endpoint, the caller's days. ARGV: the limits of the second,
- * of the endpoint and of the day, then a day and how many calls of it are known to have been admitted.
- * Answers: 0 admitted, 1 the day is full, 2 a second is full; the two waits; the time; the calls of the day so far.
+ * of the endpoint and of the day, then a day, how many calls of it are known to have been admitted, and 1 if these are all that the
+ * store knows. Answers: 0 admitted, 1 the day is full, 2 a second is full, 3 the day's figure is missing, 4 the second before is
+ * not known; the two waits; the time; the calls of the day so far.
  */
 export const decision = (time = serverTime): Script =>
   script(`${clock(time)}
@@ -65,8 +67,11 @@ end
 local day = math.floor(nowUs / 86400000000)
 local used = 0
 if perDay > 0 then
-  used = tonumber(redis.call('HGET', KEYS[4], text(day)) or 0)
-  if tonumber(ARGV[4]) == day then used = math.max(used, tonumber(ARGV[5])) end
+  local kept = redis.call('HGET', KEYS[4], text(day))
+  local sameDay = tonumber(ARGV[4]) == day
+  if not kept and not (sameDay and ARGV[6] == '1') then return {3, 0, 0, nowUs, 0} end
+  used = tonumber(kept or 0)
+  if sameDay then used = math.max(used, tonumber(ARGV[5])) end
   if used >= perDay then return {1, 0, 0, nowUs, used} end
 end
 
@@ -77,8 +82,9 @@ if since > nowUs then
 end
 local wait = waitUs(KEYS[2], perSecond)
 local waitHere = waitUs(KEYS[3], perSecondHere)
-if perSecondHere > 0 then waitHere = math.max(waitHere, since + secondUs - nowUs) end
 if wait > 0 or waitHere > 0 then return {2, wait, waitHere, nowUs, used} end
+local unknown = since + secondUs - nowUs
+if perSecondHere > 0 and unknown > 0 then return {4, 0, unknown, nowUs, used} end
 
 take(KEYS[2], perSecond)
 take(KEYS[3], perSecondHere)

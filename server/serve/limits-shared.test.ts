@@ -155,12 +155,40 @@ describe('limits in Redis', { skip: noRedis }, () => {
     assert.equal(await ask(testNowMs), 'admitted')
     assert.equal(await ask(testNowMs), 'admitted')
     await time.wipe()
-    assert.equal(await ask(testNowMs, here), 'limit.second 2 1000')
-    assert.equal(await ask(testNowMs + 999, here), 'limit.second 2 1')
+    assert.equal(await ask(testNowMs, here), 'limit.unavailable undefined 1000')
+    assert.equal(await ask(testNowMs + 999, here), 'limit.unavailable undefined 1')
     assert.equal(await ask(testNowMs + 1000, here), 'admitted')
     assert.equal(await ask(testNowMs + 1000), `limit.day 3 ${12 * 3_600_000 - 1000}`)
     await shared.close()
     await ledger.close()
+  })
+
+  test('a Redis without figures does not start the day again, for a process that was refused and for one that never asked', async () => {
+    await using server = await startRedis()
+    await using time = await timeOf(server)
+    await using desk = await openDesk()
+    await time.at(testNowMs)
+    const open = async () => {
+      const ledger = await Ledger.open(desk)
+      return { ledger, limits: await SharedLimits.open(desk, ledger, { url: server.url, time: ownTime }) }
+    }
+    const [one, two, three] = [await open(), await open(), await open()]
+    const ask = async ({ limits }: typeof one) => told(await limits.pass(party({ perSecond: 0, perDay: 3 }), elsewhere))
+    const full = `limit.day 3 ${12 * 3_600_000}`
+    const asked = [await ask(one), await ask(one), await ask(one), await ask(two)]
+    assert.deepEqual(asked, ['admitted', 'admitted', 'admitted', full])
+    await time.wipe()
+    await time.at(testNowMs)
+    // The second remembers that the day is full although nothing is stored yet, and tells Redis.
+    assert.equal(await ask(two), full)
+    await one.ledger.flush()
+    await time.wipe()
+    await time.at(testNowMs)
+    assert.equal(await ask(three), full)
+    for (const { limits, ledger } of [one, two, three]) {
+      await limits.close()
+      await ledger.close()
+    }
   })
 })
 
@@ -194,7 +222,7 @@ describe('Redis gone', { skip: noRedis }, () => {
       for (let call = 0; call < 5; call++) codes.push(await codeOf(at.admission, quote, claim))
       assert.deepEqual(codes, ['admitted', 'admitted', 'limit.day', 'limit.day', 'limit.day'])
       for (let call = 0; call < 5; call++) {
-        assert.equal(await codeOf(at.admission, fundedBy, other), 'limit.second')
+        assert.equal(await codeOf(at.admission, fundedBy, other), 'limit.unavailable')
       }
       await until(() => at.told.length === 2)
       await systemClock.sleep(600)
@@ -214,6 +242,20 @@ describe('Redis gone', { skip: noRedis }, () => {
       assert.ok(!at.lines.join('').includes(key))
     })
   }
+
+  test('restarted, it does not start the day again: counts are stored as soon as it is lost', async () => {
+    await using server = await startRedis()
+    await using desk = await openDesk({ plans: { standard: { perSecond: 0, perDay: 4 } } })
+    await using one = await watched(desk, server.url)
+    await using two = await watched(desk, server.url)
+    const { key } = await makeKey(desk, 'standard')
+    const claim = { ...querying(key), authorization: `Bearer ${key}` }
+    for (let call = 0; call < 4; call++) assert.equal(await codeOf(one.admission, quote, claim), 'admitted')
+    await server.kill()
+    await server.start()
+    await until(() => two.told.length === 3)
+    assert.equal(await codeOf(two.admission, quote, claim), 'limit.day')
+  })
 
   test('a server starts without it, and the password is not in the log', async () => {
     await using desk = await openDesk()

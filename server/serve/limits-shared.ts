@@ -1,8 +1,9 @@
 // The limits of several processes, held in Redis (decision 0140), and what holds while Redis does not answer (decision 0141).
 //
 // 1. Redis decides and counts in one step, by its own clock; the ledger repeats what it said and never adds to it.
-// 2. Each call brings what this process knows of the day, so a Redis that has lost its figures is given them back, and this
-//    process goes on from the common figure when it is on its own.
+// 2. Each call brings what this process knows of the day. A Redis without a figure gets the stored one, which all processes
+//    add to, and this process goes on from the common figure when it is on its own.
+// 3. When Redis is lost, this process stores its counts at once, so that the others find them there.
 import type { Endpoint } from '#api/kit.ts'
 import { Fault } from '#core/fault.ts'
 import { Redis } from '#io/redis.ts'
@@ -14,7 +15,7 @@ import { arrival, decision, serverTime } from './limits-script.ts'
 
 const prefix = 'tetrad:limits:'
 /** How long a caller is asked to wait when nobody can tell. */
-const closedMs = 1000
+const unknownMs = 1000
 
 const apart = 'Redis does not answer: plans are limited in each process apart, limits of endpoints let nobody pass'
 
@@ -42,8 +43,9 @@ export class SharedLimits implements Limits {
       greet: (run, process) => run(hello, [`${prefix}since`, `${prefix}process`], [process]),
       tell: (shared, reason) => {
         tell(shared)
-        if (shared) desk.log.info({}, 'limits are held in Redis')
-        else desk.log.error({ reason }, apart)
+        if (shared) return desk.log.info({}, 'limits are held in Redis')
+        desk.log.error({ reason }, apart)
+        ledger.flush().catch(() => {})
       },
     })
     return new SharedLimits(desk, ledger, redis, decision(time))
@@ -61,15 +63,27 @@ export class SharedLimits implements Limits {
     const { keyId, perSecond, perDay } = party
     const { perSecond: perSecondHere = 0 } = endpoint
     if (perSecond === 0 && perSecondHere === 0 && perDay === 0) return this.#own.pass(party, endpoint)
-    const today = dayOf(this.#clock.now())
-    const known = this.#ledger.admittedOn(today, keyId)
-    const values = [perSecond, perSecondHere, perDay, today, known].map(String)
-    const decided = await this.#redis.ask(this.#decision, namesOf(party, endpoint), values)
+    const ask = (day: number, restored: 0 | 1) => {
+      const known = this.#ledger.admittedOn(day, keyId)
+      const values = [perSecond, perSecondHere, perDay, day, known, restored].map(String)
+      return this.#redis.ask(this.#decision, namesOf(party, endpoint), values)
+    }
+    let decided = await ask(dayOf(this.#clock.now()), 0)
+    if (decided?.[0] === 3) {
+      const day = dayOf((decided[3] ?? 0) / 1000)
+      await this.#ledger.restore(day, keyId)
+      decided = await ask(day, 1)
+    }
     if (!decided) return this.#alone(party, endpoint)
     const [verdict = 0, waitUs = 0, waitHereUs = 0, nowUs = 0, used = 0] = decided
     const nowMs = Math.floor(nowUs / 1000)
-    if (verdict === 1) return dayIsFull(party, nowMs)
+    if (verdict === 1) {
+      this.#ledger.raise(dayOf(nowMs), keyId, used)
+      return dayIsFull(party, nowMs)
+    }
     if (verdict === 2) return secondIsFull(party, endpoint, { waitMs: waitUs / 1000, waitHereMs: waitHereUs / 1000 })
+    // 3 again: midnight has passed between the two.
+    if (verdict !== 0) return new Fault('limit.unavailable', { retryAfterMs: waitHereUs / 1000 })
     this.#ledger.count(keyId, endpoint.id, 'admitted', nowMs, perDay > 0 ? used : undefined)
     return undefined
   }
@@ -81,7 +95,7 @@ export class SharedLimits implements Limits {
   /** Spec section 8 promises the endpoint's own limit whatever happens; the others may be looser for a while. */
   #alone(party: Party, endpoint: Endpoint): Fault | undefined {
     if (endpoint.perSecond === undefined) return this.#own.pass(party, endpoint)
-    return new Fault('limit.second', { terms: { limit: endpoint.perSecond }, retryAfterMs: closedMs })
+    return new Fault('limit.unavailable', { retryAfterMs: unknownMs })
   }
 }
 

@@ -138,6 +138,9 @@ function claimOf({ query, headers, address }: Request): Claim {
   }
 }
 
+/** While a store or Redis is away, every call fails alike. */
+const failEveryCall: ReadonlySet<string> = new Set(['store.unavailable', 'limit.unavailable'])
+
 /** A failure that is not a Fault is a broken belief of ours: shouted in the log, a plain 500 to the caller. */
 export function toFault(
   { desk, repeats }: Pick<House, 'desk' | 'repeats'>,
@@ -148,7 +151,7 @@ export function toFault(
     // What is not read yet is no failure; the line of the request tells.
     if (error.status < 500 || error instanceof CallerGone || error.code.endsWith('.not_covered')) return error
     const told = { requestId: request.requestId, fault: error.message }
-    const times = error.code === 'store.unavailable' ? repeats.due(error.message) : 1
+    const times = failEveryCall.has(error.code) ? repeats.due(error.message) : 1
     if (times !== undefined) desk.log.warn(times === 1 ? told : { ...told, times }, 'request failed')
     return error
   }

@@ -70,6 +70,16 @@ export async function admittedOn(state: StateReader, day: number): Promise<Map<s
   return new Map(rows.map(({ key_id, calls }) => [key_id, calls]))
 }
 
+/** The same of one key. */
+export async function admittedTo(state: StateReader, day: number, keyId: string): Promise<number> {
+  const row = await state.get<{ calls: number | null }>(
+    `select cast(sum(calls) as bigint) as calls from usage where day = ? and key_id = ? and outcome = 'admitted'`,
+    dayText(day),
+    keyId,
+  )
+  return row?.calls ?? 0
+}
+
 export async function pruneUsage(state: State, today: number): Promise<void> {
   await state.write((tx) => tx.run('delete from usage where day <= ?', dayText(today - usageDaysKept)))
 }
