@@ -17,7 +17,15 @@ import { type Random, systemRandom } from '#io/random.ts'
 import { openAdmission } from '#serve/admit.ts'
 import type { Desk } from '#serve/answer.ts'
 import { openGuard } from '#serve/guard.ts'
-import { documentPath, findingsOf, healthPaths, type Readiness, storeParts, Watch } from '#serve/health.ts'
+import {
+  documentPath,
+  findingsOf,
+  healthPaths,
+  oncePerSecond,
+  type Readiness,
+  storeParts,
+  Watch,
+} from '#serve/health.ts'
 import { type Door, openDoor } from '#serve/http.ts'
 import { openHouse } from '#serve/pipeline.ts'
 import { openStores } from '#store/open.ts'
@@ -103,23 +111,26 @@ export async function start(options: StartOptions): Promise<Running> {
   }
   const readiness: Readiness = {
     stopping: false,
-    findings: () => findingsOf(watch, parts),
+    findings: oncePerSecond(clock, () => findingsOf(watch, parts)),
     tell: metrics.ready,
   }
   const house = openHouse(desk, [...endpoints, ...extensions], admission, metrics)
   const door = await openDoor(house, [
-    ...healthPaths(readiness, async () => {
-      const [findings, coverage, searches] = await Promise.all([
-        readiness.findings(),
-        watch.ask('coverage', () => recentCoverage(desk)),
-        watch.ask('searches', () => openSearches(desk)),
-      ])
-      // What nobody can tell is left out: an old figure would look like a new one.
-      metrics.ready(!readiness.stopping && findings.every(({ ok }) => ok))
-      metrics.standing(coverage?.streams ?? [])
-      metrics.searching(searches ?? new Map())
-      return { type: metrics.contentType, text: await metrics.text() }
-    }),
+    ...healthPaths(
+      readiness,
+      oncePerSecond(clock, async () => {
+        const [findings, coverage, searches] = await Promise.all([
+          readiness.findings(),
+          watch.ask('coverage', () => recentCoverage(desk)),
+          watch.ask('searches', () => openSearches(desk)),
+        ])
+        // What nobody can tell is left out: an old figure would look like a new one.
+        metrics.ready(!readiness.stopping && findings.every(({ ok }) => ok))
+        metrics.standing(coverage?.streams ?? [])
+        metrics.searching(searches ?? new Map())
+        return { type: metrics.contentType, text: await metrics.text() }
+      }),
+    ),
     documentPath('/openapi.json', () => openapi({ serverUrl: settings.server.publicUrl || '/' })),
     labelExportPath(desk),
     coveragePath(desk),

@@ -218,7 +218,12 @@ export const aggregateEffectiveness = endpoint({
       }),
       'validator',
     ),
-    include: Type.Optional(many(oneOf(aggregateFields), { description: 'Fields to keep in each record.' })),
+    include: Type.Optional(
+      many(oneOf(aggregateFields), {
+        maxItems: aggregateFields.length,
+        description: 'Fields to keep in each record.',
+      }),
+    ),
     after: Type.Optional({
       ...ValidatorIndex,
       description:

@@ -16,9 +16,25 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
 
 export function openLog(level: LogLevel, write: (line: string) => void): Log {
   return pino(
-    { level, base: null, timestamp: () => `,"time":"${new Date().toISOString()}"` },
+    { level, base: null, timestamp: () => `,"time":"${new Date().toISOString()}"`, formatters: { log: bounded } },
     { write: (line: string) => write(withoutKeys(line)) },
   )
+}
+
+/** Callers, nodes and feeds decide what stands in a field: no line may grow with it. */
+const textCharsMax = 2000
+const itemsMax = 100
+const depthMax = 4
+
+const bounded = (fields: Record<string, unknown>) => cut(fields, 0) as Record<string, unknown>
+
+function cut(value: unknown, depth: number): unknown {
+  if (typeof value === 'string') return value.length > textCharsMax ? `${value.slice(0, textCharsMax)}…` : value
+  if (typeof value !== 'object' || value === null || value instanceof Date) return value
+  if (depth >= depthMax) return '…'
+  if (Array.isArray(value)) return value.slice(0, itemsMax).map((item) => cut(item, depth + 1))
+  const members = Object.entries(value).slice(0, itemsMax)
+  return Object.fromEntries(members.map(([name, member]) => [name, cut(member, depth + 1)]))
 }
 
 export const silentLog: Log = openLog('silent', () => {})

@@ -7,7 +7,7 @@ import { Writes } from '#store/writes.ts'
 import { openDesk, settingsWith } from '#test/desk.ts'
 import { startProcess } from '#test/second-process.ts'
 import { noTinyDisk, tinyDisk } from '#test/tiny-disk.ts'
-import { findingsOf, storeParts, Watch } from './health.ts'
+import { findingsOf, oncePerSecond, storeParts, Watch } from './health.ts'
 
 function openWatch() {
   const clock = new OwnedClock(0)
@@ -62,6 +62,52 @@ describe('a watch', () => {
     await fail()
     assert.equal(lines.length, 3)
   })
+})
+
+test('oncePerSecond runs the work once a second, shares it while it runs, and keeps no failure', async () => {
+  const clock = new OwnedClock(0)
+  let runs = 0
+  let ready = Promise.withResolvers<number>()
+  const ask = oncePerSecond(clock, () => {
+    runs += 1
+    return ready.promise
+  })
+  const both = Promise.all([ask(), ask()])
+  clock.move(5000)
+  const third = ask()
+  ready.resolve(7)
+  assert.deepEqual([await both, await third, runs], [[7, 7], 7, 1])
+  clock.move(999)
+  await ask()
+  assert.equal(runs, 1)
+  clock.move(1)
+  ready = Promise.withResolvers()
+  ready.reject(new Error('broken'))
+  await assert.rejects(ask())
+  await assert.rejects(ask())
+  assert.equal(runs, 3)
+})
+
+test('/readyz and /metrics ask the stores at most once a second', async () => {
+  await using desk = await openDesk()
+  let tickMs = 0
+  const clock = { ...systemClock, monotonicMs: () => tickMs }
+  const settings = settingsWith({ server: { port: 0 }, console: { on: false } })
+  const server = await start({ settings, dataDir: `${desk.dir}/own`, log: silentLog, clock })
+  try {
+    const ask = async (path: string) => (await server.inject(path)).body
+    assert.match(await ask('/readyz'), /"status":"ready"/)
+    assert.match(await ask('/metrics'), /^tetrad_ready 1$/m)
+    await server.desk.state.close()
+    tickMs = 999
+    assert.match(await ask('/readyz'), /"status":"ready"/)
+    assert.match(await ask('/metrics'), /^tetrad_ready 1$/m)
+    tickMs = 1000
+    assert.match(await ask('/readyz'), /"status":"not ready"/)
+    assert.match(await ask('/metrics'), /^tetrad_ready 0$/m)
+  } finally {
+    await server.close()
+  }
 })
 
 test('stores are asked beside what callers ask of them', async () => {
@@ -119,6 +165,7 @@ const onTinyDisk = (dir: string) => `
   const clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + laterMs }
   const server = await start({ settings: settingsWith({ server: { port: 0 } }), dataDir: '${dir}/data', log: silentLog, clock })
   const tell = async () => {
+    laterMs += 1000
     const ready = await server.inject('/readyz')
     const { ok, says } = ready.json().checks.find(({ name }) => name === 'state store')
     const [gauge] = /^tetrad_ready .$/m.exec((await server.inject('/metrics')).body)

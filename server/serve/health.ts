@@ -1,5 +1,6 @@
 // What machines that watch the server ask: alive, ready, metrics. Ready means that answers would be right: the stores
 // answer and take what is written, the data is fresh, nobody has asked us to stop.
+import type { Clock } from '#io/clock.ts'
 import { failureFields } from '#io/log.ts'
 import type { Writes } from '#store/writes.ts'
 import type { Desk } from './answer.ts'
@@ -67,6 +68,29 @@ export class Watch {
     if (nowMs - (this.#loggedAtMs.get(part) ?? Number.NEGATIVE_INFINITY) < loggedMs) return
     this.#loggedAtMs.set(part, nowMs)
     this.#desk.log.error({ part, ...failureFields(error) }, 'a part of the server does not answer')
+  }
+}
+
+const keptMs = 1000
+
+/** Runs `work` at most once a second and shares its result: anybody may call these paths, and no limit counts them. */
+export function oncePerSecond<T>(clock: Pick<Clock, 'monotonicMs'>, work: () => Promise<T>): () => Promise<T> {
+  let shared: Promise<T> | undefined
+  let doneMs: number | undefined
+  return () => {
+    if (shared && (doneMs === undefined || clock.monotonicMs() - doneMs < keptMs)) return shared
+    doneMs = undefined
+    const begun = work()
+    shared = begun
+    begun.then(
+      () => {
+        doneMs = clock.monotonicMs()
+      },
+      () => {
+        shared = undefined
+      },
+    )
+    return begun
   }
 }
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { contract } from '#api/contract.ts'
 import { extensions } from '#api/extensions.ts'
+import { aggregateFields } from '#api/wire/validators.ts'
 import { Fault } from '#core/fault.ts'
 import { type Arrival, parser } from './parse.ts'
 
@@ -40,6 +41,20 @@ describe('query', () => {
 
   test('a parameter that may repeat takes both forms, mixed', () => {
     assert.deepEqual(parse(arrival({ query: { indices: ['1', '2,3'] } })).indices, [1, 2, 3])
+  })
+
+  test('a list has a maximum, and what lies beyond it is not read', () => {
+    const fields = aggregateFields.length
+    const include = (count: number) =>
+      problemsOf(() => parse(arrival({ query: { indices: '7', include: Array(count).fill('earnings') } })))
+    assert.deepEqual(include(fields), [])
+    assert.deepEqual(include(fields + 1), [`query.include must have at most ${fields} items`])
+    // Neither the length of a list nor the number of its mistakes makes the answer longer.
+    const indices = `${'1,'.repeat(10_001)}${'x,'.repeat(100_000)}`
+    assert.deepEqual(
+      problemsOf(() => parse(arrival({ query: { indices } }))),
+      ['query.indices must have at most 10000 items'],
+    )
   })
 
   test('an empty value is a value left out', () => {

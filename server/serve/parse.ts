@@ -20,6 +20,7 @@ interface JsonSchema {
   readonly type?: string | readonly string[]
   readonly items?: JsonSchema
   readonly minLength?: number
+  readonly maxItems?: number
 }
 
 interface Taker {
@@ -30,6 +31,8 @@ interface Taker {
   readonly schema: JsonSchema
 }
 
+/** As many as are reported of a schema (core/check.ts). */
+const problemsMax = 20
 const integerText = /^-?\d{1,16}$/
 
 export function parser<E extends Endpoint>(endpoint: E): (arrival: Arrival) => Parsed<E> {
@@ -51,6 +54,7 @@ export function parser<E extends Endpoint>(endpoint: E): (arrival: Arrival) => P
     }
     for (const taker of takers) take(taker, arrival, input, problems)
     for (const problem of check(input)) problems.push(placed(endpoint, problem))
+    problems.length = Math.min(problems.length, problemsMax)
     if (problems.length > 0) throw new Fault('input.invalid', { problems, detail: describe(problems) })
     return input as Parsed<E>
   }
@@ -63,6 +67,8 @@ function take(taker: Taker, arrival: Arrival, input: Record<string, unknown>, pr
     const items = (typeof raw === 'string' ? [raw] : raw)
       .flatMap((text) => text.split(','))
       .filter((text) => text !== '')
+      // One more than allowed is enough for the schema to reject the list.
+      .slice(0, (taker.schema.maxItems ?? Number.POSITIVE_INFINITY) + 1)
     if (items.length > 0) input[taker.name] = items.map((text) => readText(text, taker.schema.items ?? {}))
   } else if (typeof raw === 'string') {
     input[taker.name] = readText(raw, taker.schema)

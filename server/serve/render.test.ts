@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { contract } from '#api/contract.ts'
-import { Fault } from '#core/fault.ts'
+import { Fault, invalid } from '#core/fault.ts'
 import { houseShape } from './pipeline.ts'
 import { render, renderFault, serializer } from './render.ts'
 
@@ -23,6 +23,21 @@ test('integers beyond 2^53 are written without loss', () => {
   assert.ok(quote.typedData)
   quote.typedData.message.permitted.amount = 10n ** 30n
   assert.match(serializer(contract['fx.createQuote'])(quote), /"amount":1000000000000000000000000000000\b/)
+})
+
+test('a failure does not repeat a key that was sent as another parameter', () => {
+  const secret = 's'.repeat(43)
+  for (const sent of [`tetrad:demo:${secret}`, `x tetrad%3Ademo%3A${secret}`, `"\\TETRAD:demo:${secret}`]) {
+    const fault = invalid(['query', sent], `must be known, unlike ${sent}`, sent)
+    const { body } = renderFault(
+      { ...houseShape, fault: ({ problems }) => ({ status: 400, body: problems }) },
+      fault,
+      'open',
+    )
+    assert.doesNotMatch(String(body), /ssss/)
+    assert.match(String(body), /tetrad:demo:…/i)
+    assert.ok(JSON.parse(String(body)))
+  }
 })
 
 test('a field the contract does not name cannot leave', () => {

@@ -4,6 +4,7 @@ import fastJson from 'fast-json-stringify'
 import { stringifyJson } from '#api/json.ts'
 import type { Endpoint } from '#api/kit.ts'
 import type { Fault } from '#core/fault.ts'
+import { withoutKeys } from '#core/key.ts'
 import type { Answer, Confidence, Outcome, Rendered, Shape } from './answer.ts'
 
 export interface Departure {
@@ -72,8 +73,8 @@ export function renderFault(shape: Shape, fault: Fault, auth: string): Departure
 }
 
 function plain(rendered: Rendered, headers: Record<string, string>): Departure {
-  // A failure may repeat a value that was sent, an integer of any size among them.
-  const body = stringifyJson(rendered.body)
+  // A failure may repeat a value that was sent: an integer of any size, or a key in the wrong parameter.
+  const body = withoutKeys(stringifyJson(rendered.body))
   return { status: rendered.status, headers: { 'content-type': json, ...headers }, body }
 }
 

@@ -137,6 +137,13 @@ export const explorerSettings = section(
           Type.Integer({ minimum: 1, maximum: 86_400, description: 'How long a download link is good.' }),
           300,
         ),
+        csvForSpreadsheets: withDefault(
+          Type.Boolean({
+            description:
+              'Put an apostrophe before values of the CSV download that a spreadsheet would run as a formula (= + - @). Off: values are written as they are.',
+          }),
+          false,
+        ),
       },
       'Label lists.',
     ),

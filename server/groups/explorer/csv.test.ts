@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { LabelRecord } from '#api/wire/explorer.ts'
-import { csvHeader, csvLine } from './csv.ts'
+import { csvHeader, csvLine, spreadsheetLine } from './csv.ts'
 
 const record = (changes: Partial<LabelRecord>): LabelRecord => ({
   labelname: 'Harbour',
@@ -26,6 +26,14 @@ test('plain values stand bare, the others in quotes with quotes doubled', () => 
 
 test('a value that looks like a formula is not changed, decision 0014', () =>
   assert.equal(csvLine(record({ notes: '=1+1' })), 'Harbour,harbour,An exchange.,=1+1,1790000000\r\n'))
+
+test('for spreadsheets, such a value gets an apostrophe, and no other does', () => {
+  for (const start of ['=', '+', '-', '@', '\t', '\r']) {
+    const [[name] = []] = read(spreadsheetLine(record({ labelname: `${start}1,2` })))
+    assert.equal(name, `'${start}1,2`)
+  }
+  assert.equal(spreadsheetLine(record({ notes: 'a=1' })), csvLine(record({ notes: 'a=1' })))
+})
 
 test('any text comes back out of the CSV as it went in', () => {
   const text = fc.string({ unit: fc.constantFrom('a', ',', '"', '\r', '\n', ' ', '=', 'é', '😀'), maxLength: 12 })

@@ -1,5 +1,5 @@
-// CSV as RFC 4180 has it: a header line, CRLF after every line, quotes doubled. Values pass unchanged, those that a
-// spreadsheet would take for a formula included (decision 0014).
+// CSV as RFC 4180 has it: a header line, CRLF after every line, quotes doubled. Values pass unchanged unless the file is meant
+// for spreadsheets (decision 0014).
 import { LabelRecord } from '#api/wire/explorer.ts'
 
 const columns = Object.keys(LabelRecord.properties) as (keyof LabelRecord)[]
@@ -9,6 +9,12 @@ export const csvRow = (values: readonly (string | number)[]): string => `${value
 export const csvHeader = csvRow(columns)
 
 export const csvLine = (record: LabelRecord): string => csvRow(columns.map((column) => record[column]))
+
+/** The same with an apostrophe before texts that a spreadsheet would run as a formula. */
+export const spreadsheetLine = (record: LabelRecord): string =>
+  csvRow(columns.map((column) => (formula.test(String(record[column])) ? `'${record[column]}` : record[column])))
+
+const formula = /^[=+\-@\t\r]/
 
 /** Quoted where the grammar needs it, and around outer spaces, which some readers trim. */
 function cell(value: string | number): string {

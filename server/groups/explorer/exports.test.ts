@@ -49,6 +49,20 @@ test('200: the link of 4.1 leads to the file, with its type, name and tag', asyn
   assert.equal((await fetch(link, { method: 'HEAD' })).status, 200)
 })
 
+test('200: formulas are written as they are, or with an apostrophe where the setting asks for it', async () => {
+  for (const [csvForSpreadsheets, expected] of [
+    [false, '=1+1'],
+    [true, "'=1+1"],
+  ] as const) {
+    await using server = await openExports(0, { explorer: { labels: { csvForSpreadsheets } } })
+    const formula = { chain: '1', slug: 'b', name: '=1+1', description: 'd', notes: '', updatedUnix: 5 }
+    const author = { by: 'test', via: 'test', atMs: 0 }
+    await server.desk.state.write((tx) => putLabels(new Book(tx, author), [formula]))
+    const text = await (await fetch((await server.ask('format=csv')).result)).text()
+    assert.ok(text.includes(`\r\n${expected},b,d,,5\r\n`), text)
+  }
+})
+
 test('200: a long file comes in pieces, whole, and HEAD tells how long it is', async () => {
   await using server = await openExports(6000)
   const { result: link } = await server.ask('format=csv')

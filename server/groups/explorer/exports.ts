@@ -34,7 +34,8 @@ export async function labelExport(
   claim: LinkClaim & { readonly ifNoneMatch?: string | undefined; readonly acceptEncoding?: string | undefined },
 ): Promise<Download> {
   const form = honoured(await linkSecret(desk), claim, desk.clock.now())
-  const list = form && (await finishedList(desk.state, claim.chain, form))
+  const { csvForSpreadsheets } = desk.settings.explorer.labels
+  const list = form && (await finishedList(desk.state, claim.chain, form, csvForSpreadsheets))
   if (!form || !list) throw new Fault('explorer.link')
   const {
     bytes,

@@ -15,7 +15,7 @@ export async function keepListsReady(
   const { state, settings, clock, log } = desk
   if (!settings.groups.explorer.on) return
   const chains = settings.explorer.chains.map(({ id }) => id)
-  const round = listMaker(state, chains, signal)
+  const round = listMaker(state, chains, signal, settings.explorer.labels.csvForSpreadsheets)
   let said = ''
   while (!signal.aborted) {
     try {
@@ -32,7 +32,12 @@ export async function keepListsReady(
 }
 
 /** Makes the lists of chains that are as they were a round ago, and have changed since their lists were made. */
-export function listMaker(state: State, chains: readonly string[], signal?: AbortSignal): () => Promise<void> {
+export function listMaker(
+  state: State,
+  chains: readonly string[],
+  signal?: AbortSignal,
+  forSpreadsheets = false,
+): () => Promise<void> {
   const seen = new Map<string, number>()
   const made = new Map<string, number>()
   // More would push each other out; they are made when they are asked for.
@@ -45,7 +50,7 @@ export function listMaker(state: State, chains: readonly string[], signal?: Abor
       if (entries === 0 || before !== revision || made.get(chain) === revision) continue
       for (const form of exportForms) {
         if (signal?.aborted) return
-        await packedList(state, chain, form)
+        await packedList(state, chain, form, forSpreadsheets)
       }
       made.set(chain, revision)
     }

@@ -6,7 +6,7 @@
 // 3. At most `listsMax` lists are kept, of `bytesMax` together but at least one; the one asked for longest ago goes first.
 import type { LabelRecord } from '#api/wire/explorer.ts'
 import type { State } from '#store/state.ts'
-import { csvHeader, csvLine } from './csv.ts'
+import { csvHeader, csvLine, spreadsheetLine } from './csv.ts'
 import { listHead, listLabels } from './labels.ts'
 import type { ExportForm } from './link.ts'
 import { FinishedBytes } from './lists-packed.ts'
@@ -52,8 +52,16 @@ export function presentHead(state: State, chain: string): Promise<ListHead> {
   return reading
 }
 
-/** The chain's list in this form; undefined when the chain has no label. */
-export async function finishedList(state: State, chain: string, form: ExportForm): Promise<FinishedList | undefined> {
+/**
+ * The chain's list in this form; undefined when the chain has no label. `forSpreadsheets` is a setting, so it is the same in every
+ * call of a process.
+ */
+export async function finishedList(
+  state: State,
+  chain: string,
+  form: ExportForm,
+  forSpreadsheets = false,
+): Promise<FinishedList | undefined> {
   const head = await presentHead(state, chain)
   if (!head || head.entries === 0) return undefined
   const shelf = shelves.get(state) ?? new Map<string, Kept>()
@@ -61,7 +69,9 @@ export async function finishedList(state: State, chain: string, form: ExportForm
   const name = `${chain}.${form}`
   const found = shelf.get(name)
   const kept: Kept =
-    found?.revision === head.revision ? found : { revision: head.revision, list: write(state, chain, form) }
+    found?.revision === head.revision
+      ? found
+      : { revision: head.revision, list: write(state, chain, form, forSpreadsheets) }
   shelf.delete(name)
   shelf.set(name, kept)
   if (kept.finished) return kept.finished
@@ -76,8 +86,13 @@ export async function finishedList(state: State, chain: string, form: ExportForm
 }
 
 /** The same, with its file in every packing that a caller may want. */
-export async function packedList(state: State, chain: string, form: ExportForm): Promise<void> {
-  const list = await finishedList(state, chain, form)
+export async function packedList(
+  state: State,
+  chain: string,
+  form: ExportForm,
+  forSpreadsheets = false,
+): Promise<void> {
+  const list = await finishedList(state, chain, form, forSpreadsheets)
   for (const packing of ['gzip', 'br'] as const) await list?.file.as(packing)
   trim(shelves.get(state) ?? new Map())
 }
@@ -96,9 +111,10 @@ function trim(shelf: Map<string, Kept>): void {
 /** The plain file of the JSON form lies inside its envelope and is counted twice: rather too much than too little. */
 const sizeOf = (list: FinishedList | undefined): number => (list?.file.size ?? 0) + (list?.envelope?.size ?? 0)
 
-async function write(state: State, chain: string, form: ExportForm): Promise<FinishedList> {
+async function write(state: State, chain: string, form: ExportForm, forSpreadsheets: boolean): Promise<FinishedList> {
   if (form === 'csv') {
-    return { file: new FinishedBytes(await joined(listLabels(state, chain), csvHeader, csvLine, '', '')) }
+    const line = forSpreadsheets ? spreadsheetLine : csvLine
+    return { file: new FinishedBytes(await joined(listLabels(state, chain), csvHeader, line, '', '')) }
   }
   const envelope = await joined(listLabels(state, chain), `${envelopeStart}[`, JSON.stringify, ',', ']}')
   const file = envelope.subarray(envelopeStart.length, -1)

@@ -176,7 +176,9 @@ test('a node that fails is left alone for a while, and nothing is lost', async (
 /** A whole server on the stage; started again on the same folder, it finds what was there. */
 async function server(at: Awaited<ReturnType<typeof stage>>, dataDir: string, more: object = {}) {
   const settings = settingsWith({ server: { port: 0 }, explorer: at.desk.settings.explorer, ...more })
-  const { desk, inject, close } = await start({ settings, dataDir, log: at.desk.log })
+  let laterMs = 0
+  const clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + laterMs }
+  const { desk, inject, close } = await start({ settings, dataDir, log: at.desk.log, clock })
   const { key } = await createKey(desk.state, { name: 'later', plan: 'enterprise' }, desk.clock, desk.random)
   const apikey = encodeURIComponent(key)
   return {
@@ -185,7 +187,10 @@ async function server(at: Awaited<ReturnType<typeof stage>>, dataDir: string, mo
       inject({ url: `/v2/api?module=account&action=fundedby&address=${address}&apikey=${apikey}` }),
     trail: (address: string) => inject({ url: `/v2/trail?address=${address}&apikey=${apikey}` }),
     /** What /metrics says is wanted. */
-    open: async () => /^tetrad_searches_open\{chain="1"\} (\d+)$/m.exec((await inject({ url: '/metrics' })).body)?.[1],
+    open: async () => {
+      laterMs += 1000
+      return /^tetrad_searches_open\{chain="1"\} (\d+)$/m.exec((await inject({ url: '/metrics' })).body)?.[1]
+    },
     [Symbol.asyncDispose]: close,
   }
 }
