@@ -52,7 +52,7 @@ function originOf(house: House, { host = '', hostname = '', protocol, raw }: Fas
   if (settings.server.publicUrl !== '') return settings.server.publicUrl
   if (hostShape.test(host) && isOwnHost(settings, hostname.toLowerCase())) return `${protocol}://${host}`
   const { localAddress = settings.server.host, localPort = settings.server.port } = raw.socket
-  const own = `http://${isIP(localAddress) === 6 ? `[${localAddress}]` : localAddress}:${localPort}`
+  const own = `${protocol}://${isIP(localAddress) === 6 ? `[${localAddress}]` : localAddress}:${localPort}`
   warnHourly(house, unknownHost)
   return own
 }
@@ -64,7 +64,7 @@ export function warnHourly({ desk, repeats }: House, text: string): void {
 }
 
 const unknownHost =
-  'A link was written with the address of this server, because the host name of the request is not configured. Set server.publicUrl.'
+  'Links are written with the address of this server, because the host name of the request is not configured. Set server.publicUrl.'
 
 function isOwnHost({ groups }: Settings, hostname: string): boolean {
   if (isIP(hostname.replace(/^\[(.*)\]$/, '$1')) !== 0 || hostname === 'localhost') return true

@@ -197,11 +197,13 @@ describe('match', () => {
       aliases: {
         paths: { '/rated/{v}': '/v0/eth/validators/{v}' },
         requestHeaders: { 'x-rated-network': 'x-validator-network' },
-        responseFields: { validator_index_or_pubkey: 'validator' },
+        responseFields: { validator_index_or_pubkey: 'validator', code: 'kind' },
       },
     })
     const response = await fetch(`${server.url}/rated/12`, { headers: { 'x-rated-network': 'hoodi' } })
     assert.deepEqual(await response.json(), { id: 'validators.metadata', input: { validator: '12', network: 'hoodi' } })
+    const long = await fetch(`${server.url}/v0/eth/validators/12?x=${'y'.repeat(17_000)}`)
+    assert.deepEqual(await long.json(), { group: 'validators', kind: 'input.url_too_long' })
   })
 })
 
@@ -406,7 +408,14 @@ describe('headers', () => {
     assert.match(before.headers.get('access-control-allow-headers') ?? '', /authorization/)
     await using closed = await openTestDoor({ server: { cors: false } })
     assert.equal((await fetch(`${closed.url}/markets/slug/a`)).headers.get('access-control-allow-origin'), null)
-    assert.equal((await fetch(`${closed.url}/markets/slug/a`, { method: 'OPTIONS' })).status, 405)
+    const refused = await fetch(`${closed.url}/markets/slug/a`, { method: 'OPTIONS' })
+    assert.deepEqual([refused.status, refused.headers.get('allow')], [405, 'GET, HEAD'])
+  })
+
+  test('an expectation that nobody knows is ignored, and the reply has its request id', async () => {
+    await using server = await openTestDoor()
+    const head = 'GET /markets/slug/a HTTP/1.1\r\nhost: x\r\nexpect: the-unexpected\r\nconnection: close\r\n\r\n'
+    assert.match(await exchange(server.url, head), /^HTTP\/1\.1 200 [^]*\r\nx-request-id: /)
   })
 
   test('security headers are on every reply, refusals included', async () => {

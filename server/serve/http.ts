@@ -78,7 +78,7 @@ export async function openDoor(house: House, extras: readonly Extra[]): Promise<
       common,
       request,
       reply,
-      tooLong.has(request.raw) ? new Fault('input.url_too_long') : strayFault(ways, path),
+      tooLong.has(request.raw) ? new Fault('input.url_too_long') : strayFault(house, ways, path),
     )
   })
   app.setErrorHandler((error, request, reply) =>
@@ -88,9 +88,11 @@ export async function openDoor(house: House, extras: readonly Extra[]): Promise<
       request,
       reply,
       // A body that cannot be read does not matter where nothing would read it.
-      request.is404 ? strayFault(ways, pathOf(request.raw)) : bodyFault(house, error, request),
+      request.is404 ? strayFault(house, ways, pathOf(request.raw)) : bodyFault(house, error, request),
     ),
   )
+  // Node would answer this header with a bare 417, without our headers. It may be ignored (RFC 9110, 10.1.1).
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   app.server.maxConnections = settings.connectionsMax
   app.server.on('drop', () => warnHourly(house, 'Connections are refused: server.connectionsMax is reached.'))
   await app.listen({ host: settings.host, port: settings.port })

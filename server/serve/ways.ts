@@ -101,14 +101,14 @@ export function refusal(house: House, request: { requestId: string; path: string
   const departure = renderFault(place?.shape ?? houseShape, fault, place?.answers[0]?.endpoint.auth ?? 'open')
   house.meter.request('none', outcomeOf(fault))
   logRequest(house.desk, request, { status: departure.status, outcome: outcomeOf(fault) })
-  return departure
+  return place ? renamed(house, departure) : departure
 }
 
 /** Unknown path, or a known one asked with the wrong method. */
-export function strayFault(ways: readonly Way[], path: string): Fault {
+export function strayFault({ desk }: House, ways: readonly Way[], path: string): Fault {
   const way = ways.find(({ fits }) => fits.test(path))
   if (!way) return new Fault('route.unknown')
-  const allow = [...way.methods, ...(way.sameOrigin ? [] : ['OPTIONS'])]
+  const allow = [...way.methods, ...(way.sameOrigin || !desk.settings.server.cors ? [] : ['OPTIONS'])]
   return new Fault('route.method', { headers: { allow: allow.join(', ') } })
 }
 
