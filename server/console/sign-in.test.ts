@@ -82,6 +82,7 @@ describe('POST /console/session', () => {
     assert.deepEqual([reply.status, codeOf(reply)], [400, 'input.invalid'])
     assert.match(reply.body, /token is required/)
     assert.equal((await site.ask('/console/session', { method: 'POST', body: '{' })).status, 400)
+    assert.equal((await site.ask('/console/session', { method: 'POST', body: '['.repeat(1025) })).status, 413)
   })
 })
 

@@ -10,6 +10,8 @@ import type { Extra } from '#serve/ways.ts'
 import { bodyOf, cookieHeader, json, needOwnPage, needSession, sessionOf } from './gate.ts'
 import { keyOf, signIn, signOut, type Token } from './sessions.ts'
 
+/** Anybody may send this body, so a long one is not even read. */
+const bodyBytesMax = 1024
 const SignIn = Type.Object({ token: Type.String({ maxLength: 256 }) })
 
 export function signInPaths(desk: Desk, guard: Guard): readonly Extra[] {
@@ -49,6 +51,7 @@ export function signInPaths(desk: Desk, guard: Guard): readonly Extra[] {
 
 /** Bad links count with bad keys (decision 0006). A valid link is never refused for what others at the address did. */
 async function exchange(desk: Desk, guard: Guard, request: Request): Promise<Token> {
+  if ((request.body?.length ?? 0) > bodyBytesMax) throw new Fault('body.too_large')
   const given = await signIn(desk, bodyOf(request, SignIn).token)
   if (given) return given
   const retryAfterMs = guard.bad(networkOf(request.address), desk.clock.monotonicMs())

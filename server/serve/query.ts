@@ -48,9 +48,10 @@ export function readQuery(texts: readonly string[], { listsMax, anyCase }: Query
 }
 
 /** Malformed percent-encoding stays as it was sent. Never throws: an exception for each pair would cost more than the rest. */
-const decode = (text: string): string =>
-  encoded.test(text) ? (new URLSearchParams(`=${text}`).get('') as string) : text
-const encoded = /[%+]/
+function decode(text: string): string {
+  const spaced = text.includes('+') ? text.replaceAll('+', ' ') : text
+  return spaced.includes('%') ? (new URLSearchParams(`=${spaced}`).get('') as string) : spaced
+}
 
 const tooManyNames = (): Fault =>
   new Fault('input.invalid', { says: `The request has more than ${namesMax} different parameters.` })

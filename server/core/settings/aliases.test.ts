@@ -20,6 +20,7 @@ for (const [from, to, words] of [
   ['/old/{a}', '/new/{b}', 'leads to {b}, but /old/{a} names {a}; use the same name on both sides'],
   ['/old', '/new/{b}', 'leads to {b}, but /old names nothing; use the same name on both sides'],
   ['/old/{a}/{a}', '/new/{a}', 'names {a} twice in /old/{a}/{a}'],
+  ['/old/{a}-{b}', '/v2/api', 'has two names in one segment of /old/{a}-{b}'],
   ['/old/{a-b}', '/new', 'has a brace in /old/{a-b} that names nothing; write {name}'],
   ['/old/{1}', '/new', 'has a name in /old/{1} that begins with a digit'],
   ['old', '/new', 'must lead from one path to another; old does not begin with /'],

@@ -25,6 +25,8 @@ function wrong(from: string, to: string): string | undefined {
     if (/[{}]/.test(path.replaceAll(/\{\w+\}/g, ''))) return `has a brace in ${path} that names nothing; write {name}`
     if (/[?#]/.test(path)) return `must be paths alone; ${path} has a query`
   }
+  // A pattern with two of them could take seconds for one long path.
+  if (from.split('/').some((segment) => namesIn(segment).length > 1)) return `has two names in one segment of ${from}`
   const known = namesIn(from)
   const twice = known.find((name, at) => known.indexOf(name) !== at)
   if (twice !== undefined) return `names {${twice}} twice in ${from}`
