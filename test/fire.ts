@@ -27,6 +27,7 @@ export interface Answer {
 const refusals = {
   store: faults['store.unavailable'].says,
   limit: 'Max calls per sec rate limit reached (2/sec)',
+  redis: faults['limit.unavailable'].says,
 }
 type Refusal = keyof typeof refusals
 
