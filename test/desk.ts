@@ -15,7 +15,7 @@ import { openFacts, openState, type StoreOptions } from '#store/open.ts'
 import type { State } from '#store/state.ts'
 import { stateWith } from './admission.ts'
 import { openDatabase } from './clickhouse.ts'
-import { openSchema } from './postgres.ts'
+import { openMigratedDatabase } from './postgres.ts'
 import { copyEmptyStores } from './template.ts'
 
 /** 2026-11-15T12:00:00Z: the present of every test that does not say otherwise. */
@@ -51,7 +51,7 @@ export async function openDesk(overrides: object = {}, nowMs = testNowMs): Promi
   const dir = await mkdtemp(join(tmpdir(), 'tetrad-test-'))
   await using undo = new AsyncDisposableStack()
   undo.defer(() => rm(dir, { recursive: true, force: true }))
-  const schema = stateServer ? undo.use(await openSchema(stateServer)) : undefined
+  const schema = stateServer ? undo.use(await openMigratedDatabase(stateServer)) : undefined
   const database = factsServer ? undo.use(await openDatabase(factsServer)) : undefined
   const store = { ...(schema && { state: schema.url }), ...(database && { facts: database.url }) }
   const settings = settingsWith(schema || database ? { ...overrides, store } : overrides)

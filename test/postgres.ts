@@ -6,8 +6,10 @@ import { type ChildProcess, execFileSync } from 'node:child_process'
 import { existsSync, readdirSync } from 'node:fs'
 import { chown, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { openPostgres } from '#store/engines/postgres.ts'
 import { placeOf } from '#store/engines/postgres-place.ts'
 import { Session } from '#store/engines/postgres-session.ts'
+import { stateMigrations } from '#store/migrations.ts'
 import { end, freePort, launch, ownFolder, withParent } from './programs.ts'
 
 const programs = '/usr/lib/postgresql'
@@ -110,6 +112,29 @@ export async function openSchema(url: string): Promise<{ readonly url: string } 
     [Symbol.asyncDispose]: async () => void (await tell(url, `drop schema ${name} cascade`)),
   }
 }
+
+let template: Promise<string> | undefined
+
+/** A database with all tables, copied from one that is migrated once per process. */
+export async function openMigratedDatabase(url: string): Promise<{ readonly url: string } & AsyncDisposable> {
+  template ??= makeTemplate(url)
+  schemas += 1
+  const name = `d${process.pid}_${schemas}`
+  await tell(url, `create database ${name} template ${await template}`)
+  return {
+    url: databaseUrl(url, name),
+    [Symbol.asyncDispose]: async () => void (await tell(url, `drop database ${name} with (force)`)),
+  }
+}
+
+async function makeTemplate(url: string): Promise<string> {
+  const name = `template_${process.pid}`
+  await tell(url, `create database ${name}`)
+  await (await openPostgres(databaseUrl(url, name), stateMigrations, { connections: 1 })).close()
+  return name
+}
+
+const databaseUrl = (url: string, name: string): string => url.replace(/\/[^/?]*(\?|$)/, `/${name}$1`)
 
 async function tell<R>(url: string, statement: string, purpose: 'write' | 'replica' = 'write'): Promise<R | undefined> {
   const session = await Session.open(placeOf(url), purpose)
