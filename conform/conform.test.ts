@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { systemClock } from '#io/clock.ts'
 import { openWorld, type World } from '#test/world.ts'
 import { brokenFetch } from './broken/change.ts'
 import { explorerBreaks, livingLinks } from './broken/explorer.ts'
@@ -106,16 +107,21 @@ describe('the conformance suite', () => {
 
 describe('what is only checked on request', () => {
   test('links that expire, and the guard: found where they are, missed where they are not', async () => {
-    await using world = await openWorld({ explorer: { labels: { linkSeconds: 1 } } })
+    let aheadMs = 0
+    const now = () => systemClock.now() + aheadMs
+    const sleep = async (waitMs: number) => {
+      aheadMs += waitMs
+    }
+    await using world = await openWorld({}, { ...systemClock, now })
     const options = { baseUrl: world.url, key: world.key, slow: true, guard: true }
     const only = ['explorer.link.expires', 'house.key.guard']
-    const report = await conform({ ...options, only })
+    const report = await conform({ ...options, only }, undefined, { now, sleep })
     assert.deepEqual(
       report.results.map(({ id, outcome }) => [id, outcome]),
       only.map((id) => [id, 'passed']),
       report.results.map(lineOf).join('\n'),
     )
-    const living = { fetch: brokenFetch(livingLinks(), world.key) }
+    const living = { fetch: brokenFetch(livingLinks(), world.key), now, sleep }
     const { results } = await conform({ ...options, only: ['explorer.link.expires'] }, undefined, living)
     assert.deepEqual(
       results.map(({ outcome, notes }) => [outcome, notes]),

@@ -5,7 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { groups, type Plan } from '#api/routes.ts'
-import { systemClock } from '#io/clock.ts'
+import { type Clock, systemClock } from '#io/clock.ts'
 import { openLog } from '#io/log.ts'
 import { type Running, start } from '#server/main.ts'
 import { type DemoSamples, openDemo } from '#sim/demo.ts'
@@ -22,7 +22,7 @@ export interface World extends AsyncDisposable {
   keyFor(plan: Plan): Promise<string>
 }
 
-export async function openWorld(overrides: object = {}): Promise<World> {
+export async function openWorld(overrides: object = {}, clock: Clock = systemClock): Promise<World> {
   const dir = await mkdtemp(join(tmpdir(), 'tetrad-world-'))
   await copyDemo(dir)
   const lines: string[] = []
@@ -31,6 +31,7 @@ export async function openWorld(overrides: object = {}): Promise<World> {
   const server = await start({
     settings: settingsWith({ ...demo.settings, server: { port: 0 }, ...overrides }),
     dataDir: dir,
+    clock,
     log: openLog('info', (line) => lines.push(line)),
     prepare: async (desk) => {
       samples = await demo.load(desk)
