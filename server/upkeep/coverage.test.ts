@@ -117,6 +117,7 @@ describe('coverage', () => {
     await keepRates(desk.state, 'desk', [rate], nowMs)
     await desk.state.write((tx) => putStanding(tx, { ...newStanding('main'), fullAtMs: nowMs, doneAtMs: nowMs }))
     desk.clock.move(59_000)
+    await keepRates(desk.state, 'desk', [rate], desk.clock.now())
     for (const one of (await byName()).values())
       if (one.group !== 'explorer') assert.deepEqual([one.complete, one.fresh, one.ageSeconds], [true, true, 59])
     desk.clock.move(2_000)

@@ -147,7 +147,7 @@ async function rateStreams(desk: CoverageDesk): Promise<Stream[]> {
       ageSeconds:
         rates.length > 0 ? Math.max(0, Math.round(Math.min(...rates.map(({ ageMs }) => ageMs)) / 1000)) : null,
       complete: rates.length > 0,
-      fresh: rates.some(({ standing }) => standing !== 'stale'),
+      fresh: rates.some(({ standing }) => standing === 'used' || standing === 'outlier'),
     }
     // Nobody has begun to set rates: the server has nothing to read there.
     if (source.kind === 'push' && rates.length === 0) return { ...stream, fresh: null, standing: 'not followed' }

@@ -54,6 +54,10 @@ test('a source that is asked is told by what is wrong with it: nobody asks, it f
     await says(),
     /^bad: answers, and has nothing new: its newest rate is 5 min old, and counts for 60 s → ask/,
   )
-  desk.clock.move(600_000)
+  desk.clock.move(29_000)
+  await writeStatus(desk.state, 'feed', { ...status, triedMs: nowMs + 29_000, failures: 0, reason: null })
+  assert.equal(await says(), 'bad: has not given EUR/USD for 29 s → check whether the source still offers these pairs')
+  desk.clock.move(571_000)
+  await writeStatus(desk.state, 'feed', { ...status, failures: 0, reason: null })
   assert.equal(await says(), `bad: no server has asked it for 10 min; its newest rate is 15 min old → ${serve}`)
 })

@@ -38,6 +38,11 @@ export function rateAdvice(name: string, { source, status, rates }: SourceHealth
   if (status.reason !== null) {
     return bad(name, `answers, and its rates are refused: ${status.reason}; ${newest}`, 'check fx.sources[].document')
   }
+  const gone = rates.filter(({ standing }) => standing === 'unconfirmed')
+  if (gone.length > 0) {
+    const pairs = gone.map(({ base, quote, confirmedMs }) => `${base}/${quote} for ${text(nowMs - confirmedMs)}`)
+    return bad(name, `has not given ${pairs.join(', ')}`, 'check whether the source still offers these pairs')
+  }
   const todo = 'ask whoever runs the source; if it speaks so seldom, raise its staleMs'
   return bad(name, `answers, and has nothing new: ${newest}, and counts for ${text(staleMs)}`, todo)
 }

@@ -117,10 +117,15 @@ const members: Readonly<Record<SourceKind, { needs: readonly (readonly Member[])
 }
 type Member = 'url' | 'path' | 'contract' | 'chainId' | 'pair' | 'everyMs'
 
-export interface SourceTiming {
+interface UsualTiming {
   readonly everyMs: number
   readonly staleMs: number
   readonly closed: ClosedHours | undefined
+}
+
+export interface SourceTiming extends UsualTiming {
+  /** A rate that the source has not given again for this long is not used; infinite for `push`, which is never asked. */
+  readonly confirmMs: number
 }
 
 const hourMs = 3_600_000
@@ -131,7 +136,7 @@ const ecbClosed: ClosedHours = {
   holidays: 'target',
   dates: [],
 }
-const usual: Readonly<Record<SourceKind, SourceTiming>> = {
+const usual: Readonly<Record<SourceKind, UsualTiming>> = {
   'http-json': { everyMs: 5000, staleMs: 60_000, closed: undefined },
   file: { everyMs: 5000, staleMs: 60_000, closed: undefined },
   ecb: { everyMs: 600_000, staleMs: 28 * hourMs, closed: ecbClosed },
@@ -139,12 +144,16 @@ const usual: Readonly<Record<SourceKind, SourceTiming>> = {
   push: { everyMs: hourMs, staleMs: 900_000, closed: undefined },
 }
 
+/** One failed attempt must not make a source unusable: the next one starts up to three intervals after the last success. */
+const confirmIntervals = 4
+
 /** When it is asked and how old it may be: its own figures, or what is usual for its kind. */
-export const timingOf = ({ kind, everyMs, staleMs, closed }: FxSource): SourceTiming => ({
-  everyMs: everyMs ?? usual[kind].everyMs,
-  staleMs: staleMs ?? usual[kind].staleMs,
-  closed: closed ?? usual[kind].closed,
-})
+export function timingOf(source: FxSource): SourceTiming {
+  const { kind, everyMs = usual[kind].everyMs, staleMs = usual[kind].staleMs, closed = usual[kind].closed } = source
+  // An attempt may take twice the time limit of the request (rates.ts).
+  const confirmMs = kind === 'push' ? Number.POSITIVE_INFINITY : confirmIntervals * everyMs + 2 * source.timeoutMs
+  return { everyMs, staleMs, closed, confirmMs }
+}
 
 /** A rate that was fixed hours ago is no price to trade at, unless the operator says so (decision 0181). */
 export const mayPriceTrades = ({ kind, tradable }: FxSource): boolean => tradable ?? kind !== 'ecb'

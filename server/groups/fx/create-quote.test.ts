@@ -40,8 +40,8 @@ async function openPricedDesk(fx: object = {}) {
   return desk
 }
 
-const tell = (desk: Desk, rate: string, atMs: number) =>
-  keepRates(desk.state, 'a', [{ source: 'a', base: 'EUR', quote: 'USD', rate, atMs }], atMs)
+const tell = (desk: Desk, rate: string, atMs: number, receivedMs = atMs) =>
+  keepRates(desk.state, 'a', [{ source: 'a', base: 'EUR', quote: 'USD', rate, atMs }], receivedMs)
 
 async function bytesOf(desk: Desk, input: QuoteInput): Promise<string> {
   const outcome = await createQuote.reply(input, desk, testVisit())
@@ -337,7 +337,7 @@ describe('503', () => {
 
   test('a rate from the future is none: a clock that was set back leaves no price behind', async () => {
     await using desk = await openPricedDesk()
-    await tell(desk, '1.5', testNowMs + 30_001)
+    await tell(desk, '1.5', testNowMs + 30_001, testNowMs)
     await assert.rejects(bytesOf(desk, usual), refusedWith('fx.rate_stale', 503))
     desk.clock.move(1)
     assert.notEqual((await quoteOf(desk, usual)).rate, 0.7996)
@@ -351,6 +351,7 @@ describe('503', () => {
     await assert.rejects(bytesOf(desk, usual), stale)
     await tell(desk, '1.25', testNowMs)
     desk.clock.move(60_000)
+    await tell(desk, '1.25', testNowMs, desk.clock.now())
     await bytesOf(desk, usual)
     desk.clock.move(1)
     await assert.rejects(bytesOf(desk, usual), (error) => {

@@ -83,8 +83,10 @@ async function freshMid(
   const found = findMid(fresh, from.tracks, to.tracks, { crossVia, outlierPpm: outlierPpm(settings.fx) })
   if (found.is === 'mid') return found.mid
   const disputed = found.is === 'disputed'
-  const told = (disputed ? found.rates : latest).map(
-    ({ source, base, quote, rate, atMs }) => `${source} ${base}/${quote} ${rate} ${oldText(nowMs - atMs)}`,
+  const shown = disputed ? latest.filter((rate) => found.rates.includes(rate)) : latest
+  const told = shown.map(
+    ({ source, base, quote, rate, atMs, confirmedMs }) =>
+      `${source} ${base}/${quote} ${rate} ${oldText(nowMs - atMs)}, confirmation ${oldText(nowMs - confirmedMs)}`,
   )
   const isHeldBack = !disputed && sources.length < settings.fx.sources.length
   throw new Fault(disputed ? 'fx.rate_disputed' : 'fx.rate_stale', {

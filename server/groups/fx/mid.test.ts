@@ -11,6 +11,7 @@ import {
   product,
   toSignificant,
 } from '#core/decimal.ts'
+import type { FxSource } from '#core/settings/fx.ts'
 import { settingsWith } from '#test/desk.ts'
 import { findMid, isFresh, median, type Rate } from './mid.ts'
 
@@ -105,6 +106,9 @@ test('the median does not depend on the order, and lies between the smallest and
   assert.equal(shown(inverse(median([fractionOf(decimal('4'))]))), '0.25')
 })
 
+const isFreshAt = (id: string, atMs: number, sources: readonly FxSource[], nowMs: number, confirmedMs = nowMs) =>
+  isFresh({ ...rate(id, 'EUR/USD', '1', atMs), confirmedMs }, sources, nowMs)
+
 test('fresh up to the limit of its own source, stale a millisecond later; an unknown source is never fresh', () => {
   const source = { kind: 'http-json', url: 'https://rates.example/' }
   const { sources } = settingsWith({
@@ -115,24 +119,44 @@ test('fresh up to the limit of its own source, stale a millisecond later; an unk
       ],
     },
   }).fx
-  assert.equal(isFresh(rate('a', 'EUR/USD', '1', 100), sources, 1100), true)
-  assert.equal(isFresh(rate('a', 'EUR/USD', '1', 100), sources, 1101), false)
-  assert.equal(isFresh(rate('b', 'EUR/USD', '1', 100), sources, 5100), true)
-  assert.equal(isFresh(rate('gone', 'EUR/USD', '1', 100), sources, 100), false)
+  assert.equal(isFreshAt('a', 100, sources, 1100), true)
+  assert.equal(isFreshAt('a', 100, sources, 1101), false)
+  assert.equal(isFreshAt('b', 100, sources, 5100), true)
+  assert.equal(isFreshAt('gone', 100, sources, 100), false)
 })
 
 test('a rate may be half a minute ahead of our clock, and not a millisecond more', () => {
   const { sources } = settingsWith({ fx: { sources: [{ id: 'a', kind: 'push' }] } }).fx
-  assert.equal(isFresh(rate('a', 'EUR/USD', '1', 30_100), sources, 100), true)
-  assert.equal(isFresh(rate('a', 'EUR/USD', '1', 30_101), sources, 100), false)
+  assert.equal(isFreshAt('a', 30_100, sources, 100), true)
+  assert.equal(isFreshAt('a', 30_101, sources, 100), false)
 })
 
 test('closed hours do not age a rate: the bank’s Friday rate is fresh on Monday morning and stale on Monday night', () => {
   const { sources } = settingsWith({ fx: { sources: [{ id: 'bank', kind: 'ecb', path: 'a.xml' }] } }).fx
   const friday = rate('bank', 'EUR/USD', '1.08', Date.UTC(2026, 10, 13, 13, 10))
-  const at = (day: number, hour: number) => isFresh(friday, sources, Date.UTC(2026, 10, day, hour))
+  const at = (day: number, hour: number) => {
+    const nowMs = Date.UTC(2026, 10, day, hour)
+    return isFresh({ ...friday, confirmedMs: nowMs }, sources, nowMs)
+  }
   // Friday 14:10 to midnight in Frankfurt is 9 h 50; the limit of 28 h is reached on Monday at 18:10 there.
   assert.deepEqual([at(14, 12), at(15, 23), at(16, 17), at(16, 18)], [true, true, true, false])
+})
+
+test('a rate must have been given again within four intervals and two time limits; a pushed one need not', () => {
+  const timing = { everyMs: 15_000, timeoutMs: 4000, staleMs: 3_600_000 }
+  const { sources } = settingsWith({
+    fx: {
+      sources: [
+        { id: 'a', kind: 'http-json', url: 'https://rates.example/', ...timing },
+        { id: 'desk', kind: 'push', staleMs: 3_600_000 },
+      ],
+    },
+  }).fx
+  const isUsed = (id: string, confirmedMs: number) => isFreshAt(id, 1_000_000, sources, 2_000_000, confirmedMs)
+  assert.deepEqual([isUsed('a', 1_932_000), isUsed('a', 1_931_999)], [true, false])
+  // Confirmed by a clock that was ahead.
+  assert.deepEqual([isUsed('a', 2_068_000), isUsed('a', 2_068_001)], [true, false])
+  assert.equal(isUsed('desk', 1_000_000), true)
 })
 
 const guarded = (texts: readonly string[], outlierPpm = 20_000n) => {

@@ -1,7 +1,7 @@
 // The mid of a pair: what the fresh sources agree on, before any spread. Pure and exact.
 //
-// 1. Only rates that are fresh by their own source's limit come in; an old price never goes out, nor one from the future
-//    (decision 0022).
+// 1. Only rates that are fresh by their own source's limits come in; an old price never goes out, nor one from the future,
+//    nor one that its source has stopped confirming (decision 0022).
 // 2. The median is taken in one orientation of the pair and inverted for the other. The mean of two inverses is not the
 //    inverse of the mean, so taking it both ways would let a round trip gain.
 // 3. Each source has one voice per pair: its newest rate, in whichever orientation it was given.
@@ -20,6 +20,11 @@ export interface Rate {
   /** Decimal text. */
   readonly rate: string
   readonly atMs: number
+}
+
+export interface StoredRate extends Rate {
+  /** When the source last gave this very rate. */
+  readonly confirmedMs: number
 }
 
 export interface Mid {
@@ -54,9 +59,15 @@ export function ageMs(rate: Rate, source: FxSource, nowMs: number): number {
 /** How far a source's clock may be ahead of ours. A rate from the future would stay fresh too long (decision 0022). */
 export const aheadMaxMs = 30_000
 
-export function isFresh(rate: Rate, sources: readonly FxSource[], nowMs: number): boolean {
+/** Whether the source gave it again within the last few times it was asked. The time of a rate alone does not show that. */
+export function isConfirmed({ confirmedMs }: StoredRate, source: FxSource, nowMs: number): boolean {
+  const { confirmMs } = timingOf(source)
+  return confirmMs === Number.POSITIVE_INFINITY || Math.abs(nowMs - confirmedMs) <= confirmMs
+}
+
+export function isFresh(rate: StoredRate, sources: readonly FxSource[], nowMs: number): boolean {
   const source = sources.find(({ id }) => id === rate.source)
-  if (!source || rate.atMs > nowMs + aheadMaxMs) return false
+  if (!source || rate.atMs > nowMs + aheadMaxMs || !isConfirmed(rate, source, nowMs)) return false
   const { staleMs } = timingOf(source)
   // The plain age is an upper bound of the other, and costs nothing.
   return nowMs - rate.atMs <= staleMs || ageMs(rate, source, nowMs) <= staleMs

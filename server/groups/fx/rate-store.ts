@@ -3,10 +3,12 @@
 // 1. The same source, pair and time is one rate, however often it arrives.
 // 2. The latest moves forward in time only, in the same transaction as the history. One that lies in the future was stored
 //    while our clock was wrong: it gives way to any rate of the present.
-// 3. History has an end: each write removes a few rates of its pair that are older than asked for, and never the latest.
+// 3. The latest also has the time at which its source last gave it. An older rate, another price under the same time, or no
+//    rate at all does not confirm it.
+// 4. History has an end: each write removes a few rates of its pair that are older than asked for, and never the latest.
 import { compare, decimal } from '#core/decimal.ts'
 import type { State, StateReader, StateWriter } from '#store/state.ts'
-import { aheadMaxMs, type Rate } from './mid.ts'
+import { aheadMaxMs, type Rate, type StoredRate } from './mid.ts'
 import type { Refusal } from './rate-document.ts'
 
 const dayMs = 86_400_000
@@ -14,8 +16,9 @@ const dayMs = 86_400_000
 const prunedPerRate = 10
 
 const columns = 'source, base, quote, rate, at_ms as "atMs"'
+const latestColumns = `${columns}, confirmed_ms as "confirmedMs"`
 
-/** Stores what is news and tells how much that was. Rates come oldest first, all of one source. */
+/** Stores what is new, notes which of the latest rates were confirmed, and returns how many were new. Rates come oldest first, all of one source. */
 export async function keepRates(
   state: State,
   source: string,
@@ -26,6 +29,7 @@ export async function keepRates(
   const latest = await state.all<Rate>(`select ${columns} from fx_latest where source = ?`, source)
   const known = new Map(latest.map((rate) => [`${rate.base}/${rate.quote}`, rate]))
   const news: Rate[] = []
+  const confirmed = new Map<string, Rate>()
   const refused: Refusal[] = []
   for (const rate of rates) {
     const pair = `${rate.base}/${rate.quote}`
@@ -34,34 +38,60 @@ export async function keepRates(
     if (!before || rate.atMs > before.atMs) {
       news.push(rate)
       known.set(pair, rate)
-    } else if (rate.atMs === before.atMs && compare(decimal(rate.rate), decimal(before.rate)) !== 0) {
-      refused.push({ about: pair, reason: `the rate changed from ${before.rate} to ${rate.rate} but its time did not` })
+      confirmed.delete(pair)
+    } else if (rate.atMs === before.atMs) {
+      if (compare(decimal(rate.rate), decimal(before.rate)) === 0) confirmed.set(pair, before)
+      else {
+        const reason = `the rate changed from ${before.rate} to ${rate.rate} but its time did not`
+        refused.push({ about: pair, reason })
+      }
     }
   }
-  // A poll that brings nothing new costs no commit.
-  if (news.length > 0) await writeRates(state, news, receivedMs, receivedMs - historyDays * dayMs)
+  if (news.length > 0 || confirmed.size > 0) {
+    const keptFromMs = receivedMs - historyDays * dayMs
+    await state.write(async (tx) => {
+      await writeRates(tx, news, receivedMs, keptFromMs)
+      await confirmRates(tx, [...confirmed.values()], receivedMs)
+    })
+  }
   return { kept: news.length, refused }
 }
 
-const writeRates = (state: State, rates: readonly Rate[], receivedMs: number, keptFromMs: number): Promise<void> =>
-  state.write(async (tx) => {
-    for (const { source, base, quote, rate, atMs } of rates) {
-      if (keptFromMs > 0) await prune(tx, [source, base, quote], Math.min(keptFromMs, atMs))
-      const values = [source, base, quote, atMs, rate, receivedMs]
-      await tx.run(
-        `insert into fx_rates (source, base, quote, at_ms, rate, received_ms) values (?, ?, ?, ?, ?, ?)
+async function writeRates(
+  tx: StateWriter,
+  rates: readonly Rate[],
+  receivedMs: number,
+  keptFromMs: number,
+): Promise<void> {
+  for (const { source, base, quote, rate, atMs } of rates) {
+    if (keptFromMs > 0) await prune(tx, [source, base, quote], Math.min(keptFromMs, atMs))
+    const values = [source, base, quote, atMs, rate, receivedMs]
+    await tx.run(
+      `insert into fx_rates (source, base, quote, at_ms, rate, received_ms) values (?, ?, ?, ?, ?, ?)
          on conflict do nothing`,
-        ...values,
-      )
-      await tx.run(
-        `insert into fx_latest (source, base, quote, at_ms, rate, received_ms) values (?, ?, ?, ?, ?, ?)
+      ...values,
+    )
+    await tx.run(
+      `insert into fx_latest (source, base, quote, at_ms, rate, received_ms, confirmed_ms) values (?, ?, ?, ?, ?, ?, ?)
          on conflict (source, base, quote) do update
-           set at_ms = excluded.at_ms, rate = excluded.rate, received_ms = excluded.received_ms
+           set at_ms = excluded.at_ms, rate = excluded.rate, received_ms = excluded.received_ms,
+             confirmed_ms = excluded.confirmed_ms
            where excluded.at_ms > fx_latest.at_ms or fx_latest.at_ms > ?`,
-        ...[...values, receivedMs + aheadMaxMs],
-      )
-    }
-  })
+      ...[...values, receivedMs, receivedMs + aheadMaxMs],
+    )
+  }
+}
+
+async function confirmRates(tx: StateWriter, rates: readonly Rate[], confirmedMs: number): Promise<void> {
+  if (rates.length === 0) return
+  await tx.insertMany(
+    'fx_latest',
+    ['source', 'base', 'quote', 'at_ms', 'rate', 'received_ms', 'confirmed_ms'],
+    rates.map(({ source, base, quote, rate, atMs }) => [source, base, quote, atMs, rate, confirmedMs, confirmedMs]),
+    `on conflict (source, base, quote) do update set confirmed_ms = excluded.confirmed_ms
+       where excluded.at_ms = fx_latest.at_ms`,
+  )
+}
 
 const prune = (tx: StateWriter, pair: readonly [string, string, string], beforeMs: number): Promise<number> =>
   tx.run(
@@ -71,11 +101,17 @@ const prune = (tx: StateWriter, pair: readonly [string, string, string], beforeM
   )
 
 /** The latest rates that have one of these currencies on either side. */
-export const latestRates = (state: StateReader, one: string, other: string): Promise<Rate[]> =>
-  state.all<Rate>(`select ${columns} from fx_latest where base in (?, ?) or quote in (?, ?)`, one, other, one, other)
+export const latestRates = (state: StateReader, one: string, other: string): Promise<StoredRate[]> =>
+  state.all<StoredRate>(
+    `select ${latestColumns} from fx_latest where base in (?, ?) or quote in (?, ?)`,
+    one,
+    other,
+    one,
+    other,
+  )
 
-export const allLatestRates = (state: StateReader): Promise<Rate[]> =>
-  state.all<Rate>(`select ${columns} from fx_latest order by source, base, quote`)
+export const allLatestRates = (state: StateReader): Promise<StoredRate[]> =>
+  state.all<StoredRate>(`select ${latestColumns} from fx_latest order by source, base, quote`)
 
 export interface PastRate extends Rate {
   readonly receivedMs: number

@@ -1,4 +1,8 @@
 import assert from 'node:assert/strict'
+import { rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { OwnedClock } from '#io/clock.ts'
 import type { Desk } from '#serve/answer.ts'
@@ -14,6 +18,8 @@ import { sourceHealth } from './source-health.ts'
 
 const eurUsd = (rate: string, atMs: number): Rate => ({ source: 'a', base: 'EUR', quote: 'USD', rate, atMs })
 const source = { id: 'a', kind: 'http-json', url: 'https://rates.example/', staleMs: 10_000 }
+const latest = async (desk: Desk) =>
+  (await allLatestRates(desk.state)).map(({ confirmedMs, ...rate }) => [rate, confirmedMs])
 const history = (desk: Desk) =>
   desk.state.all('select rate, at_ms as "atMs", received_ms as "receivedMs" from fx_rates order by at_ms')
 
@@ -26,18 +32,19 @@ test('the history keeps every rate, the latest is the newest', async () => {
     { rate: '1.09', atMs: 2000, receivedMs: 2500 },
     { rate: '1.10', atMs: 3000, receivedMs: 3500 },
   ])
-  assert.deepEqual(await allLatestRates(desk.state), [eurUsd('1.10', 3000)])
+  assert.deepEqual(await latest(desk), [[eurUsd('1.10', 3000), 3500]])
 })
 
-test('the same rate again changes nothing and commits nothing; an older one does not come back', async () => {
+test('the same rate again is confirmed and nothing else; an older one is neither stored nor a confirmation', async () => {
   await using desk = await openDesk()
   await keepRates(desk.state, 'a', [eurUsd('1.08', 2000)], 2500)
+  const unchanged = { kept: 0, refused: [] }
+  assert.deepEqual(await keepRates(desk.state, 'a', [eurUsd('1.07', 1000), eurUsd('1.080', 2000)], 9000), unchanged)
+  assert.deepEqual(await latest(desk), [[eurUsd('1.08', 2000), 9000]])
+  assert.deepEqual(await history(desk), [{ rate: '1.08', atMs: 2000, receivedMs: 2500 }])
   const readOnly = { all: desk.state.all.bind(desk.state), write: () => assert.fail('it wrote') } as unknown as State
-  assert.deepEqual(await keepRates(readOnly, 'a', [eurUsd('1.07', 1000), eurUsd('1.080', 2000)], 9000), {
-    kept: 0,
-    refused: [],
-  })
-  assert.deepEqual(await allLatestRates(desk.state), [eurUsd('1.08', 2000)])
+  assert.deepEqual(await keepRates(readOnly, 'a', [eurUsd('1.07', 1000)], 9500), unchanged)
+  assert.deepEqual(await keepRates(readOnly, 'a', [], 9500), unchanged)
 })
 
 test('another rate under the same time is refused and told', async () => {
@@ -46,7 +53,7 @@ test('another rate under the same time is refused and told', async () => {
   const { kept, refused } = await keepRates(desk.state, 'a', [eurUsd('1.09', 2000)], 2600)
   assert.equal(kept, 0)
   assert.match(refused[0]?.reason ?? '', /changed from 1\.08 to 1\.09/)
-  assert.deepEqual(await allLatestRates(desk.state), [eurUsd('1.08', 2000)])
+  assert.deepEqual(await latest(desk), [[eurUsd('1.08', 2000), 2500]])
 })
 
 test('health names every configured source, its pairs, their age and whether they may be used', async () => {
@@ -286,6 +293,95 @@ test('however long a source was out, it is asked again within a sixth of the tim
   }
   stop.abort()
   await ended
+})
+
+/** A source with a limit of 25 h, as a price feed on a chain has it, asked every 5 s on the test's clock. */
+async function openSlowFeed(aggregator?: string) {
+  const bare = await openDesk()
+  const path = join(bare.dir, 'rates.json')
+  const kind = aggregator
+    ? { kind: 'aggregator', url: aggregator, contract: `0x${'12'.repeat(20)}`, pair: 'EUR/USD' }
+    : { kind: 'file', path }
+  const slow = { id: 'a', everyMs: 5000, timeoutMs: 4000, staleMs: 25 * 3_600_000, ...kind }
+  const desk = { ...bare, settings: settingsWith({ fx: { sources: [slow] } }) }
+  const stop = new AbortController()
+  let heard = Promise.withResolvers<void>()
+  let ended: Promise<void> | undefined
+  return {
+    desk,
+    path,
+    /** Asks the source once; after a failure the wait is longer than the interval. */
+    async poll(waitMs = 5000) {
+      heard = Promise.withResolvers<void>()
+      if (ended) bare.clock.move(waitMs)
+      else ended = startRates(desk, stop.signal, () => heard.resolve())
+      await heard.promise
+    },
+    standing: async () => (await sourceHealth(desk))[0]?.rates[0]?.standing,
+    async [Symbol.asyncDispose]() {
+      stop.abort()
+      await ended
+      await bare[Symbol.asyncDispose]()
+    },
+  }
+}
+
+test('a rate that its source has stopped giving prices no quotes, however young the rate itself is', async () => {
+  await using world = await openSlowFeed()
+  const { desk, path, poll, standing } = world
+  const time = new Date(testNowMs - 3_600_000).toISOString()
+  const say = () => writeFile(path, JSON.stringify({ rates: [{ base: 'EUR', quote: 'USD', rate: '1.25', time }] }))
+  await say()
+  await poll()
+  // Ten minutes with nothing new: the source gives the same rate each time.
+  for (let polls = 0; polls < 120; polls++) await poll()
+  assert.equal(await standing(), 'used')
+  await rm(path)
+  await poll()
+  await poll(10_000)
+  assert.equal(await standing(), 'used', 'two failures do not make it unusable')
+  assert.equal((await ask(desk)).is, 'bytes')
+  await poll(20_000)
+  assert.equal(await standing(), 'unconfirmed')
+  await assert.rejects(ask(desk), /fx\.rate_stale: USD\/EUR: a EUR\/USD 1\.25 71 min old, confirmation 35 s old/)
+  const [ready] = await rateFindings(desk)
+  assert.equal(ready?.ok, false)
+  assert.match(ready?.says ?? '', /a EUR\/USD 71 min old, unconfirmed; a failed 3 times in a row/)
+  await say()
+  await poll(40_000)
+  assert.equal(await standing(), 'used')
+  assert.equal((await ask(desk)).is, 'bytes')
+})
+
+test('a price feed contract that answers 0 prices no quotes any more', async () => {
+  let answer = 125_000_000n
+  const word = (value: bigint) => value.toString(16).padStart(64, '0')
+  const updatedAt = BigInt(testNowMs / 1000 - 3600)
+  const reply = ({ id, method, params }: { id: number; method: string; params: [{ data: string }] }) => {
+    if (method === 'eth_chainId') return { jsonrpc: '2.0', id, result: '0x1' }
+    const words = params[0].data === '0x313ce567' ? [8n] : [7n, answer, 0n, updatedAt, 7n]
+    return { jsonrpc: '2.0', id, result: `0x${words.map(word).join('')}` }
+  }
+  const server = createServer(async (request, response) => {
+    const body = JSON.parse(Buffer.concat(await request.toArray()).toString())
+    response.end(JSON.stringify(Array.isArray(body) ? body.map(reply) : reply(body)))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  try {
+    await using world = await openSlowFeed(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+    const { desk, poll, standing } = world
+    await poll()
+    assert.equal(await standing(), 'used')
+    answer = 0n
+    for (let polls = 0; polls < 5; polls++) await poll()
+    assert.equal(await standing(), 'used')
+    await poll()
+    assert.equal(await standing(), 'unconfirmed')
+    await assert.rejects(ask(desk), /fx\.rate_stale/)
+    assert.match((await sourceHealth(desk))[0]?.status?.reason ?? '', /the price is not above zero/)
+  } finally {
+    server.close()
+  }
 })
 
 test('history reads back what every source said, newest first, within bounds', async () => {

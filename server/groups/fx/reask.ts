@@ -2,7 +2,7 @@
 // past: only a rate of the very same time can be the very same rate. One that is newer is held against the latest stored.
 import { compare, compareFractions, decimal, fractionOf } from '#core/decimal.ts'
 import type { Desk } from '#serve/answer.ts'
-import { isFresh, type Rate } from './mid.ts'
+import { isFresh, type Rate, type StoredRate } from './mid.ts'
 import { allLatestRates, rateHistory } from './rate-store.ts'
 import { openReader } from './sources.ts'
 import { outlierPpm } from './terms.ts'
@@ -46,7 +46,7 @@ type Sum = { same: number; near: number; differing: string[]; far: string[] }
 async function judge(
   { state, settings, clock }: ReaskDesk,
   rate: Rate,
-  latestOfSource: readonly Rate[],
+  latestOfSource: readonly StoredRate[],
   sum: Sum,
 ): Promise<void> {
   const { source, base, quote, atMs } = rate

@@ -5,7 +5,7 @@ import type { FxSettings, FxSource } from '#core/settings/fx.ts'
 import { mayPriceTrades } from '#core/settings/fx-sources.ts'
 import type { Desk } from '#serve/answer.ts'
 import type { State, StateReader } from '#store/state.ts'
-import { ageMs, findMid, isFresh, type Rate } from './mid.ts'
+import { ageMs, findMid, isConfirmed, isFresh, type Rate, type StoredRate } from './mid.ts'
 import { allLatestRates } from './rate-store.ts'
 import { outlierPpm } from './terms.ts'
 
@@ -18,10 +18,13 @@ export interface SourceStatus {
   readonly reason: string | null
 }
 
-/** `used` prices quotes · `stale` is older than its limit, or from the future · `outlier` is far from the others, or all are apart. */
-export type RateStanding = 'used' | 'stale' | 'outlier'
+/**
+ * `used` prices quotes · `stale` is older than its limit, or from the future · `unconfirmed`: the source has stopped giving
+ * it · `outlier` is far from the others, or all are apart.
+ */
+export type RateStanding = 'used' | 'stale' | 'unconfirmed' | 'outlier'
 
-export interface RateHealth extends Rate {
+export interface RateHealth extends StoredRate {
   /** By the source's own hours; below zero: it is ahead of our clock. */
   readonly ageMs: number
   readonly standing: RateStanding
@@ -100,8 +103,14 @@ export async function sourcesReport(
   }
 }
 
-export function standingOf(rate: Rate, latest: readonly Rate[], fx: FxSettings, nowMs: number): RateStanding {
-  if (!isFresh(rate, fx.sources, nowMs)) return 'stale'
+export function standingOf(
+  rate: StoredRate,
+  latest: readonly StoredRate[],
+  fx: FxSettings,
+  nowMs: number,
+): RateStanding {
+  const source = fx.sources.find(({ id }) => id === rate.source)
+  if (!isFresh(rate, fx.sources, nowMs)) return source && !isConfirmed(rate, source, nowMs) ? 'unconfirmed' : 'stale'
   const fresh = latest.filter((other) => isFresh(other, fx.sources, nowMs))
   const found = findMid(fresh, rate.base, rate.quote, { crossVia: [], outlierPpm: outlierPpm(fx) })
   // A rate the other way round may be the source's newer voice: then this one is not heard, but not wrong either.
@@ -138,7 +147,7 @@ export const failedText = (failures: number): string =>
 export function healthText({ source, status, rates }: SourceHealth): string {
   const failing = status && status.failures > 0 ? [`${source.id} ${failedText(status.failures)}`] : []
   if (rates.length === 0) return [`${source.id} has given no rate`, ...failing].join('; ')
-  const notes = { used: '', stale: ', stale', outlier: ', outlier' } as const
+  const notes = { used: '', stale: ', stale', unconfirmed: ', unconfirmed', outlier: ', outlier' } as const
   const ages = rates.map(
     ({ base, quote, ageMs: age, standing }) => `${source.id} ${base}/${quote} ${oldText(age)}${notes[standing]}`,
   )

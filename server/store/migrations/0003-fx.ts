@@ -22,6 +22,7 @@ export const migration: Migration = {
       at_ms bigint not null,
       rate text not null,
       received_ms bigint not null,
+      confirmed_ms bigint not null,
       primary key (source, base, quote)
     ) ${clustered}`,
     `create table fx_quotes (
