@@ -44,8 +44,8 @@ const { input } = contract['fx.createQuote'].example
 const body = { tenor: 'instant', type: 'tradable', ...input } as Parameters<typeof createQuote.reply>[0]
 const visit = { caller: { keyId: 'bench', plan: 'enterprise' }, requestId: 'bench', origin: '', headers: {} } as const
 await createQuote.reply(body, desk, visit)
-const sample = await state.get<{ priced: string; reply: Uint8Array }>(
-  'select priced_from as priced, reply from fx_quotes limit 1',
+const sample = await state.get<{ priced: string; key: string; signature: Uint8Array; reply: Uint8Array }>(
+  'select priced_from as priced, receipt_key as key, receipt_signature as signature, reply from fx_quotes limit 1',
 )
 
 /** A new row of the size of a real one. */
@@ -59,6 +59,8 @@ const row = (): NewQuote => ({
   asOfMs: Date.now(),
   nonce: randomBytes(6).readUIntBE(0, 6),
   pricedFrom: sample?.priced ?? '',
+  receiptKey: sample?.key ?? '',
+  receiptSignature: sample?.signature ?? new Uint8Array(),
   reply: sample?.reply ?? new Uint8Array(),
 })
 
@@ -67,8 +69,8 @@ const bare = new DatabaseSync(join(dir, 'bare.sqlite'))
 bare.exec(`pragma journal_mode = wal; pragma synchronous = full;
   create table fx_quotes (id text primary key, key_id text not null, kind text not null, tenor text not null,
     created_ms integer not null, expires_ms integer not null, as_of_ms integer not null, nonce integer unique,
-    priced_from text not null, reply blob not null) strict`)
-const insert = bare.prepare('insert into fx_quotes values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)')
+    priced_from text not null, receipt_key text not null, receipt_signature blob not null, reply blob not null) strict`)
+const insert = bare.prepare('insert into fx_quotes values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)')
 
 function bareRows(together: number): number {
   const startMs = performance.now()
@@ -77,8 +79,12 @@ function bareRows(together: number): number {
   while (performance.now() < endMs) {
     bare.exec('begin immediate')
     for (let at = 0; at < together; at++) {
-      const { id, keyId, kind, tenor, createdMs, expiresMs, asOfMs, nonce, pricedFrom, reply } = row()
-      insert.run(id, keyId, kind, tenor, createdMs, expiresMs, asOfMs, nonce, pricedFrom, reply)
+      const { id, keyId, kind, tenor, createdMs, expiresMs, asOfMs, nonce, ...rest } = row()
+      const { pricedFrom, receiptKey, receiptSignature, reply } = rest
+      insert.run(
+        ...[id, keyId, kind, tenor, createdMs, expiresMs, asOfMs, nonce],
+        ...[pricedFrom, receiptKey, receiptSignature, reply],
+      )
     }
     bare.exec('commit')
     done += together
@@ -104,7 +110,7 @@ async function driven(work: () => Promise<unknown>): Promise<{ rate: number; too
 const share = (sorted: readonly number[], of: number) => (sorted[Math.floor(sorted.length * of)] ?? 0).toFixed(1)
 
 async function inProcess(): Promise<void> {
-  const keep = () => keepQuote(state, row, undefined, Date.now())
+  const keep = () => keepQuote(state, async () => row(), undefined, Date.now())
   const make = () => createQuote.reply(body, desk, visit)
   const found: Record<'single' | 'shared' | 'kept' | 'made', number[]> = { single: [], shared: [], kept: [], made: [] }
   let last: readonly number[] = []

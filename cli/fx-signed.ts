@@ -3,7 +3,6 @@ import { readFile } from 'node:fs/promises'
 import type { Command } from 'commander'
 import { parseJson, stringifyJson } from '#api/json.ts'
 import type { Quote } from '#api/wire/fx.ts'
-import type { Receipt } from '#api/wire/fx-desk.ts'
 import type { Desk } from '#serve/answer.ts'
 import { withState } from './data.ts'
 import { CommandFailure } from './failure.ts'
@@ -55,18 +54,9 @@ export function addSigned(fx: Command): void {
 }
 
 async function receipt(id: string, options: CommonOptions): Promise<void> {
-  const [{ storedQuote }, { signedReceipt }, { systemClock }, { systemRandom }] = await Promise.all([
-    import('#groups/fx/quotes.ts'),
-    import('#groups/fx/receipt.ts'),
-    import('#io/clock.ts'),
-    import('#io/random.ts'),
-  ])
-  const signed = await withState(options, 'found', async (state) => {
-    const found = await storedQuote(state, id)
-    if (!found) throw unknownQuote(id)
-    const body = JSON.parse(found.pricedFrom) as Receipt
-    return signedReceipt({ state, clock: systemClock, random: systemRandom }, body)
-  })
+  const { storedReceipt } = await import('#groups/fx/receipt.ts')
+  const signed = await withState(options, 'found', (state) => storedReceipt(state, id))
+  if (!signed) throw unknownQuote(id)
   if (options.json) printJson(signed)
   else print(stringifyJson(signed, 2))
 }

@@ -6,6 +6,7 @@ import { labelExportPath } from '#groups/explorer/exports.ts'
 import { chainFindings, openSearches, startChains } from '#groups/explorer/index-start.ts'
 import { keepListsReady } from '#groups/explorer/lists-ready.ts'
 import { rateFindings, startRates } from '#groups/fx/rates.ts'
+import { receiptSigner } from '#groups/fx/receipt-key.ts'
 import { marketFindings, startMarkets } from '#groups/markets/feeds.ts'
 import { withChainTimes } from '#groups/validators/ingest/chain.ts'
 import { beaconFindings, startBeacon } from '#groups/validators/ingest/start.ts'
@@ -81,6 +82,8 @@ export async function start(options: StartOptions): Promise<Running> {
   const settings = await withChainTimes({ facts, settings: options.settings, clock, log })
   const desk: Desk = { state, facts, settings, clock, random, log }
   await options.prepare?.(desk)
+  // So that its public half can be noted down before the first quote.
+  if (settings.groups.fx.on) await receiptSigner(desk)
 
   const guard = openGuard(settings)
   const admission = await openAdmission(desk, (what) => metrics.limited(what), guard, metrics.limitsHeld)

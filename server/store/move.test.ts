@@ -37,9 +37,10 @@ async function fill(tx: StateWriter, seed: string, count: number): Promise<void>
   for (let at = 0; at < count; at += 1) {
     const id = `${seed}-${at}`
     await tx.run(
-      `insert into fx_quotes (id, key_id, kind, tenor, created_ms, expires_ms, as_of_ms, nonce, priced_from, reply)
-       values (?, 'k', 'tradable', 'instant', 1, 2, 3, ?, ?, ?)`,
-      ...[id, draws.whole(0, 2 ** 50), 'tab\t\\N "ünï"\n', Uint8Array.of(0, at % 256)],
+      `insert into fx_quotes
+         (id, key_id, kind, tenor, created_ms, expires_ms, as_of_ms, nonce, priced_from, receipt_key, receipt_signature, reply)
+       values (?, 'k', 'tradable', 'instant', 1, 2, 3, ?, ?, 'r', ?, ?)`,
+      ...[id, draws.whole(0, 2 ** 50), 'tab\t\\N "ünï"\n', Uint8Array.of(1), Uint8Array.of(0, at % 256)],
     )
     await tx.run('insert into fx_idempotency values (?, ?, ?, ?, ?)', 'k', id, 'hash', id, at)
     await tx.run('insert into cursors (stream, at) values (?, ?)', `${seed}/${at}`, at)

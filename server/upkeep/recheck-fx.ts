@@ -1,13 +1,11 @@
 // Quotes from the rates they name, and rates from what their sources say.
-import type { Receipt } from '#api/wire/fx-desk.ts'
 import { reaskSources } from '#groups/fx/reask.ts'
-import { signedReceipt } from '#groups/fx/receipt.ts'
+import { storedReceipt } from '#groups/fx/receipt.ts'
 import { checkReceipt } from '#groups/fx/receipt-check.ts'
 import { asides, compared, nothing, type Recheck, sampleOf } from './recheck.ts'
 
 interface QuoteRow {
   readonly id: string
-  readonly priced_from: string
   readonly reply: Uint8Array
 }
 
@@ -16,19 +14,14 @@ export const quotePrices: Recheck = {
   todo: 'keep the quote and its receipt; the price was worked out wrongly or the row was changed',
   async run(desk, count) {
     const from = (id: string, limit: number) =>
-      desk.state.all<QuoteRow>(
-        'select id, priced_from, reply from fx_quotes where id >= ? order by id limit ?',
-        ...[id, limit],
-      )
+      desk.state.all<QuoteRow>('select id, reply from fx_quotes where id >= ? order by id limit ?', ...[id, limit])
     const items = await sampleOf<QuoteRow>(count, {
       first: (limit) => from('', limit),
       any: async () => (await from(desk.random.uuid(), 1))[0] ?? (await from('', 1))[0],
       keyOf: ({ id }) => id,
     })
-    return compared(items, async ({ id, priced_from, reply }) => {
-      const receipt = JSON.parse(priced_from) as Partial<Receipt>
-      if (receipt.version !== '1') return undefined
-      const checks = checkReceipt(await signedReceipt(desk, receipt as Receipt), { reply })
+    return compared(items, async ({ id, reply }) => {
+      const checks = checkReceipt(await storedReceipt(desk.state, id), { reply })
       const wrong = checks.filter(({ ok }) => !ok)
       return wrong.length === 0 ? undefined : `quote ${id}: ${wrong.map(({ says }) => says).join('; ')}`
     })

@@ -204,7 +204,7 @@ describe('200', () => {
       usual,
     )
     assert.equal(second.typedData?.message.nonce, 0)
-    await assert.rejects(bytesOf(full, usual), /source of chance is broken/)
+    await assert.rejects(bytesOf(full, usual), /no quote could be stored in 5 attempts/)
     assert.equal(await count(desk, 'fx_quotes'), 2)
   })
 })

@@ -1,4 +1,4 @@
-// Spec 4.4. What is asked → what is offered → the mid of the fresh rates → the price → stored → answered.
+// Spec 4.4. What is asked → what is offered → the mid of the fresh rates → the price → signed receipt → stored → answered.
 // The answer is always the stored bytes, so that a replay cannot differ from the first reply (decision 0024).
 import { contract } from '#api/contract.ts'
 import { stringifyJson } from '#api/json.ts'
@@ -6,6 +6,7 @@ import type { Quote } from '#api/wire/fx.ts'
 import { oldText } from '#core/age.ts'
 import { canonicalJson } from '#core/canonical-json.ts'
 import { compare, formatDecimal, toNumber } from '#core/decimal.ts'
+import { signed } from '#core/ed25519.ts'
 import { Fault } from '#core/fault.ts'
 import type { FxSettings } from '#core/settings/fx.ts'
 import { mayPriceTrades, timingOf } from '#core/settings/fx-sources.ts'
@@ -16,6 +17,7 @@ import { type Asked, baseUnits, type Price, placesOf, priceOf } from './price.ts
 import { type KeptReply, keepQuote, type NewQuote, type Replay, replayed } from './quotes.ts'
 import { latestRates } from './rate-store.ts'
 import { receiptOf } from './receipt-body.ts'
+import { receiptSigner, rememberedSigner } from './receipt-key.ts'
 import { shape } from './shape.ts'
 import { maturitySeconds, type Offer, offerOf, outlierPpm } from './terms.ts'
 import { typedDataOf } from './typed-data.ts'
@@ -45,7 +47,7 @@ export const createQuote = answer(contract['fx.createQuote'], shape, async (inpu
   const mid = await freshMid(desk, offer, input.type, createdMs)
   const price = priceWithin(mid, asked, offer)
   const deal = { input, keyId: caller.keyId, asked: asked.side, offer, mid, price, createdMs }
-  return sent(await keepQuote(state, () => drawQuote(desk, deal), replay, createdMs))
+  return sent(await keepQuote(state, (attempt) => drawQuote(desk, deal, attempt), replay, createdMs))
 })
 
 const sent = ({ reply, asOfMs }: KeptReply): Outcome<Quote> => ({
@@ -109,13 +111,17 @@ function priceWithin(mid: Mid, asked: Asked, offer: Offer): Price {
   return price
 }
 
-function drawQuote(desk: Desk, deal: Deal): NewQuote {
+async function drawQuote(desk: Desk, deal: Deal, attempt: number): Promise<NewQuote> {
   const { input, keyId, mid, createdMs } = deal
+  // The key that is remembered may have been retired by another process.
+  const signer = await (attempt === 0 ? rememberedSigner(desk) : receiptSigner(desk))
   const id = desk.random.uuid()
   const nonce = input.type === 'tradable' ? drawNonce(desk.random.bytes(7)) : null
   const expiresMs = createdMs + desk.settings.fx.expirySeconds[input.type] * 1000
   const quote = toQuote(desk.settings.fx, deal, { id, nonce, expiresMs })
-  const reply = new TextEncoder().encode(stringifyJson(quote))
+  const utf8 = new TextEncoder()
+  const reply = utf8.encode(stringifyJson(quote))
+  const pricedFrom = canonicalJson(receiptOf({ ...deal, quote, reply, outlierPpm: outlierPpm(desk.settings.fx) }))
   return {
     id,
     keyId,
@@ -125,7 +131,9 @@ function drawQuote(desk: Desk, deal: Deal): NewQuote {
     expiresMs,
     asOfMs: Math.min(createdMs, ...mid.rates.map(({ atMs }) => atMs)),
     nonce,
-    pricedFrom: canonicalJson(receiptOf({ ...deal, quote, reply, outlierPpm: outlierPpm(desk.settings.fx) })),
+    pricedFrom,
+    receiptKey: signer.id,
+    receiptSignature: await signed(signer.key, utf8.encode(pricedFrom)),
     reply,
   }
 }

@@ -49,6 +49,8 @@ function tests() {
       const dir = await mkdtemp(join(tmpdir(), 'tetrad-fx-'))
       const { server, clientFor } = await open(dir)
       try {
+        const keys = await server.desk.state.all('select id from fx_receipt_keys')
+        assert.equal(keys.length, 1, 'the key that signs receipts is there before the first quote')
         const [plain, admin, other] = await Promise.all([clientFor({}), clientFor({ admin: true }), clientFor({})])
         await assert.rejects(plain.fx.createQuote(asked), { status: 503, code: 3010 })
         await assert.rejects(plain.fx.setRate({ pair: 'EUR/USD', rate: '1.25' }), { status: 403, code: 3 })

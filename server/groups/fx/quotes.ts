@@ -1,8 +1,9 @@
 // Quotes in the store, with their replies as they were sent.
 //
-// 1. A quote, its nonce and its idempotency key are one transaction: an acknowledged quote is durable, and two requests
-//    with the same key, however close together, make one quote.
-// 2. The nonce is unique over all quotes by constraint; chance only makes a second draw rare.
+// 1. A quote, its nonce, its signed receipt and its idempotency key are one transaction: an acknowledged quote is durable,
+//    and two requests with the same key, however close together, make one quote.
+// 2. The nonce is unique over all quotes by constraint; chance only makes a second draw rare. The key that signed the receipt
+//    must not be retired when the quote is stored; the statement checks that too.
 // 3. The first reply and every replay are the same stored bytes (decision 0024).
 import { Fault } from '#core/fault.ts'
 import type { State, StateReader, StateWriter } from '#store/state.ts'
@@ -31,8 +32,11 @@ export interface NewQuote {
   readonly asOfMs: number
   /** Null where there is nothing to sign. */
   readonly nonce: number | null
-  /** JSON: rates, mid and terms, for whoever must explain the price later. */
+  /** The receipt as canonical JSON: rates, mid and terms, for whoever must explain the price later. */
   readonly pricedFrom: string
+  /** Id of the key that signed the receipt. */
+  readonly receiptKey: string
+  readonly receiptSignature: Uint8Array
   readonly reply: Uint8Array
 }
 
@@ -55,56 +59,61 @@ export async function replayed(reader: StateReader, replay: Replay, nowMs: numbe
   return row
 }
 
-export interface StoredQuote extends KeptReply {
-  readonly kind: NewQuote['kind']
-  readonly expiresMs: number
-  readonly pricedFrom: string
-}
-
 /** The quote as it was answered, if this key asked for it; without a key, whoever did. */
-export const storedQuote = (reader: StateReader, id: string, keyId?: string): Promise<StoredQuote | undefined> =>
-  reader.get<StoredQuote>(
-    `select kind, expires_ms as "expiresMs", as_of_ms as "asOfMs", priced_from as "pricedFrom", reply
-     from fx_quotes where id = ? and (cast(? as text) is null or key_id = ?)`,
+export const storedQuote = (reader: StateReader, id: string, keyId?: string): Promise<KeptReply | undefined> =>
+  reader.get<KeptReply>(
+    `select as_of_ms as "asOfMs", reply from fx_quotes where id = ? and (cast(? as text) is null or key_id = ?)`,
     ...[id.toLowerCase(), keyId ?? null, keyId ?? null],
   )
 
-/** Stores what `draw` makes, drawing again should its id or nonce be taken, or returns what the key already has. */
-export const keepQuote = (
+/**
+ * Stores what `draw` makes, or returns what the idempotency key already has. Draws again if the id or nonce is taken, or the
+ * signing key was retired meanwhile: `attempt` is then above zero.
+ */
+export async function keepQuote(
   state: State,
-  draw: () => NewQuote,
+  draw: (attempt: number) => Promise<NewQuote>,
   replay: Replay | undefined,
   nowMs: number,
-): Promise<KeptReply> =>
-  state.write(async (tx) => {
-    const earlier = replay && (await replayed(tx, replay, nowMs))
-    if (earlier) return earlier
-    const quote = await insertQuote(tx, draw)
-    if (replay) await keepReplay(tx, replay, quote)
-    return quote
-  }, together)
-
-async function insertQuote(tx: StateWriter, draw: () => NewQuote): Promise<NewQuote> {
-  for (let draws = 0; draws < drawsMax; draws++) {
-    const quote = draw()
-    const inserted = await tx.run(
-      `insert into fx_quotes
-         (id, key_id, kind, tenor, created_ms, expires_ms, as_of_ms, nonce, priced_from, reply)
-       values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict do nothing`,
-      quote.id,
-      quote.keyId,
-      quote.kind,
-      quote.tenor,
-      quote.createdMs,
-      quote.expiresMs,
-      quote.asOfMs,
-      quote.nonce,
-      quote.pricedFrom,
-      quote.reply,
-    )
-    if (inserted === 1) return quote
+): Promise<KeptReply> {
+  for (let attempt = 0; attempt < drawsMax; attempt++) {
+    const quote = await draw(attempt)
+    const kept = await state.write(async (tx) => {
+      const earlier = replay && (await replayed(tx, replay, nowMs))
+      if (earlier) return earlier
+      if (!(await insertQuote(tx, quote))) return undefined
+      if (replay) await keepReplay(tx, replay, quote)
+      return quote
+    }, together)
+    if (kept) return kept
   }
-  throw new Error(`no free quote id and nonce in ${drawsMax} draws: the source of chance is broken`)
+  throw new Error(
+    `no quote could be stored in ${drawsMax} attempts: id or nonce taken, or signing key retired, each time`,
+  )
+}
+
+async function insertQuote(tx: StateWriter, quote: NewQuote): Promise<boolean> {
+  const inserted = await tx.run(
+    `insert into fx_quotes
+       (id, key_id, kind, tenor, created_ms, expires_ms, as_of_ms, nonce, priced_from, receipt_key, receipt_signature, reply)
+     select ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?
+       where exists (select 1 from fx_receipt_keys where id = ? and retired_ms is null)
+     on conflict do nothing`,
+    quote.id,
+    quote.keyId,
+    quote.kind,
+    quote.tenor,
+    quote.createdMs,
+    quote.expiresMs,
+    quote.asOfMs,
+    quote.nonce,
+    quote.pricedFrom,
+    quote.receiptKey,
+    quote.receiptSignature,
+    quote.reply,
+    quote.receiptKey,
+  )
+  return inserted === 1
 }
 
 async function keepReplay(tx: StateWriter, replay: Replay, quote: NewQuote): Promise<void> {

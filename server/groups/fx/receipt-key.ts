@@ -1,7 +1,7 @@
-// The keys receipts are signed with: the first is made when it is needed, later ones when the operator asks. All live in the
-// store with the quotes they speak of, and their public halves are shown to anyone (decisions 0085 and 0132).
+// The keys that sign receipts. The first is created when a server first starts, later ones when the operator asks. All are
+// in the store with the quotes, and their public halves are open to anyone (decisions 0085 and 0132).
 //
-// 1. One key signs. A key that has been retired never signs again: its secret is gone.
+// 1. One key signs. A key that has been retired signs no quote that is stored later (quotes.ts, 2): its secret is gone.
 // 2. Public halves stay for ever, so that a receipt signed under any of them can be checked.
 import type { KeyObject } from 'node:crypto'
 import { extensions } from '#api/extensions.ts'
@@ -25,20 +25,22 @@ interface KeyRow {
 
 type KeyDesk = Pick<Desk, 'state' | 'random' | 'clock'>
 
-/** Another process may have made a new one: what is kept is good for as long as nothing at all was committed. */
-const known = new WeakMap<State, { readonly version: number; readonly key: ReceiptKey }>()
 const read = `select private_key as "seed", created_ms as "createdMs" from fx_receipt_keys
   where retired_ms is null order by created_ms, id limit 1`
 
+const remembered = new WeakMap<State, ReceiptKey>()
+
+/** The key that signs now; creates the first one. */
 export async function receiptSigner({ state, random, clock }: KeyDesk): Promise<ReceiptKey> {
-  const version = state.version()
-  const kept = known.get(state)
-  if (kept?.version === version) return kept.key
   const row = (await stored(state)) ?? (await state.write((tx) => first(tx, random.bytes(seedBytes), clock.now())))
   const key = toKey(row)
-  known.set(state, { version, key })
+  remembered.set(state, key)
   return key
 }
+
+/** The key as it was last read. Another process may have retired it since: storing a quote then fails (quotes.ts, 2). */
+export const rememberedSigner = async (desk: KeyDesk): Promise<ReceiptKey> =>
+  remembered.get(desk.state) ?? receiptSigner(desk)
 
 const stored = (reader: StateReader) => reader.get<KeyRow>(read)
 

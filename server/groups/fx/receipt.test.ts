@@ -40,11 +40,16 @@ const said: readonly [source: string, pair: string, rate: string][] = [
 
 async function openPriced(): Promise<TestDesk> {
   const desk = await openDesk({ fx })
+  await tellRates(desk)
+  return desk
+}
+
+async function tellRates({ state, clock }: Desk): Promise<void> {
+  const nowMs = clock.now()
   for (const [id, pair, rate] of said) {
     const [base = '', to = ''] = pair.split('/')
-    await keepRates(desk.state, id, [{ source: id, base, quote: to, rate, atMs: testNowMs - 1000 }], testNowMs)
+    await keepRates(state, id, [{ source: id, base, quote: to, rate, atMs: nowMs - 1000 }], nowMs)
   }
-  return desk
 }
 
 type Ask = Partial<Parameters<typeof createQuote.reply>[0]>
@@ -69,6 +74,8 @@ async function receiptFor(desk: Desk, id: string): Promise<SignedReceipt> {
   assert.ok(outcome.is === 'body')
   return JSON.parse(JSON.stringify(outcome.body)) as SignedReceipt
 }
+const countQuotes = async ({ state }: Desk) =>
+  (await state.get<{ n: number }>('select count(*) as n from fx_quotes'))?.n
 const isGood = (document: unknown, options = {}) => checkReceipt(document, options).every(({ ok }) => ok)
 
 describe('200', () => {
@@ -118,6 +125,28 @@ describe('200', () => {
     assert.deepEqual(await receiptFor(changed, made.id), first)
   })
 
+  test('it is signed when the quote is made: reading it signs nothing and needs no secret', async () => {
+    await using desk = await openPriced()
+    const made = await ask(desk)
+    const [row] = await desk.state.all<{ keyId: string; length: number }>(
+      'select receipt_key as "keyId", length(receipt_signature) as length from fx_quotes',
+    )
+    assert.deepEqual(row, { keyId: (await receiptSigner(desk)).id, length: 64 })
+    await desk.state.write((tx) => tx.run('update fx_receipt_keys set private_key = ?', new Uint8Array(0)))
+    const readOnly = { ...desk, state: { ...desk.state, get: desk.state.get.bind(desk.state) } } as Desk
+    assert.ok(isGood(await receiptFor(readOnly, made.id), { reply: made.bytes }))
+  })
+
+  test('a receipt that was changed in the store is noticed: nobody signs it again', async () => {
+    await using desk = await openPriced()
+    const made = await ask(desk)
+    await desk.state.write((tx) =>
+      tx.run(`update fx_quotes set priced_from = replace(priced_from, '"spreadPpm":500', '"spreadPpm":501')`),
+    )
+    const [first] = checkReceipt(await receiptFor(desk, made.id))
+    assert.deepEqual([first?.name, first?.ok], ['signature', false])
+  })
+
   test('the key is made once and outlives the process; its public half is shown to anyone', async () => {
     await using desk = await openPriced()
     const [one, two] = await Promise.all([receiptSigner(desk), receiptSigner({ ...desk })])
@@ -141,15 +170,16 @@ describe('decision 0132: a new key', () => {
     return shown.body
   }
 
-  test('signs from then on, and receipts signed before stay good under the keys that are shown', async () => {
+  test('signs new quotes; a receipt keeps the signature of the time its quote was made', async () => {
     await using desk = await openPriced()
-    const made = await ask(desk)
-    const documents = [await receiptFor(desk, made.id)]
+    const made = [await ask(desk)]
     for (let turns = 0; turns < 2; turns++) {
       desk.clock.move(86_400_000)
       await rotateReceiptKey(desk)
-      documents.push(await receiptFor(desk, made.id))
+      await tellRates(desk)
+      made.push(await ask(desk))
     }
+    const documents = await Promise.all(made.map(({ id }) => receiptFor(desk, id)))
     const { publicKey, keyId, createdAt, past } = await shownKeys(desk)
     assert.deepEqual(
       documents.map(({ signature }) => signature.keyId),
@@ -157,7 +187,9 @@ describe('decision 0132: a new key', () => {
     )
     assert.equal(new Set(documents.map(({ signature }) => signature.publicKey)).size, 3)
     const publicKeys = [publicKey, ...past.map((one) => one.publicKey)]
-    for (const document of documents) assert.ok(isGood(document, { publicKeys, reply: made.bytes }))
+    for (const [at, document] of documents.entries()) {
+      assert.ok(isGood(document, { publicKeys, reply: made[at]?.bytes }))
+    }
     assert.equal(isGood(documents[0], { publicKeys: [publicKey] }), false)
     // One day each, without a gap.
     const day = (days: number) => new Date(testNowMs + days * 86_400_000).toISOString()
@@ -169,19 +201,20 @@ describe('decision 0132: a new key', () => {
 
   test('made beside a running server is used by it at once; the secret of the old one is gone', async () => {
     await using desk = await openPriced()
-    const before = await receiptSigner(desk)
+    const { signature: before } = await receiptFor(desk, (await ask(desk)).id)
     const beside = await openState(desk.dir, desk.settings.store)
     const made = await rotateReceiptKey({ ...desk, state: beside })
     await beside.close()
-    await new Promise((resolve) => setImmediate(resolve))
     assert.notEqual(made.publicKey, before.publicKey)
-    assert.equal((await receiptSigner(desk)).publicKey, made.publicKey)
+    const { signature: after } = await receiptFor(desk, (await ask(desk)).id)
+    assert.deepEqual([after.keyId, after.publicKey], [made.id, made.publicKey])
+    assert.equal(await countQuotes(desk), 2)
     const rows = await desk.state.all<{ id: string; private_key: Uint8Array }>(
       'select id, private_key from fx_receipt_keys where retired_ms is not null',
     )
     assert.deepEqual(
       rows.map(({ id, private_key }) => [id, private_key.length]),
-      [[before.id, 0]],
+      [[before.keyId, 0]],
     )
   })
 
@@ -254,9 +287,9 @@ describe('checked offline', () => {
     const key = privateKeyOf(new Uint8Array(32).fill(9))
     const publicBytes = Buffer.from(publicBytesOf(key))
     const { fingerprintOf } = await import('#core/ed25519.ts')
-    const resign = (changes: object) => {
+    const resign = async (changes: object) => {
       const body = { ...honest, ...changes }
-      const value = Buffer.from(signed(key, new TextEncoder().encode(canonicalJson(body)))).toString('base64url')
+      const value = Buffer.from(await signed(key, new TextEncoder().encode(canonicalJson(body)))).toString('base64url')
       const signature = {
         ...{ algorithm: 'Ed25519', keyId: fingerprintOf(publicBytes) },
         ...{ publicKey: publicBytes.toString('base64url'), value },
@@ -266,17 +299,17 @@ describe('checked offline', () => {
         .map(({ name }) => name)
     }
     const of = (changes: object) => ({ quote: { ...honest.quote, ...changes } })
-    assert.deepEqual(resign({}), [])
-    assert.deepEqual(resign(of({ rate: '0.92' })), ['rate'])
-    assert.deepEqual(resign(of({ fee: '0.000001' })), ['fee'])
-    assert.deepEqual(resign(of({ collateral: '1' })), ['collateral'])
-    assert.deepEqual(resign(of({ to: { ...honest.quote.to, amount: '1.000000' } })), ['amounts'])
-    assert.deepEqual(resign({ rates: honest.rates.slice(1) }), ['mid'])
-    assert.deepEqual(resign({ leftOut: [], rates: [...honest.rates, ...honest.leftOut] }), ['mid'])
-    assert.deepEqual(resign({ mid: { over: '1', under: '1' } }), ['mid'])
-    assert.deepEqual(resign({ mid: { over: '0', under: '0' } }), ['mid'])
-    assert.deepEqual(resign({ terms: { ...honest.terms, spreadPpm: 0 } }), ['rate', 'amounts', 'fee'])
-    assert.deepEqual(resign({ rates: [] }), ['mid'])
+    assert.deepEqual(await resign({}), [])
+    assert.deepEqual(await resign(of({ rate: '0.92' })), ['rate'])
+    assert.deepEqual(await resign(of({ fee: '0.000001' })), ['fee'])
+    assert.deepEqual(await resign(of({ collateral: '1' })), ['collateral'])
+    assert.deepEqual(await resign(of({ to: { ...honest.quote.to, amount: '1.000000' } })), ['amounts'])
+    assert.deepEqual(await resign({ rates: honest.rates.slice(1) }), ['mid'])
+    assert.deepEqual(await resign({ leftOut: [], rates: [...honest.rates, ...honest.leftOut] }), ['mid'])
+    assert.deepEqual(await resign({ mid: { over: '1', under: '1' } }), ['mid'])
+    assert.deepEqual(await resign({ mid: { over: '0', under: '0' } }), ['mid'])
+    assert.deepEqual(await resign({ terms: { ...honest.terms, spreadPpm: 0 } }), ['rate', 'amounts', 'fee'])
+    assert.deepEqual(await resign({ rates: [] }), ['mid'])
   })
 
   test('another key, another reply and other documents are told as that', async () => {

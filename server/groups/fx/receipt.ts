@@ -1,29 +1,43 @@
-// Beyond the specification: how a quote was priced, as it was written down then, signed now (decision 0085).
+// Beyond the specification: how a quote was priced, as it was written down and signed when the quote was made (decision 0085).
 import { extensions } from '#api/extensions.ts'
 import type { Receipt, SignedReceipt } from '#api/wire/fx-desk.ts'
-import { canonicalJson } from '#core/canonical-json.ts'
-import { signed } from '#core/ed25519.ts'
-import { answer, type Desk } from '#serve/answer.ts'
-import { storedQuote } from './quotes.ts'
-import { receiptSigner } from './receipt-key.ts'
+import { answer } from '#serve/answer.ts'
+import type { StateReader } from '#store/state.ts'
 import { shape } from './shape.ts'
 
-export const receipt = answer(extensions['fx.receipt'], shape, async ({ id }, desk, { caller }) => {
-  const found = await storedQuote(desk.state, id, caller.keyId)
-  // Quotes from before receipts were kept have a note of their own form.
-  const body = found && (JSON.parse(found.pricedFrom) as Partial<Receipt>)
-  if (body?.version !== '1') return { is: 'nothing' }
-  return { is: 'body', body: await signedReceipt(desk, body as Receipt) }
+export const receipt = answer(extensions['fx.receipt'], shape, async ({ id }, { state }, { caller }) => {
+  const body = await storedReceipt(state, id, caller.keyId)
+  return body ? { is: 'body', body } : { is: 'nothing' }
 })
 
-export async function signedReceipt(
-  desk: Pick<Desk, 'state' | 'random' | 'clock'>,
-  body: Receipt,
-): Promise<SignedReceipt> {
-  const { id, key, publicKey } = await receiptSigner(desk)
-  const value = signed(key, new TextEncoder().encode(canonicalJson(body)))
-  return {
-    receipt: body,
-    signature: { algorithm: 'Ed25519', keyId: id, publicKey, value: Buffer.from(value).toString('base64url') },
-  }
+interface ReceiptRow {
+  readonly text: string
+  readonly keyId: string
+  readonly publicKey: Uint8Array
+  readonly signature: Uint8Array
+}
+
+/** The receipt of a quote, if this key asked for it; without a key, whoever did. */
+export async function storedReceipt(
+  reader: StateReader,
+  id: string,
+  keyId?: string,
+): Promise<SignedReceipt | undefined> {
+  const row = await reader.get<ReceiptRow>(
+    `select q.priced_from as "text", k.id as "keyId", k.public_key as "publicKey", q.receipt_signature as "signature"
+     from fx_quotes q join fx_receipt_keys k on k.id = q.receipt_key
+     where q.id = ? and (cast(? as text) is null or q.key_id = ?)`,
+    ...[id.toLowerCase(), keyId ?? null, keyId ?? null],
+  )
+  return (
+    row && {
+      receipt: JSON.parse(row.text) as Receipt,
+      signature: {
+        algorithm: 'Ed25519',
+        keyId: row.keyId,
+        publicKey: Buffer.from(row.publicKey).toString('base64url'),
+        value: Buffer.from(row.signature).toString('base64url'),
+      },
+    }
+  )
 }

@@ -1,5 +1,5 @@
 // Tables of: fx. Rates keep their history; the latest of each source and pair stands beside it, because a quote needs
-// only that. A quote keeps its reply as it was sent, and what it was priced from.
+// only that. A quote keeps its reply as it was sent, what it was priced from, and the signature over that with the id of the key.
 import type { Migration } from '../state.ts'
 
 export const migration: Migration = {
@@ -35,6 +35,8 @@ export const migration: Migration = {
       as_of_ms bigint not null,
       nonce bigint unique,
       priced_from text not null,
+      receipt_key text not null,
+      receipt_signature ${bytes} not null,
       reply ${bytes} not null
     ) ${strict}`,
     `create table fx_idempotency (
