@@ -28,6 +28,8 @@ export interface Route {
   readonly headers?: Readonly<Record<string, string>>
   /** Calls per second that hold whatever the plan (spec section 8). */
   readonly perSecond?: number
+  /** `perSecond` holds only for plans below this one. */
+  readonly perSecondBelow?: Plan
   /** Longest request line, when not the house's usual one. */
   readonly urlBytesMax?: number
   /** The answer is a stream of server-sent events, each holding one reply. */
@@ -166,6 +168,7 @@ export const extensionRoutes = {
     auth: 'bearer',
     plan: 'free',
     perSecond: 2,
+    perSecondBelow: 'enterprise',
   },
   'fx.receiptKey': {
     spec: 'beyond',

@@ -11,8 +11,7 @@ const demo = await openDemo()
 let samples: DemoSamples | undefined
 const { value: settings } = complete(SettingsSchema, {
   ...demo.settings,
-  server: { port: 0 },
-  markets: { anonymousPerSecond: 100_000 },
+  server: { port: 0, anonymousPerSecond: 100_000 },
 })
 const server = await start({
   settings,

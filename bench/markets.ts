@@ -139,7 +139,7 @@ async function bodyOf(port: number, path: string, headers: Record<string, string
 
 async function serving(data: string): Promise<void> {
   const config = join(dir, 'tetrad.json')
-  writeFileSync(config, JSON.stringify({ markets: { anonymousPerSecond: 0 }, log: { level: 'warn' } }))
+  writeFileSync(config, JSON.stringify({ server: { anonymousPerSecond: 0 }, log: { level: 'warn' } }))
   const startMs = performance.now()
   const server = launch([
     join(here, '../cli/tetrad.js'),

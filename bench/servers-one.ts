@@ -14,7 +14,7 @@ const keyCount = 5000
 const seed = 'harbour'
 const [, , state = '', limits = '', dataDir = '', task] = process.argv
 const { value: settings } = complete(SettingsSchema, {
-  server: { port: 0 },
+  server: { port: 0, anonymousPerSecond: 100_000 },
   store: { state },
   limits,
   ingest: { on: false },
@@ -22,7 +22,6 @@ const { value: settings } = complete(SettingsSchema, {
     spender: '0x3333333333333333333333333333333333333333',
     sources: [{ id: 'desk', kind: 'push', staleMs: 86_400_000 }],
   },
-  markets: { anonymousPerSecond: 100_000 },
 })
 const server = await start({ settings, dataDir, log: openLog('error', (line) => process.stderr.write(line)) })
 const { desk } = server

@@ -82,11 +82,20 @@ function page(endpoint: Endpoint): string {
   ].join('\n\n')
 }
 
-function facts({ spec, method, path, select, auth, plan, perSecond, urlBytesMax }: Endpoint): string[][] {
+function limitsText({ perSecond, perSecondBelow }: Pick<Endpoint, 'perSecond' | 'perSecondBelow'>): string {
+  if (!perSecond) return 'those of the plan'
+  const plans = perSecondBelow === undefined ? 'whatever the plan' : `for plans below ${perSecondBelow}`
+  return `those of the plan, and ${perSecond} calls per second ${plans}`
+}
+
+function facts({ group, spec, method, path, select, auth, plan, urlBytesMax, ...limits }: Endpoint): string[][] {
   const key = {
     apikey: 'query parameter `apikey`',
     bearer: 'header `authorization: Bearer <key>`',
-    open: 'none, unless `markets.keyNeeded` is set: then header `authorization: Bearer <key>`',
+    open:
+      group === 'markets'
+        ? 'none, unless `markets.keyNeeded` is set: then header `authorization: Bearer <key>`'
+        : 'none',
   }
   return [
     ['Specification', spec],
@@ -95,7 +104,7 @@ function facts({ spec, method, path, select, auth, plan, perSecond, urlBytesMax 
     ...(auth === 'apikey' ? [['Also', 'POST with the same parameters as a form']] : []),
     ['Key', key[auth]],
     ['Plan', plan === 'free' ? 'any' : plan === 'enterprise' ? 'enterprise' : `${plan} or higher`],
-    ['Limits', `those of the plan${perSecond ? `, and ${perSecond} calls per second whatever the plan` : ''}`],
+    ['Limits', limitsText(limits)],
     ...(urlBytesMax ? [['Longest request line', `${urlBytesMax} bytes`]] : []),
   ]
 }

@@ -180,7 +180,7 @@ const headerSafe = (text: string): string => text.replaceAll(/[^\x20-\x7e]/g, '?
 describe('fuzz', () => {
   let world: World
   before(async () => {
-    world = await openWorld({ keys: { badMax: 1_000_000 }, markets: { anonymousPerSecond: 0 } })
+    world = await openWorld({ keys: { badMax: 1_000_000 }, server: { port: 0, anonymousPerSecond: 0 } })
   })
   after(() => world[Symbol.asyncDispose]())
 

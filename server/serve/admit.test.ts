@@ -1,5 +1,6 @@
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
+import { extensions } from '#api/extensions.ts'
 import type { Group, Plan } from '#api/routes.ts'
 import { Fault } from '#core/fault.ts'
 import { withoutKeys } from '#core/key.ts'
@@ -166,7 +167,7 @@ describe('key', () => {
 
 describe('open group', () => {
   test('without a key the caller is anonymous, limited by address', async () => {
-    await using desk = await openDesk({ markets: { anonymousPerSecond: 2 } })
+    await using desk = await openDesk({ server: { anonymousPerSecond: 2 } })
     const admission = await openAdmission(desk)
     const from = (where: string): Claim => ({ address: where, query: {} })
     const nobody = { keyId: 'anonymous', plan: 'free', network: testAddress }
@@ -186,8 +187,19 @@ describe('open group', () => {
     await admission.close()
   })
 
+  test('the limit of callers without a key holds over all open paths, whatever their group', async () => {
+    await using desk = await openDesk({ server: { anonymousPerSecond: 2 } })
+    const admission = await openAdmission(desk)
+    const receiptKey: Answer = { ...market, endpoint: extensions['fx.receiptKey'] }
+    const claim: Claim = { address: testAddress, query: {} }
+    assert.equal(await codeOf(admission, receiptKey, claim), 'admitted')
+    assert.equal(await codeOf(admission, market, claim), 'admitted')
+    assert.equal(await codeOf(admission, receiptKey, claim), 'limit.second')
+    await admission.close()
+  })
+
   test('a key that is shown is honoured and counted; a bad one is refused', async () => {
-    await using desk = await openDesk({ markets: { anonymousPerSecond: 1 } })
+    await using desk = await openDesk({ server: { anonymousPerSecond: 1 } })
     const admission = await openAdmission(desk)
     const { id, key } = await makeKey(desk, 'enterprise')
     for (let call = 0; call < 5; call++) assert.equal((await admission.admit(market, bearing(key))).keyId, id)
@@ -236,6 +248,21 @@ describe('group, plan, gate', () => {
       else
         assert.deepEqual(outcome instanceof Fault && [outcome.code, outcome.terms], ['plan.too_low', { plan: needed }])
     }
+    await admission.close()
+  })
+
+  test('a limit of one endpoint may end at a plan: an enterprise key checks as many signatures as it likes', async () => {
+    await using desk = await openDesk()
+    const admission = await openAdmission(desk)
+    const check: Answer = { ...quote, endpoint: extensions['fx.checkSignature'] }
+    const codes = async (answer: Answer, plan: Plan, claim: (key: string) => Claim) => {
+      const { key } = await makeKey(desk, plan)
+      return [0, 1, 2].map(() => codeOf(admission, answer, claim(key)))
+    }
+    const [passed, full] = ['admitted', 'limit.second']
+    assert.deepEqual(await Promise.all(await codes(check, 'enterprise', bearing)), [passed, passed, passed])
+    assert.deepEqual(await Promise.all(await codes(check, 'professional', bearing)), [passed, passed, full])
+    assert.deepEqual(await Promise.all(await codes(fundedBy, 'enterprise', querying)), [passed, passed, full])
     await admission.close()
   })
 

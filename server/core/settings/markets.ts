@@ -96,12 +96,6 @@ export const marketsSettings = section(
       Type.Boolean({ description: 'Ask for a key (bearer or apikey); otherwise open to everyone.' }),
       false,
     ),
-    anonymousPerSecond: whole(
-      100,
-      0,
-      100_000,
-      'Calls in any rolling second from one address without a key; 0: no limit.',
-    ),
     cacheMegabytes: whole(64, 0, 65_536, 'Memory for answers that are kept ready.'),
     maxAgeSeconds: withDefault(Type.Integer({ minimum: 0, description: 'Lifetime told to caches.' }), 5),
     historyDays: whole(365, 0, 36_500, 'How long versions are kept; 0: for ever.'),

@@ -49,6 +49,14 @@ export const serverSettings = section(
     requestTimeoutMs: wholeNumber(30_000, 'How long a caller may take to send the whole request.', 100),
     answerTimeoutMs: wholeNumber(30_000, 'How long an answer may take before it is given up.', 100),
     stopTimeoutMs: wholeNumber(10_000, 'How long requests in flight may take to finish when the server stops.', 0),
+    anonymousPerSecond: withDefault(
+      Type.Integer({
+        minimum: 0,
+        maximum: 100_000,
+        description: 'Calls in any rolling second from one address without a key, over all open paths; 0: no limit.',
+      }),
+      100,
+    ),
     stopDelayMs: wholeNumber(0, 'How long to report not-ready before closing, so that a load balancer notices.', 0),
   },
   'Where the server listens and what it lets in.',

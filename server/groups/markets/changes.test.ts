@@ -26,8 +26,9 @@ let client: Client
 let nowMs = Date.UTC(2026, 10, 1)
 
 async function open(overrides: object = {}): Promise<Running> {
-  const markets = { anonymousPerSecond: 0, streamsMax: 2, ...overrides }
-  return start({ settings: settingsWith({ server: { port: 0 }, markets }), dataDir: dir, log: silentLog })
+  const markets = { streamsMax: 2, ...overrides }
+  const settings = settingsWith({ server: { port: 0, anonymousPerSecond: 0 }, markets })
+  return start({ settings, dataDir: dir, log: silentLog })
 }
 
 before(async () => {
