@@ -65,7 +65,7 @@ test('what cannot be a rate is refused in words, and nothing is stored', async (
   await using home = await openDeskFolder()
   const refusals: readonly (readonly [readonly string[], number, RegExp])[] = [
     [['rate', 'set', 'EURUSD', '1.1'], 2, /two currencies, such as EUR\/USD/],
-    [['rate', 'set', 'EUR/EUR', '1.1'], 1, /not two currencies/],
+    [['rate', 'set', 'EUR/EUR', '1.1'], 1, /must be two different currencies/],
     [['rate', 'set', 'EUR/USD', '0'], 1, /the rate is zero/],
     [['rate', 'set', 'EUR/USD', 'much'], 1, /is not a decimal above zero/],
     [['rate', 'set', 'EUR/USD', '1.1', '--source', 'bank'], 1, /^tetrad: --source must be one of desk\.$/m],

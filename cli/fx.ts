@@ -119,7 +119,12 @@ async function wantPushSource(options: CommonOptions): Promise<void> {
   throw new CommandFailure('fx.no_push_source', `No rate can be set: ${noPushSource(sources)} (docs/fx.md).`)
 }
 
-const optionNames: Readonly<Record<string, string>> = { source: '--source', rate: 'The rate', time: '--at' }
+const optionNames: Readonly<Record<string, string>> = {
+  source: '--source',
+  pair: 'The pair',
+  rate: 'The rate',
+  time: '--at',
+}
 
 /** The members of the call are options here. */
 function asOptions(error: unknown): unknown {

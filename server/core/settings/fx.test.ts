@@ -48,10 +48,27 @@ test('names used twice, unknown names and ranges the wrong way round are told to
     }),
     [
       'fx.sources.1.id is used twice',
-      'fx.limits.min must not be above max, 4',
+      'fx.limits must have a max (4) that is not below its min (5)',
       'fx.pairs.0.to must be the code of a token',
     ],
   )
+})
+
+test('a range names both of its ends: the one at fault may be a default', () => {
+  assert.deepEqual(problemsOf({ limits: { max: '0.5' } }), [
+    'fx.limits must have a max (0.5) that is not below its min (1)',
+  ])
+  assert.deepEqual(problemsOf({ pairs: [{ from: 'USDC', to: 'EURC', max: '0.5' }] }), [
+    'fx.pairs.0 must have a max (0.5) that is not below its min (1)',
+  ])
+})
+
+test('an amount with too many digits is told how many it may have', () => {
+  for (const max of ['1'.repeat(19), '1.1234567']) {
+    const [problem] = read({ limits: { max } }).problems
+    assert.equal(problem?.says, 'must be a decimal text with at most 18 digits before the point and 6 after it')
+  }
+  assert.deepEqual(read({ limits: { max: `${'1'.repeat(18)}.123456` } }).problems, [])
 })
 
 test('each kind of source asks for what it needs and refuses what it cannot use, decision 0080', () => {
@@ -84,11 +101,17 @@ test('a source without figures of its own has those of its kind; the bank rests 
     assert.deepEqual(problems, [])
     return timingOf((value as FxSettings).sources[0] as FxSource)
   }
-  assert.deepEqual(timing({ kind: 'push' }), { everyMs: 3_600_000, staleMs: 900_000, closed: undefined })
+  assert.deepEqual(timing({ kind: 'push' }), {
+    everyMs: 3_600_000,
+    staleMs: 900_000,
+    closed: undefined,
+    confirmMs: Number.POSITIVE_INFINITY,
+  })
   assert.equal(timing({ kind: 'ecb', path: 'a.xml' }).closed?.holidays, 'target')
   assert.deepEqual(timing({ kind: 'ecb', path: 'a.xml', staleMs: 5000, closed: { week: 'Fri 17:00 - Sun 17:00' } }), {
     everyMs: 600_000,
     staleMs: 5000,
+    confirmMs: 2_408_000,
     closed: { week: 'Fri 17:00 - Sun 17:00', timeZone: 'UTC', holidays: 'none', dates: [] },
   })
   assert.notDeepEqual(read({ sources: [{ id: 'a', kind: 'push', closed: { week: 'Fri 5pm' } }] }).problems, [])

@@ -56,7 +56,7 @@ const PairTerms = Type.Optional(
 
 /** Few enough digits that the base units of any token stay far below 2^256. */
 const AmountText = (description: string) =>
-  Shaped('^\\d{1,18}(\\.\\d{1,6})?$', 'be a decimal text with at most six decimals', {
+  Shaped('^\\d{1,18}(\\.\\d{1,6})?$', 'be a decimal text with at most 18 digits before the point and 6 after it', {
     description: `${description} In units of \`from\`.`,
   })
 
@@ -175,7 +175,8 @@ export function fxProblems(fx: FxSettings): readonly Problem[] {
   return problems
 }
 
+/** Either end may be a default, so neither alone is named as the wrong one. */
 const rangeProblems = (at: readonly string[], min: string, max: string): readonly Problem[] =>
   compare(decimal(min), decimal(max)) > 0
-    ? [{ at: [...at, 'min'], says: `must not be above max, ${max}`, value: min }]
+    ? [{ at, says: `must have a max (${max}) that is not below its min (${min})` }]
     : []

@@ -282,11 +282,16 @@ describe('400', () => {
 
   test('a currency that is not known, and a pair that is switched off in one direction', async () => {
     await using desk = await openPricedDesk({ pairs: [{ from: 'EURC', to: 'USDC', offered: false }] })
-    const unknown = refusedWith('fx.pair_unknown', 400)
-    await assert.rejects(bytesOf(desk, { ...usual, to: { currency: 'GBPX' } }), unknown)
-    await assert.rejects(bytesOf(desk, { ...usual, to: { currency: 'eurc' } }), unknown)
-    const back = { ...usual, from: { currency: 'EURC', amount: '10' }, to: { currency: 'USDC' } }
-    await assert.rejects(bytesOf(desk, back), unknown)
+    const unknown = (says: string) => (error: unknown) => {
+      assert.equal((error as Fault).says, says)
+      return refusedWith('fx.pair_unknown', 400)(error)
+    }
+    const ask = (from: string, to: string) =>
+      bytesOf(desk, { ...usual, from: { currency: from, amount: '10' }, to: { currency: to } })
+    await assert.rejects(ask('USDC', 'GBPX'), unknown('The currency GBPX is not offered.'))
+    await assert.rejects(ask('USDC', 'eurc'), unknown('The currency eurc is not offered.'))
+    await assert.rejects(ask('JPYX', 'GBPX'), unknown('The currencies JPYX and GBPX are not offered.'))
+    await assert.rejects(ask('EURC', 'USDC'), unknown('The pair EURC/USDC is not offered.'))
     assert.match(await bytesOf(desk, usual), /"rate"/)
   })
 

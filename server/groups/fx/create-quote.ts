@@ -66,9 +66,13 @@ function findOffer(fx: FxSettings, { from, to, tenor }: QuoteInput): Offer {
   if (offer) return offer
   const codes = fx.tokens.map(({ code }) => code)
   const unknown = [from.currency, to.currency].filter((code) => !codes.includes(code))
-  throw new Fault('fx.pair_unknown', {
-    detail: `${from.currency}/${to.currency}; unknown: ${unknown.join(', ') || '-'}`,
-  })
+  throw new Fault('fx.pair_unknown', { says: notOffered(unknown, `${from.currency}/${to.currency}`) })
+}
+
+function notOffered(unknown: readonly string[], pair: string): string {
+  if (unknown.length === 0) return `The pair ${pair} is not offered.`
+  const [noun, verb] = unknown.length === 1 ? ['currency', 'is'] : ['currencies', 'are']
+  return `The ${noun} ${unknown.join(' and ')} ${verb} not offered.`
 }
 
 /** A tradable quote rests only on sources that may price one (decision 0181). */

@@ -63,6 +63,11 @@ function tests() {
           admin.fx.setRate({ pair: 'EUR/USD', rate: '1.2', time: '2020-01-01T00:00:00Z' }),
           /must be later than the last rate/,
         )
+        const tomorrow = new Date(Date.now() + 86_400_000).toISOString()
+        const future = admin.fx.setRate({ pair: 'EUR/USD', rate: '1.2', time: tomorrow })
+        await assert.rejects(future, { code: 2, message: /body\.time must not be ahead of the server's clock/ })
+        const same = admin.fx.setRate({ pair: 'EUR/EUR', rate: '1.2' })
+        await assert.rejects(same, { code: 2, message: /body\.pair must be two different currencies/ })
         // On a server in New York this would be a price of five hours later.
         const unzoned = new Date(Date.now() - 60_000).toISOString().slice(0, -1)
         for (const time of [unzoned, '2026-11-15T25:00:00Z', '2026-11-15T24:00:00Z', '2026-02-30T10:00:00Z']) {

@@ -3,7 +3,7 @@
 import { Fault } from '#core/fault.ts'
 import type { FxSource } from '#core/settings/fx.ts'
 import type { Desk } from '#serve/answer.ts'
-import type { Rate } from './mid.ts'
+import { aheadMaxMs, type Rate } from './mid.ts'
 import { acceptable } from './rate-document.ts'
 import { keepRates } from './rate-store.ts'
 
@@ -22,12 +22,16 @@ export async function pushRate(desk: Pick<Desk, 'state' | 'settings' | 'clock'>,
   const nowMs = desk.clock.now()
   const [base = '', quote = ''] = pushed.pair.split('/')
   const source = pushSource(desk.settings.fx.sources, pushed.source)
-  const rate = acceptable({ source, base, quote, rate: pushed.rate, atMs: pushed.atMs ?? nowMs }, nowMs)
+  if (base === quote) throw refused('pair', 'must be two different currencies', pushed.pair)
+  const atMs = pushed.atMs ?? nowMs
+  const time = new Date(atMs).toISOString()
+  if (atMs > nowMs + aheadMaxMs) throw refused('time', "must not be ahead of the server's clock", time)
+  const rate = acceptable({ source, base, quote, rate: pushed.rate, atMs }, nowMs)
   if ('reason' in rate) throw refused('rate', rate.reason, pushed.rate)
   const { kept, refused: told } = await keepRates(desk.state, source, [rate], nowMs, desk.settings.fx.historyDays)
   const [reason] = told
   if (reason) throw refused('rate', reason.reason, pushed.rate)
-  if (kept === 0) throw refused('time', 'must be later than the last rate of this pair', pushed.atMs)
+  if (kept === 0) throw refused('time', 'must be later than the last rate of this pair', time)
   return rate
 }
 

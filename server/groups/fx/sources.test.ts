@@ -132,6 +132,19 @@ describe('a price feed on a chain', () => {
     await assert.rejects(async () => reader({ contract: `0x${'12'.repeat(20)}` }), /no such contract/)
     await assert.rejects(async () => reader({ chainId: 137 }), /is on chain 1, not 137/)
   })
+
+  test('a node that cannot be reached is reported in its own words, without a code of another group', async () => {
+    const unreachable = sourceOf({ ...source, url: 'http://127.0.0.1:1/', timeoutMs: 100 })
+    const reader = openReader(unreachable, settingsWith({}).fx, systemClock)
+    await assert.rejects(
+      async () => reader?.(new AbortController().signal),
+      (error: Error) => {
+        assert.match(error.message, /127\.0\.0\.1/)
+        assert.doesNotMatch(error.message, /explorer/)
+        return true
+      },
+    )
+  })
 })
 
 /** Waits until the sources have been asked so often, then stops. */

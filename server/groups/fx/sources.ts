@@ -42,7 +42,14 @@ function aggregatorReader(source: FxSource, fx: FxSettings, clock: Clock): Reade
   const rpc = openRpc({ chain: String(chainId), rpc: [{ url, perSecond: 0, batchMax: 2, timeoutMs }], clock })
   return async (signal) => {
     const untilMs = clock.monotonicMs() + timeoutMs
-    const answers = await rpc.results(aggregatorCalls(contract), { untilMs, signal })
+    const outcomes = await rpc.ask(aggregatorCalls(contract), { untilMs, signal }).catch((error: unknown) => {
+      throw signal.aborted ? signal.reason : error
+    })
+    // The faults that `rpc.results` throws are the explorer's.
+    const answers = outcomes.map((outcome) => {
+      if (outcome.is !== 'result') throw new Error(outcome.words)
+      return outcome.result
+    })
     return readAggregator(answers, source, clock.now())
   }
 }
