@@ -98,7 +98,7 @@ export const receipt = endpoint({
   id: 'fx.receipt',
   summary: 'How a quote was priced, signed by the server.',
   notes:
-    'Sources, times, mid, terms and rounding as they were when the quote was made. The signature can be checked offline, and the price worked out again: `tetrad fx verify-receipt`. Only for the key that asked for the quote.',
+    'Sources, times, mid, terms and rounding as they were when the quote was made, signed at that time. The signature can be checked offline, and the price worked out again: `tetrad fx verify-receipt`. Only for the key that asked for the quote.',
   input: Type.Object({ id: quoteId }),
   reply: SignedReceipt,
   faults: ['record.unknown'],

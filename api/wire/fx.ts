@@ -113,7 +113,7 @@ export const createQuote = endpoint({
   id: 'fx.createQuote',
   summary: 'Create an indicative or executable exchange quote.',
   notes:
-    'A tradable quote carries the typed data to sign and needs `recipientAddress`; a reference quote carries none. A member that is null counts as left out. Stored durably before it is answered.',
+    'A tradable quote carries the typed data to sign and needs `recipientAddress`; a reference quote carries none. A member that is null counts as left out. Stored durably before it is answered. A signature over the typed data stays valid until `message.deadline`, long after `expiresAt`. Read the reply with a JSON reader that keeps integers above 2^53 exact.',
   input: Type.Object({
     from: { ...AmountAsked, description: 'What the taker gives.' },
     to: { ...AmountAsked, description: 'What the taker gets.' },
