@@ -46,11 +46,11 @@ export function addMarkets(program: Command): void {
     .action((words: string[], _: unknown, command: Command) => search(words, command.optsWithGlobals()))
   markets
     .command('drift')
-    .description('Fields of sources that the contract does not know: stored aside, not served.')
+    .description('Fields in which sources differ from the contract: unknown ones, and values of another type.')
     .action((_: unknown, command: Command) => drift(command.optsWithGlobals()))
   markets
     .command('rejects')
-    .description('Records of feeds that did not fit the contract, newest first.')
+    .description('Records of feeds that cannot be stored, because they have no id or no slug, newest first.')
     .option(...maxOption)
     .action((_: unknown, command: Command) => rejects(command.optsWithGlobals()))
   markets
@@ -96,6 +96,9 @@ async function read(options: IngestOptions): Promise<void> {
     print(
       `${id}: ${one.pass} pass, ${counted(one.pages, 'page')}, ${counted(one.records, 'record')}: ${one.changed} new or different, ${one.written} answers written, ${one.rejected} rejected, ${one.vanished} vanished`,
     )
+    if (one.absent > 0) {
+      note(`${id}: the feed left out ${one.absent} markets, too many to mark them as vanished (vanishShareMax).`)
+    }
   }
 }
 
@@ -145,10 +148,10 @@ async function drift(options: CommonOptions): Promise<void> {
   const { listDrift } = await import('#groups/markets/drift.ts')
   const rows = await withState(options, 'found', listDrift)
   if (options.json) return printJson(rows.map(({ firstMs, lastMs, ...row }) => ({ ...row, ...times(firstMs, lastMs) })))
-  if (rows.length === 0) return note('No drift: every field that came is in the contract.')
-  const head = ['source', 'kind', 'field', 'records', 'first seen', 'last seen', 'for example']
-  const cells = rows.map(({ source, kind, field, records, firstMs, lastMs, sample }) => [
-    ...[source, kind, field, String(records), minuteText(firstMs), minuteText(lastMs), sample.slice(0, 40)],
+  if (rows.length === 0) return note('No drift: every field is in the contract and has its type.')
+  const head = ['source', 'kind', 'field', 'problem', 'records', 'first seen', 'last seen', 'for example']
+  const cells = rows.map(({ source, kind, field, problem, records, firstMs, lastMs, sample }) => [
+    ...[source, kind, field, problem, String(records), minuteText(firstMs), minuteText(lastMs), sample.slice(0, 40)],
   ])
   print(table(head, cells))
 }
@@ -157,10 +160,10 @@ async function rejects(options: ListOptions): Promise<void> {
   const { listRejects } = await import('#groups/markets/rejects.ts')
   const rows = await withState(options, 'found', (state) => listRejects(state, options.max))
   if (options.json) return printJson(rows.map(({ firstMs, lastMs, ...row }) => ({ ...row, ...times(firstMs, lastMs) })))
-  if (rows.length === 0) return note('No rejects: every record of the feeds fitted.')
-  const head = ['source', 'kind', 'id', 'field', 'reason', 'times', 'last seen', 'where']
-  const cells = rows.map(({ source, kind, id, field, reason, times: count, lastMs, place }) => [
-    ...[source, kind, id, field, reason, String(count), minuteText(lastMs), place],
+  if (rows.length === 0) return note('No rejects: every record that the feeds show is stored.')
+  const head = ['source', 'kind', 'id', 'slug', 'field', 'reason', 'times', 'last seen', 'where']
+  const cells = rows.map(({ source, kind, id, slug, field, reason, times: count, lastMs, place }) => [
+    ...[source, kind, id, slug, field, reason, String(count), minuteText(lastMs), place],
   ])
   print(table(head, cells))
 }

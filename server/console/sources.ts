@@ -4,7 +4,7 @@ import type { SourceView } from '#api/console.ts'
 import { oldText } from '#core/age.ts'
 import { nodeOf } from '#groups/explorer/node.ts'
 import { sourceHealth } from '#groups/fx/source-health.ts'
-import { allStandings } from '#groups/markets/standing.ts'
+import { allStandings, feedTrouble } from '#groups/markets/standing.ts'
 import { runOf } from '#groups/validators/ingest/runs.ts'
 import { followed } from '#groups/validators/ingest/start.ts'
 import type { Desk } from '#serve/answer.ts'
@@ -74,11 +74,12 @@ async function feedViews({ state, settings, clock }: Desk, board: Board): Promis
     const trouble = board.trouble(`feed ${id}`)
     const doneMs = standing?.doneAtMs ?? undefined
     const isFresh = doneMs !== undefined && clock.now() - doneMs <= staleMs
+    const lacking = standing && feedTrouble(standing)
     const pass = standing && standing.page > 0 ? `${standing.pass} pass, page ${standing.page}` : ''
     return {
       ...({ group: 'markets', kind: 'feed', name: id } as const),
-      ok: trouble ? false : doneMs === undefined ? null : isFresh,
-      says: trouble ? hostsOnly(trouble.reason) : pass,
+      ok: trouble || lacking ? false : doneMs === undefined ? null : isFresh,
+      says: trouble ? hostsOnly(trouble.reason) : (lacking?.says ?? pass),
       lastTriedAt: timeOrNull(Math.max(trouble?.atMs ?? 0, doneMs ?? 0) || undefined),
       lastGoodAt: timeOrNull(doneMs),
       failures: trouble?.failures ?? 0,

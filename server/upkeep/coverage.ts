@@ -6,7 +6,7 @@ import { holes, type Range } from '#core/ranges.ts'
 import type { FxSource } from '#core/settings/fx.ts'
 import { standingOf } from '#groups/explorer/standing.ts'
 import { sourceHealth } from '#groups/fx/source-health.ts'
-import { allStandings, newStanding } from '#groups/markets/standing.ts'
+import { allStandings, feedTrouble, newStanding } from '#groups/markets/standing.ts'
 import { networkHealth, networkStream } from '#groups/validators/ingest/health.ts'
 import { isMoving } from '#ingest/steps.ts'
 import type { Desk } from '#serve/answer.ts'
@@ -158,12 +158,13 @@ async function rateStreams(desk: CoverageDesk): Promise<Stream[]> {
 async function feedStreams({ state, settings, clock }: CoverageDesk): Promise<Stream[]> {
   const standings = new Map((await allStandings(state)).map((one) => [one.source, one]))
   return settings.markets.feeds.map(({ id, staleMs }) => {
-    const { doneAtMs, fullAtMs, holder, heldUntilMs } = standings.get(id) ?? newStanding(id)
+    const standing = standings.get(id) ?? { ...newStanding(id), rejected: 0 }
+    const { doneAtMs, fullAtMs, holder, heldUntilMs } = standing
     const ageMs = doneAtMs === null ? null : Math.max(0, clock.now() - doneAtMs)
     const stream: Bare = {
       ...{ group: 'markets', name: `feed ${id}`, ...unordered },
       ageSeconds: ageMs === null ? null : Math.round(ageMs / 1000),
-      complete: fullAtMs !== null,
+      complete: fullAtMs !== null && !feedTrouble(standing),
       fresh: ageMs !== null && ageMs <= staleMs,
     }
     // Whoever reads it holds it, and holds on with every page.

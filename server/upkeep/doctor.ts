@@ -3,6 +3,7 @@
 import { ageText } from '#core/age.ts'
 import { rateFindings } from '#groups/fx/rates.ts'
 import { sourceHealth } from '#groups/fx/source-health.ts'
+import { allStandings, feedTrouble } from '#groups/markets/standing.ts'
 import type { Desk } from '#serve/answer.ts'
 import { factsRows } from '#store/backup.ts'
 import { listKeys } from '#store/keys.ts'
@@ -46,7 +47,11 @@ async function keyFindings({ state, clock }: Desk): Promise<Diagnosis[]> {
 async function streamFindings(desk: Desk): Promise<Diagnosis[]> {
   const { streams } = await coverageReport(desk)
   const sources = new Map((await sourceHealth(desk)).map((health) => [rateStream(health.source), health]))
+  const feeds = new Map((await allStandings(desk.state)).map((feed) => [`feed ${feed.source}`, feed]))
   return streams.map((stream) => {
+    const feed = stream.group === 'markets' ? feeds.get(stream.name) : undefined
+    const trouble = feed && feedTrouble(feed)
+    if (trouble) return bad(stream.name, trouble.says, trouble.todo)
     const health = stream.group === 'fx' && stream.standing !== 'well' ? sources.get(stream.name) : undefined
     return health ? rateAdvice(stream.name, health, desk.clock.now()) : aboutStream(stream)
   })

@@ -31,10 +31,12 @@ export function shown(world: FlatWorld, kind: KindName, id: string): Record<stri
   const record = world.get(flatName(kind, id))
   if (!record) return undefined
   const answer: Record<string, unknown> = { id }
-  for (const [name, value] of Object.entries(record.fields)) if (!isEmpty(value)) answer[name] = value
+  for (const [name, value] of Object.entries(record.fields)) if (!isNone(value)) answer[name] = value
   for (const [name, link] of Object.entries(kinds[kind].links)) {
-    const inner = (record.links[name] ?? []).map((target) => shown(world, link.to, target)).filter((one) => one)
-    if (inner.length > 0) answer[name] = link.one ? inner[0] : inner
+    const ids = record.links[name] ?? []
+    const inner = ids.map((target) => shown(world, link.to, target)).filter((one) => one)
+    // An empty list is a value; a list of records that are not there yet is left out.
+    if (inner.length > 0 || (ids.length === 0 && !link.one)) answer[name] = link.one ? inner[0] : inner
   }
   for (const [name, { from, title }] of Object.entries(kinds[kind].references)) {
     const through = kinds[from].shownThrough ?? ''
@@ -47,8 +49,7 @@ export function shown(world: FlatWorld, kind: KindName, id: string): Record<stri
 
 function reference({ id, fields }: FlatRecord, title: string): Record<string, unknown> {
   const parts = { id, slug: fields.slug, [title]: fields[title] }
-  return Object.fromEntries(Object.entries(parts).filter(([, value]) => !isEmpty(value)))
+  return Object.fromEntries(Object.entries(parts).filter(([, value]) => !isNone(value)))
 }
 
-const isEmpty = (value: unknown): boolean =>
-  value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0)
+const isNone = (value: unknown): boolean => value === undefined || value === null

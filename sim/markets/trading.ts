@@ -20,7 +20,7 @@ export class TradingBook implements FeedBook {
       kind,
       id,
       fields: { ...fields },
-      links: Object.fromEntries(Object.entries(links).map(([name, ids]) => [name, [...ids]])),
+      links: Object.fromEntries(Object.entries(links).map(([name, ids]) => [name, [...(ids ?? [])]])),
     }))
     this.#world = new Map(flat.map((record) => [flatName(record.kind, record.id), record]))
     this.#seed = seed

@@ -77,6 +77,15 @@ export const MarketFeed = Type.Object(
     pagesMax: whole(100_000, 1, 10_000_000, 'Pages after which a pass is given up as endless.'),
     staleMs: whole(1_800_000, 1000, 2_592_000_000, 'Not ready when no pass was finished for so long.'),
     vanishAfter: whole(2, 1, 100, 'Full passes in a row without a market after which it counts as vanished.'),
+    vanishShareMax: withDefault(
+      Type.Number({
+        minimum: 0,
+        maximum: 1,
+        description:
+          'Share of its markets that a full pass may leave out. Beyond it, and if that is more than 20 or all of them, none is marked as vanished and the feed is reported as not ready; 1: no limit.',
+      }),
+      0.5,
+    ),
     paging: Paging,
     recent: Recent,
     fields: withDefault(

@@ -92,12 +92,26 @@ describe('200', () => {
     for (const slug of ['bridge', 'the-bridge', 'bridge']) assert.equal((await ask(desk, slug)).body.id, '501')
   })
 
-  test('200: a renamed market leaves its old name when that is no longer among its past ones', async () => {
+  test('200: a renamed market answers by every slug it had, listed by the source or not, decision 0042', async () => {
     await using desk = await deskWithBridge()
     await ask(desk, 'the-bridge')
-    await put(desk, market('501', { slug: 'new-bridge', pastSlugs: 'bridge' }))
-    assert.equal((await ask(desk, 'bridge')).body.slug, 'new-bridge')
-    assert.equal((await ask(desk, 'the-bridge')).is, 'nothing')
+    await put(desk, market('501', { slug: 'new-bridge' }))
+    for (const slug of ['bridge', 'the-bridge']) {
+      const { body, headers } = await ask(desk, slug)
+      assert.deepEqual([body.slug, headers['content-location']], ['new-bridge', '/markets/slug/new-bridge'], slug)
+    }
+    await put(desk, market('501', { slug: 'bridge' }))
+    assert.equal((await ask(desk, 'bridge')).headers['content-location'], undefined)
+    assert.equal((await ask(desk, 'new-bridge')).headers['content-location'], '/markets/slug/bridge')
+  })
+
+  test('200: a slug that a market had once goes to another that has it now or lists it as past', async () => {
+    await using desk = await deskWithBridge()
+    await put(desk, market('501', { slug: 'new-bridge' }))
+    await put(desk, market('502', { slug: 'tunnel', pastSlugs: 'bridge' }))
+    assert.equal((await ask(desk, 'bridge')).body.id, '502')
+    await put(desk, market('503', { slug: 'bridge' }))
+    assert.equal((await ask(desk, 'bridge')).body.id, '503')
   })
 })
 

@@ -10,6 +10,7 @@ import { type Coverage, nothingIn, readSoFar } from './coverage.ts'
 import { withoutTags } from './documents.ts'
 import { marketAsOf } from './past.ts'
 import { readyMarket } from './ready.ts'
+import { isRejected } from './rejects.ts'
 import { shape } from './shape.ts'
 import { logHead } from './versions.ts'
 
@@ -20,10 +21,12 @@ export const bySlug = answer(contract['markets.bySlug'], shape, async ({ slug, i
   const read = await readSoFar(desk)
   if (asOf !== undefined) return inThePast(desk, visit, read, slug, include_tag, momentOf(asOf))
   const ready = await readyMarket(desk, slug, include_tag, takesGzip(desk, visit.headers['accept-encoding']))
-  if (!ready) return nothingIn(read)
+  if (!ready) return nothingIn(desk.state, read, slug)
   const { bytes, etag, modifiedMs } = ready
   const headers: Record<string, string> = { ...ready.headers, 'x-tetrad-coverage': read.coverage }
-  if (read.asOf !== undefined && !ready.vanished) headers['x-tetrad-as-of'] = read.asOf
+  // What the feed shows of a rejected market is not in the answer, so the answer keeps the time of its own last change.
+  const isKept = ready.vanished || (await isRejected(desk.state, ready.slug, read.incomplete))
+  if (read.asOf !== undefined && !isKept) headers['x-tetrad-as-of'] = read.asOf
   if (isUnchanged(visit.headers, etag, modifiedMs)) return { is: 'unchanged', headers }
   return { is: 'bytes', bytes, headers }
 })
@@ -39,7 +42,7 @@ async function inThePast(
   const { atMs: settledMs } = await logHead(desk.state)
   refuseFuture(asOfMs, desk.clock.now(), settledMs)
   const past = await marketAsOf(desk.state, slug, asOfMs)
-  if (!past) return nothingIn(read)
+  if (!past) return nothingIn(desk.state, read, slug)
   const etag = tags || past.tagsAt < 0 ? past.etag : `${past.etag.slice(0, -1)}-t"`
   // A page that is being written is stamped with a time before its end: only what is older than the newest entry stays as it is.
   const maxAge = asOfMs < settledMs ? pastAgeSeconds : desk.settings.markets.maxAgeSeconds

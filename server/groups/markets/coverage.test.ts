@@ -37,8 +37,8 @@ async function ask(desk: TestDesk, slug: string, headers: Record<string, string>
 }
 
 describe('what has been read', () => {
-  const done = (source: string, asOfMs: number | null) => ({ source, fullAtMs: testNowMs, asOfMs })
-  const begun = (source: string) => ({ source, fullAtMs: null, asOfMs: null })
+  const done = (source: string, asOfMs: number | null) => ({ source, fullAtMs: testNowMs, asOfMs, rejected: 0 })
+  const begun = (source: string) => ({ source, fullAtMs: null, asOfMs: null, rejected: 0 })
   const both = [{ id: 'a' }, { id: 'b' }]
   const table = [
     ['no feeds', [], [done('gone', 1)], 'complete', undefined],

@@ -4,33 +4,36 @@ import { Fault } from '#core/fault.ts'
 import type { MarketFeed } from '#core/settings/markets.ts'
 import type { Confidence, Desk } from '#serve/answer.ts'
 import type { State } from '#store/state.ts'
-import { allStandings, type Standing } from './standing.ts'
+import { isRejected } from './rejects.ts'
+import { allStandings, type FeedStanding } from './standing.ts'
 
 export interface Coverage {
-  /** `complete`, or the feeds that have been read completely once. */
+  /** `complete`, or the feeds that have been read completely once; `;incomplete`: without records that were rejected. */
   readonly coverage: string
   /** Everything the feeds showed by then is here; undefined without feeds, and until each has been read once. */
   readonly asOf: string | undefined
   /** Feeds that have not been read completely yet. */
   readonly unread: readonly string[]
+  /** Feeds that show records which cannot be stored. */
+  readonly incomplete: readonly string[]
 }
 
 /** What was read of the feeds of the settings; others do not count. */
 export function coverageOf(
   feeds: readonly Pick<MarketFeed, 'id'>[],
-  standings: readonly Pick<Standing, 'source' | 'fullAtMs' | 'asOfMs'>[],
+  standings: readonly Pick<FeedStanding, 'source' | 'fullAtMs' | 'asOfMs' | 'rejected'>[],
 ): Coverage {
   const known = new Map(standings.map((one) => [one.source, one]))
   const isRead = ({ id }: Pick<MarketFeed, 'id'>) => (known.get(id)?.fullAtMs ?? null) !== null
   const unread = feeds.filter((feed) => !isRead(feed)).map(({ id }) => id)
-  if (unread.length > 0) {
-    const there = feeds.filter(isRead).map(({ id }) => `feed:${id}`)
-    return { coverage: there.join() || 'none', asOf: undefined, unread }
-  }
+  const incomplete = feeds.map(({ id }) => id).filter((id) => (known.get(id)?.rejected ?? 0) > 0)
+  const there = feeds.filter(isRead).map(({ id }) => `feed:${id}${incomplete.includes(id) ? ';incomplete' : ''}`)
+  if (unread.length > 0) return { coverage: there.join() || 'none', asOf: undefined, unread, incomplete }
   const asOfMs = feeds.map(({ id }) => known.get(id)?.asOfMs ?? null).filter((ms) => ms !== null)
   // A feed that was read by an earlier version may have none until its next pass.
   const told = feeds.length > 0 && asOfMs.length === feeds.length
-  return { coverage: 'complete', asOf: told ? new Date(Math.min(...asOfMs)).toISOString() : undefined, unread }
+  const asOf = told ? new Date(Math.min(...asOfMs)).toISOString() : undefined
+  return { coverage: incomplete.length > 0 ? there.join() : 'complete', asOf, unread, incomplete }
 }
 
 const withoutFeeds = coverageOf([], [])
@@ -53,14 +56,23 @@ export const sureOf = ({ coverage, asOf }: Coverage): Confidence => ({ coverage,
 /** A first pass takes minutes to hours: not worth waiting for inside a call. */
 const askAgainMs = 60_000
 
-/** There is no such market, unless it may still come. */
-export function nothingIn(read: Coverage): { readonly is: 'nothing'; readonly confidence: Confidence } {
+/** There is no such market, unless it may still come, or a feed shows it in a form that cannot be stored. */
+export async function nothingIn(
+  state: State,
+  read: Coverage,
+  slug: string,
+): Promise<{ readonly is: 'nothing'; readonly confidence: Confidence }> {
   const [first, ...others] = read.unread
-  if (first === undefined) return { is: 'nothing', confidence: sureOf(read) }
+  const isUnusable = await isRejected(state, slug, read.incomplete)
+  if (first === undefined && !isUnusable) return { is: 'nothing', confidence: sureOf(read) }
   const which = others.length === 0 ? `The feed ${first} has` : `The feed ${first} and ${others.length} more have`
   throw new Fault('markets.not_covered', {
-    says: `${which} not been read completely yet, so a market that is not found may still come.`,
+    says: isUnusable
+      ? unusable
+      : `${which} not been read completely yet, so a market that is not found may still come.`,
     retryAfterMs: askAgainMs,
     headers: { 'x-tetrad-coverage': read.coverage },
   })
 }
+
+const unusable = 'A feed shows this market without an id, so it cannot be stored. It is read again with the next pass.'

@@ -2,10 +2,12 @@
 // and so on down. A rename table says how the source spells what the contract knows. Pure.
 //
 // 1. What stands inside another record is partial: it adds to what is known of it (decision 0046).
-// 2. A field that is left out says nothing about a link; null or an empty list says that there is none.
+// 2. A field that is left out says nothing about a link; null and an empty list say that there is none. A link that cannot
+//    be read counts as null, and its value is handed on as a field, where it is reported as drift.
 // 3. Lists that close a circle are derived here (decision 0041) and not read, except the markets of an event that is
 //    itself on top: there they are how markets arrive.
-import type { Problem } from '#core/fault.ts'
+import { Text } from '#api/kit.ts'
+import { convertValue } from './field-value.ts'
 import { type KindName, kindNames, kinds } from './kinds.ts'
 import type { MarketRecord } from './refine.ts'
 
@@ -40,8 +42,8 @@ export class Renames {
     const renamed: Record<string, unknown> = {}
     for (const [name, value] of Object.entries(members)) {
       const ours = map.get(name)
-      if (ours === undefined) renamed[name] = value
-      else if (members[ours] === undefined) renamed[ours] = value
+      if (ours === undefined) renamed[name] ??= value
+      else renamed[ours] = members[ours] ?? value ?? renamed[ours]
     }
     return renamed
   }
@@ -61,56 +63,59 @@ function take(
     return undefined
   }
   const members = renames.apply(kind, value as Members)
-  const { id } = members
-  if (typeof id !== 'string' || id === '') {
-    const says = id === undefined || id === null || id === '' ? 'is required' : 'must be string'
-    found.push({ kind, id: '', fields: {}, problems: [{ at: ['id'], says }] })
+  const id = idOf(members.id)
+  if (id === undefined) {
+    const says = members.id === undefined || members.id === null || members.id === '' ? 'is required' : 'must be string'
+    found.push({ kind, id: '', fields: { slug: members.slug }, problems: [{ at: ['id'], says }] })
     return undefined
   }
   const fields: Record<string, unknown> = {}
-  const links: Record<string, readonly string[]> = { ...extra }
-  const problems: Problem[] = []
+  const links: Record<string, readonly string[] | null> = { ...extra }
   for (const [name, member] of Object.entries(members)) {
-    const link = kinds[kind].links[name]
-    const reference = kinds[kind].references[name]
-    if (link) {
-      const ids = idsIn(member, name, link, renames, found, problems)
-      if (ids) links[name] = ids
-    } else if (reference) {
-      if (!partial && reference.from === 'market' && Array.isArray(member)) {
-        for (const one of member) takeBelow(one, id, renames, found)
-      }
-    } else fields[name] = member
+    const link = ownMember(kinds[kind].links, name)
+    const reference = ownMember(kinds[kind].references, name)
+    if (member === undefined || name === '__proto__' || (reference && partial)) continue
+    const ids = link && idsIn(member, link, renames, found)
+    if (link) links[name] = ids ?? null
+    if (reference?.from === 'market' && Array.isArray(member)) {
+      for (const one of member) takeBelow(one, id, renames, found)
+    } else if (!ids) fields[name] = member
   }
-  found.push({ kind, id, fields, links, partial, ...(problems.length > 0 && { problems }) })
+  found.push({ kind, id, fields, links, partial })
   return id
 }
 
-/** A market inside its event. One that is only named there, cut to its reference, says nothing new. */
-function takeBelow(value: unknown, eventId: string, renames: Renames, found: MarketRecord[]): void {
-  const size = typeof value === 'object' && value !== null ? Object.keys(value).length : 0
-  if (size > 3) take(value, 'market', renames, found, false, { events: [eventId] })
+/** A source may have a field with a name that every object inherits. */
+const ownMember = <T>(members: Readonly<Record<string, T>>, name: string): T | undefined =>
+  Object.hasOwn(members, name) ? members[name] : undefined
+
+/** A number is an id too. */
+function idOf(value: unknown): string | undefined {
+  const text = convertValue(Text, value) as string | undefined
+  return text === '' ? undefined : text
 }
 
-function idsIn(
-  member: unknown,
-  name: string,
-  link: { readonly to: KindName; readonly one?: true },
-  renames: Renames,
-  found: MarketRecord[],
-  problems: Problem[],
-): string[] | undefined {
-  if (member === undefined) return undefined
-  if (member === null) return []
-  const list: readonly unknown[] | undefined = link.one ? [member] : Array.isArray(member) ? member : undefined
-  if (!list) {
-    problems.push({ at: [name], says: 'must be a list of records' })
-    return undefined
-  }
-  return list.flatMap((one) => {
+/** A market inside its event. One that is only named there, cut to its reference or its id, says nothing new. */
+function takeBelow(value: unknown, eventId: string, renames: Renames, found: MarketRecord[]): void {
+  if (value === null || idOf(value) !== undefined) return
+  if (typeof value === 'object' && Object.keys(value).length <= 3) return
+  take(value, 'market', renames, found, false, { events: [eventId] })
+}
+
+interface Link {
+  readonly to: KindName
+  readonly one?: true
+}
+
+/** Undefined for null, and for what is neither a record nor a list of records where one is due. */
+function idsIn(member: unknown, { to, one }: Link, renames: Renames, found: MarketRecord[]): string[] | undefined {
+  const isList = Array.isArray(member)
+  if (one ? isList || (typeof member !== 'object' && idOf(member) === undefined) : !isList) return undefined
+  if (member === null) return undefined
+  const list: readonly unknown[] = isList ? member : [member]
+  return list.flatMap((value) => {
     // An id alone points to a record that is stated elsewhere.
-    if (typeof one === 'string' && one !== '') return [one]
-    const id = take(one, link.to, renames, found, true)
+    const id = value === null ? undefined : (idOf(value) ?? take(value, to, renames, found, true))
     return id === undefined ? [] : [id]
   })
 }

@@ -2,7 +2,7 @@
 //
 // 1. Fields stand in the order of the contract, so the same records give the same bytes and the same tag.
 // 2. The market's own tags stand last, so the answer without them is the same bytes cut short (decision 0043).
-// 3. A link to a record that is not there yet shows nothing; a list with nothing to show is left out.
+// 3. A link to a record that is not there yet shows nothing, and a list of such links is left out.
 import { stringifyJson } from '#api/json.ts'
 import { etagOf } from '#core/etag.ts'
 import { type KindName, kinds, type Reference } from './kinds.ts'
@@ -77,7 +77,7 @@ function members(
     const link = links[name]
     const reference = references[name]
     const text = link
-      ? linked(library, link.to, record.links[name] ?? [], written, link.one === true)
+      ? linked(library, link.to, record.links[name], written, link.one === true)
       : reference
         ? referred(library.referring(reference, id), reference)
         : record.fields[name] === undefined
@@ -91,12 +91,13 @@ function members(
 function linked(
   library: Library,
   to: KindName,
-  ids: readonly string[],
+  ids: readonly string[] | undefined,
   written: Written,
   one: boolean,
 ): string | undefined {
+  if (!ids) return undefined
   const texts = ids.map((id) => write(library, to, id, written)).filter((text) => text !== undefined)
-  if (texts.length === 0) return undefined
+  if (texts.length === 0 && (one || ids.length > 0)) return undefined
   return one ? texts[0] : `[${texts.join(',')}]`
 }
 

@@ -28,7 +28,7 @@ async function pass(desk: TestDesk) {
 }
 
 test('a source that is smaller than the overlap is counted once, and so is what does not fit', async () => {
-  const body = [market(1), market(2), market(3, { active: 'yes' })]
+  const body = [market(1), market(2), market(3, { slug: null })]
   await using server = await serveScript({ body }, { body: body.slice(1) })
   await using desk = await deskFor(server.url)
   const { pages, records, rejected } = await pass(desk)

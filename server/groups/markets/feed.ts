@@ -54,9 +54,11 @@ export function readPage(document: unknown, feed: MarketFeed, cursor: string): P
 export const endOf = ({ paging: { overlap } }: MarketFeed, { records }: Page): ReadonlySet<string> =>
   new Set(records.slice(Math.max(0, records.length - overlap)).map((record) => stringifyJson(record)))
 
-/** The records of a page with their places in it, without those that the page before ended with. */
+/** The records of a page with their places in it, without nulls and those that the page before ended with. */
 export const newIn = ({ paging: { overlap } }: MarketFeed, { records }: Page, before: ReadonlySet<string>) =>
-  [...records.entries()].filter(([at, record]) => at >= overlap || !before.has(stringifyJson(record)))
+  [...records.entries()].filter(
+    ([at, record]) => record !== null && (at >= overlap || !before.has(stringifyJson(record))),
+  )
 
 /** The last page is the one that brings nothing beyond what the one before it had: sources may give fewer than asked for. */
 function nextOffset({ paging: { overlap } }: MarketFeed, records: readonly unknown[], cursor: string) {

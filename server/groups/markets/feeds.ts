@@ -8,7 +8,7 @@ import type { Finding } from '#serve/health.ts'
 import { type PassReport, readFeed } from './ingest.ts'
 import { frameSome } from './keyframes.ts'
 import { settle } from './rebuild.ts'
-import { allStandings } from './standing.ts'
+import { allStandings, feedTrouble } from './standing.ts'
 import { dropBefore } from './versions.ts'
 
 /** A pass over a large source takes hours; its requests have limits of their own. */
@@ -99,6 +99,9 @@ function noticeOf({ log }: Desk, { id }: MarketFeed, outcome: PollOutcome<PassRe
   const report = outcome.value
   if (outcome.failuresBefore > 0) log.info({ source: id, failures: outcome.failuresBefore }, 'markets are back')
   if (report.rejected > 0) log.warn({ source: id, rejected: report.rejected }, 'market records were rejected')
+  if (report.absent > 0) {
+    log.warn({ source: id, absent: report.absent }, 'a full pass left out too many markets; none is marked as vanished')
+  }
   log[report.pass === 'full' ? 'info' : 'debug']({ source: id, ...report }, 'markets were read')
   return { source: id, is: 'done', report }
 }
@@ -118,7 +121,7 @@ export async function prune(desk: Desk, signal: AbortSignal): Promise<void> {
   }
 }
 
-/** One finding per feed: fresh when a pass was finished lately and everything has been read once. */
+/** One finding per feed: ok when everything has been read once, nothing is left out, and a pass was finished lately. */
 export async function marketFindings(desk: Pick<Desk, 'state' | 'settings' | 'clock'>): Promise<readonly Finding[]> {
   const { markets, groups } = desk.settings
   if (!groups.markets.on || markets.feeds.length === 0) return []
@@ -130,6 +133,8 @@ export async function marketFindings(desk: Pick<Desk, 'state' | 'settings' | 'cl
       return { name, ok: false, says: `is being read for the first time, ${standing?.page ?? 0} pages so far` }
     }
     const ageMs = desk.clock.now() - standing.doneAtMs
-    return { name, ok: ageMs <= staleMs, says: `last read ${Math.round(ageMs / 1000)} s ago` }
+    const lastRead = `last read ${Math.round(ageMs / 1000)} s ago`
+    const trouble = feedTrouble(standing)
+    return { name, ok: ageMs <= staleMs && !trouble, says: trouble ? `${lastRead}; ${trouble.says}` : lastRead }
   })
 }

@@ -74,7 +74,7 @@ export async function importMarkets(
     const place = `${file}:${piece.line}`
     const value = 'text' in piece ? parsed(piece.text) : { problem: piece.problem }
     if ('problem' in value) {
-      await reject({ kind, id: '', place, problems: [{ at: [], says: value.problem }] })
+      await reject({ kind, id: '', slug: '', place, problems: [{ at: [], says: value.problem }] })
       continue
     }
     batch.push(...decompose(value.json, kind, renames, place))

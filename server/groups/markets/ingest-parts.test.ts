@@ -8,14 +8,14 @@ import { serveScript } from '#test/scripted-server.ts'
 import { readFeed } from './ingest.ts'
 import { standingOf } from './standing.ts'
 
-/** 30 events of 20 markets, 22 records each; one market does not fit. */
+/** 30 events of 20 markets, 22 records each; one market has no slug. */
 const events = (bestBid: number) =>
   Array.from({ length: 30 }, (_, at) => ({
     ...{ id: `e${at}`, slug: `event-${at}`, updatedAt: new Date(testNowMs - 60_000).toISOString() },
     tags: [{ id: 't', label: 'Ports', oddity: 1 }],
     markets: Array.from({ length: 20 }, (_, below) => ({
-      ...{ id: `${at}-${below}`, slug: `m-${at}-${below}`, question: 'Open?', bestBid },
-      active: at === 3 && below === 0 ? 'perhaps' : true,
+      ...{ id: `${at}-${below}`, question: 'Open?', bestBid, active: true },
+      slug: at === 3 && below === 0 ? null : `m-${at}-${below}`,
     })),
   }))
 

@@ -195,7 +195,7 @@ describe('politeness and failures', () => {
   })
 
   test('rejects and drift are kept with where and what', async () => {
-    const body = [market(1, { active: 'yes' }), market(2, { oddity: { a: 1 } }), 7]
+    const body = [market(1, { slug: '' }), market(2, { oddity: { a: 1 }, spread: '0.1', active: 'yes' }), null, 7]
     await using server = await serveScript({ body }, nothing)
     const { desk, feed } = await deskFor(server.url)
     assert.equal((await pass(desk, feed)).rejected, 2)
@@ -203,12 +203,113 @@ describe('politeness and failures', () => {
     assert.deepEqual(
       rejects.map(({ id, field, reason, place }) => [id, field, reason, place.replace(/^\S+ /, '')]),
       [
-        ['', '', 'must be an object', 'page 1 record 3'],
-        ['1', 'active', 'must be boolean', 'page 1 record 1'],
+        ['', '', 'must be an object', 'page 1 record 4'],
+        ['1', 'slug', 'is required', 'page 1 record 1'],
       ],
     )
-    const [drift] = await listDrift(desk.state)
-    assert.deepEqual([drift?.source, drift?.field, drift?.sample], ['main', 'oddity', '{"a":1}'])
+    assert.deepEqual(
+      (await listDrift(desk.state)).map(({ source, field, problem, sample }) => [source, field, problem, sample]),
+      [
+        ['main', 'active', 'left out', '"yes"'],
+        ['main', 'oddity', 'unknown', '{"a":1}'],
+        ['main', 'spread', 'converted', '"0.1"'],
+      ],
+    )
+    await desk[Symbol.asyncDispose]()
+  })
+})
+
+describe('values and records that do not fit', () => {
+  const ask = async (desk: TestDesk, slug: string) => {
+    const outcome = await bySlug.reply({ slug, include_tag: true }, desk, testVisit())
+    assert.ok(outcome.is === 'bytes', outcome.is)
+    return { body: JSON.parse(Buffer.from(outcome.bytes).toString()), headers: outcome.headers ?? {} }
+  }
+  const later = (fields: object) => ({ ...fields, updatedAt: new Date(testNowMs).toISOString() })
+
+  test('one field of another type neither hides a market nor freezes it, at any depth', async () => {
+    const image = { id: 9, imageSizeKbSource: '12', imageOptimizedComplete: 'no', relname: 'm' }
+    const events = [
+      { id: 10, title: 'Ten', volume: '7.5', endDate: '2026-01-02', series: 'none', tags: [{ id: 't' }, 5] },
+    ]
+    const changed = market(
+      1,
+      later({ bestBid: 0.6, spread: '0.01', active: 'yes', imageOptimized: image, events, tags: 'a,b' }),
+    )
+    const fresh = market(2, { spread: '0.02', iconOptimized: [], constructor: 1 })
+    await using server = await serveScript(
+      { body: [market(1, { bestBid: 0.5, active: true, tags: [{ id: 't', label: 'Ports' }] })] },
+      nothing,
+      { body: [changed, fresh] },
+      nothing,
+    )
+    const { desk, feed } = await deskFor(server.url)
+    await pass(desk, feed)
+    assert.equal((await pass(desk, feed)).rejected, 0)
+    const { body, headers } = await ask(desk, 'm-1')
+    const { updatedAt, events: shownEvents, ...own } = body
+    assert.deepEqual(own, {
+      ...{ id: '1', slug: 'm-1', bestBid: 0.6, spread: 0.01 },
+      imageOptimized: { id: '9', imageSizeKbSource: 12, relname: 'm' },
+    })
+    const [{ markets, ...event }] = shownEvents
+    assert.deepEqual(event, {
+      ...{ id: '10', title: 'Ten', volume: 7.5, endDate: '2026-01-02T00:00:00Z', tags: [{ id: 't', label: 'Ports' }] },
+    })
+    assert.equal(headers['x-tetrad-coverage'], 'complete')
+    assert.equal((await ask(desk, 'm-2')).body.spread, 0.02)
+    assert.deepEqual(
+      (await listDrift(desk.state)).map(({ kind, field, problem }) => `${kind} ${field} ${problem}`),
+      [
+        ...['event endDate converted', 'event id converted', 'event series left out', 'event volume converted'],
+        ...['image id converted', 'image imageOptimizedComplete left out', 'image imageSizeKbSource converted'],
+        ...['market spread converted', 'market active left out', 'market constructor unknown'],
+        ...['market iconOptimized left out', 'market tags left out'],
+      ],
+    )
+    await desk[Symbol.asyncDispose]()
+  })
+
+  test('a record without id or slug: coverage, readiness and its own answer say so, until it is well again', async () => {
+    const broken = [market(1, later({ slug: null, bestBid: 0.9 })), { slug: 'm-2', bestBid: 0.1 }]
+    await using server = await serveScript(
+      pageOf(1, 3),
+      nothing,
+      { body: [...broken, market(3)] },
+      nothing,
+      pageOf(1, 2, 3),
+      nothing,
+    )
+    const { desk, feed } = await deskFor(server.url)
+    await pass(desk, feed)
+    const ownMs = Date.parse((await ask(desk, 'm-1')).headers['last-modified'] ?? '')
+    desk.clock.move(60_000)
+    const secondMs = desk.clock.now()
+    assert.equal((await pass(desk, feed)).rejected, 2)
+    const known = await ask(desk, 'm-1')
+    assert.equal(known.headers['x-tetrad-coverage'], 'feed:main;incomplete')
+    assert.equal(Math.floor(Date.parse(known.headers['x-tetrad-as-of'] ?? '') / 1000), Math.floor(ownMs / 1000))
+    const other = await ask(desk, 'm-3')
+    assert.equal(other.headers['x-tetrad-as-of'], new Date(secondMs).toISOString())
+    await assert.rejects(ask(desk, 'm-2'), { code: 'markets.not_covered', says: /without an id/ })
+    const [finding] = await marketFindings(desk)
+    assert.equal(finding?.ok, false)
+    assert.match(finding?.says ?? '', /2 records have no id or no slug and cannot be stored/)
+    await pass(desk, feed)
+    assert.deepEqual(await listRejects(desk.state, 10), [])
+    assert.equal((await ask(desk, 'm-2')).headers['x-tetrad-coverage'], 'complete')
+    assert.equal((await marketFindings(desk))[0]?.ok, true)
+    await desk[Symbol.asyncDispose]()
+  })
+
+  test('a reject goes when the feed no longer shows the record', async () => {
+    await using server = await serveScript({ body: [market(1), 7] }, nothing, pageOf(1), nothing)
+    const { desk, feed } = await deskFor(server.url)
+    await pass(desk, feed)
+    assert.equal((await listRejects(desk.state, 10)).length, 1)
+    desk.clock.move(1000)
+    await pass(desk, feed)
+    assert.deepEqual(await listRejects(desk.state, 10), [])
     await desk[Symbol.asyncDispose]()
   })
 })
@@ -245,6 +346,54 @@ describe('vanished markets, decision 0048', () => {
     )
     await desk[Symbol.asyncDispose]()
   })
+
+  const many = Array.from({ length: 50 }, (_, at) => at + 1)
+
+  test('a feed that suddenly shows nothing is reported, and none of its markets is marked', async () => {
+    const whole = [{ body: many.map((id) => market(id)) }, nothing]
+    await using server = await serveScript(...whole, nothing, nothing, nothing, ...whole)
+    const { desk, feed } = await deskFor(server.url, { fullEveryMs: 1000 })
+    await pass(desk, feed)
+    desk.clock.move(1000)
+    const asOf = async () => {
+      const outcome = await bySlug.reply({ slug: 'm-2', include_tag: true }, desk, testVisit())
+      return outcome.is === 'bytes' ? outcome.headers?.['x-tetrad-as-of'] : outcome.is
+    }
+    const before = await asOf()
+    for (let times = 0; times < 3; times++) {
+      const { vanished, absent } = await pass(desk, feed)
+      assert.deepEqual([vanished, absent], [0, 50])
+      desk.clock.move(1000)
+    }
+    assert.deepEqual(await listVanished(desk.state, 10), [])
+    assert.equal(await asOf(), before, 'answers rest on the pass before')
+    const [finding] = await marketFindings(desk)
+    assert.equal(finding?.ok, false)
+    assert.match(finding?.says ?? '', /left out 50 markets/)
+    const { absent } = await pass(desk, feed)
+    assert.equal(absent, 0)
+    assert.equal((await marketFindings(desk))[0]?.ok, true)
+    assert.notEqual(await asOf(), before)
+    await desk[Symbol.asyncDispose]()
+  })
+
+  for (const [name, shown, share, expected] of [
+    ['half of them may go', 25, 0.5, [25, 0]],
+    ['more than half may not', 24, 0.5, [0, 26]],
+    ['unless the operator says so', 0, 1, [50, 0]],
+  ] as const) {
+    test(`how many may vanish at once: ${name}`, async () => {
+      const some = { body: many.slice(0, shown).map((id) => market(id)) }
+      const pages = shown > 0 ? [some, nothing] : [nothing]
+      await using server = await serveScript({ body: many.map((id) => market(id)) }, nothing, ...pages)
+      const { desk, feed } = await deskFor(server.url, { vanishAfter: 1, vanishShareMax: share })
+      await pass(desk, feed)
+      desk.clock.move(1000)
+      const { vanished, absent } = await pass(desk, feed)
+      assert.deepEqual([vanished, absent], expected)
+      await desk[Symbol.asyncDispose]()
+    })
+  }
 
   test('a market that another feed shows has not vanished', async () => {
     await using one = await serveScript(pageOf(1, 2), nothing, pageOf(1), nothing)

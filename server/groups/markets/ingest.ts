@@ -11,8 +11,8 @@ import { endOf, hasRecent, newIn, type Page, type Pass, pageUrl, readPage } from
 import { settle } from './rebuild.ts'
 import { type PutReport, putMarkets, type Reject } from './records.ts'
 import type { MarketRecord } from './refine.ts'
-import { keepRejects } from './rejects.ts'
-import { markVanished, sight } from './sightings.ts'
+import { dropStored, dropUnseen, keepRejects } from './rejects.ts'
+import { countAbsent, markVanished, sight } from './sightings.ts'
 import { finished, moved, newStanding, putStanding, type Standing, standingOf } from './standing.ts'
 
 const triesMax = 4
@@ -28,6 +28,8 @@ export interface PassReport {
   readonly written: number
   readonly rejected: number
   readonly vanished: number
+  /** Markets that a full pass did not show, if they were too many to be marked as vanished; otherwise 0. */
+  readonly absent: number
 }
 
 export interface PassOptions {
@@ -56,7 +58,16 @@ export async function readFeed(desk: Desk, feed: MarketFeed, options: PassOption
   const { signal, onPage } = options
   let standing = await begin(desk, feed, options)
   const renames = new Renames(feed.fields)
-  const total = { pass: standing.pass, pages: 0, records: 0, changed: 0, written: 0, rejected: 0, vanished: 0 }
+  const total = {
+    pass: standing.pass,
+    pages: 0,
+    records: 0,
+    changed: 0,
+    written: 0,
+    rejected: 0,
+    vanished: 0,
+    absent: 0,
+  }
   const sinceMs = standing.markMs === null ? undefined : standing.markMs - feed.recent.overlapMs
   const pace = paceOf(desk, feed)
   let before: ReadonlySet<string> = new Set()
@@ -77,6 +88,7 @@ export async function readFeed(desk: Desk, feed: MarketFeed, options: PassOption
       total.written += wrote.written
       total.rejected += wrote.rejected
       total.vanished += wrote.vanished
+      if (total.pass === 'full') total.absent = standing.absent
       onPage?.({ ...total })
       if (last) return total
     }
@@ -225,6 +237,12 @@ async function writePart(
   const now = await standingOf(tx, feed.id)
   if (now?.holder !== standing.holder) throw new FeedHeld(feed.id, now?.heldUntilMs ?? 0)
   const report = await putMarkets(tx, records, nowMs, { source: feed.id, later: standing.fullAtMs === null })
+  const rejected = new Set(report.rejects.map(({ kind, id }) => `${kind}/${id}`))
+  await dropStored(
+    tx,
+    feed.id,
+    records.filter(({ kind, id }) => id !== '' && !rejected.has(`${kind}/${id}`)),
+  )
   const seen = records.filter(({ kind, id }) => kind === 'market' && id !== '').map(({ id }) => id)
   await sight(tx, feed.id, seen, standing.sweep, nowMs)
   return report
@@ -240,9 +258,16 @@ async function turnPage(
   nowMs: number,
 ) {
   const held = { ...standing, heldUntilMs: nowMs + holdMs(feed) }
-  const after = last ? finished(held, newestMs, nowMs) : moved(held, next ?? '', newestMs)
+  if (!last || standing.pass !== 'full') {
+    const after = last ? finished(held, newestMs, nowMs) : moved(held, next ?? '', newestMs)
+    await putStanding(tx, after)
+    return { standing: after, vanished: 0 }
+  }
+  const absent = await countAbsent(tx, feed.id, standing.sweep, feed.vanishShareMax)
+  const after = finished({ ...held, absent }, newestMs, nowMs)
   await putStanding(tx, after)
-  if (!last || standing.pass !== 'full') return { standing: after, vanished: 0 }
+  if (absent > 0) return { standing: after, vanished: 0 }
+  await dropUnseen(tx, feed.id, standing.startedMs)
   const others = desk.settings.markets.feeds.map(({ id }) => id).filter((id) => id !== feed.id)
   const vanished = await markVanished(tx, feed.id, others, standing.sweep, feed.vanishAfter, nowMs)
   return { standing: after, vanished: vanished.length }

@@ -4,7 +4,7 @@
 // 1. A record holds its own values; other records stand in it as links, by id.
 // 2. One relation is stored from one side only: a market names its events, an event its series. Seen from the other
 //    side they are references, cut to three fields (decision 0041), and so there are no cycles.
-import { type TObject, type TSchema, Type } from '#api/kit.ts'
+import type { TObject } from '#api/kit.ts'
 import { changeKinds } from '#api/wire/market-changes.ts'
 import {
   Category,
@@ -18,8 +18,6 @@ import {
   Tag,
   Template,
 } from '#api/wire/markets.ts'
-import { checker } from '#core/check.ts'
-import type { Problem } from '#core/fault.ts'
 
 export const kindNames = changeKinds
 export type KindName = (typeof kindNames)[number]
@@ -107,30 +105,6 @@ export const ownFields: Readonly<Record<KindName, ReadonlySet<string>>> = byKind
   const { schema, links, references } = kinds[name]
   return new Set(Object.keys(schema.properties).filter((field) => !(field in links) && !(field in references)))
 })
-
-/** What is wrong with a record's own values. Integers beyond 2^53 count as numbers. */
-export const checks: Readonly<Record<KindName, (fields: Readonly<Record<string, unknown>>) => readonly Problem[]>> =
-  byKind((name) => {
-    const properties = kinds[name].schema.properties as Record<string, TSchema>
-    const own = Object.entries(properties).filter(([field]) => ownFields[name].has(field))
-    let check: ReturnType<typeof checker> | undefined
-    return (fields) => {
-      check ??= checker(Type.Object(Object.fromEntries(own)))
-      return check(Object.values(fields).some((value) => typeof value === 'bigint') ? withNumbers(fields) : fields)
-    }
-  })
-
-const withNumbers = (fields: Readonly<Record<string, unknown>>): object =>
-  Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, typeof value === 'bigint' ? 0 : value]))
-
-const members: Readonly<Record<KindName, ReadonlyMap<string, ReadonlySet<string>>>> = byKind((name) => {
-  const properties = Object.entries(kinds[name].schema.properties as Record<string, { properties?: object }>)
-  const objects = properties.filter(([field, { properties: inner }]) => inner && ownFields[name].has(field))
-  return new Map(objects.map(([field, { properties: inner = {} }]) => [field, new Set(Object.keys(inner))]))
-})
-
-/** The members of a value that is itself an object; undefined for every other field. */
-export const membersOf = (kind: KindName, field: string): ReadonlySet<string> | undefined => members[kind].get(field)
 
 function byKind<T>(make: (name: KindName) => T): Record<KindName, T> {
   return Object.fromEntries(kindNames.map((name) => [name, make(name)])) as Record<KindName, T>

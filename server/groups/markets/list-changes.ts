@@ -19,7 +19,7 @@ export const changesBySlug = answer(extensions['markets.changesBySlug'], shape, 
   refuseUnknown(input.fields, input.related)
   const read = await readSoFar(desk)
   const id = await marketIdOf(state, input.slug)
-  if (id === undefined) return nothingIn(read)
+  if (id === undefined) return nothingIn(state, read, input.slug)
   const { limit, fields, related } = input
   const cursor = input.cursor === undefined ? undefined : Number(input.cursor)
   const { changes, next } = await changesOf(state, id, { cursor, limit, fields, related })

@@ -38,9 +38,13 @@ const story: readonly (readonly MarketRecord[])[] = [
   [record('market', '1', { slug: 'uno', question: 'Uno?', pastSlugs: 'one' })],
   [record('market', '3', { slug: 'one', question: 'Another one?' }, { events: ['10'] })],
   [record('market', '1', { slug: 'uno', question: 'Uno?', pastSlugs: 'first' }, { tags: [] })],
+  [record('market', '2', { slug: 'due', question: 'Two?' })],
+  [record('market', '4', { slug: 'four' })],
+  [record('market', '4', { slug: 'two' })],
+  [record('market', '4', { slug: 'fourth' })],
 ]
 
-const slugs = ['one', 'two', 'uno', 'first', 'nowhere']
+const slugs = ['one', 'two', 'due', 'uno', 'first', 'four', 'nowhere']
 
 const textOf = (bytes: Uint8Array | undefined) => (bytes ? Buffer.from(bytes).toString() : undefined)
 

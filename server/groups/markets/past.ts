@@ -12,6 +12,7 @@ import { type Document, type Shown, type Stored, writeMarket } from './documents
 import { recordAfter } from './keyframes.ts'
 import { type KindName, kinds } from './kinds.ts'
 import { loadLibrary, type Records } from './library.ts'
+import { slugRanks } from './records.ts'
 import { pastSlugsOf } from './refine.ts'
 import { keptFromMs } from './versions.ts'
 
@@ -125,17 +126,15 @@ async function namedThen(
   slug: string,
   seq: number,
 ): Promise<string | undefined> {
-  const rows = await reader.all<{ market_id: string }>(
-    `select market_id from market_slugs where slug = ?
-     union select market_id from market_former_slugs where slug = ? order by market_id`,
-    slug,
+  const rows = await reader.all<{ market_id: string; since: number }>(
+    'select market_id, since from market_slugs where slug = ? order by market_id',
     slug,
   )
   let best: { id: string; past: number; changed: number } | undefined
-  for (const { market_id: id } of rows) {
+  for (const { market_id: id, since } of rows) {
     const then = await records.record('market', id)
-    const past = then ? rankOf(then, slug) : undefined
-    if (past === undefined) continue
+    if (!then || since > seq) continue
+    const past = rankOf(then, slug)
     const last = await reader.get<{ seq: number }>(
       `select seq from market_versions
        where kind = 'market' and id = ? and seq <= ? and what in ('created', 'changed') order by seq desc limit 1`,
@@ -148,10 +147,9 @@ async function namedThen(
   return best?.id
 }
 
-/** 0: its slug, 1: one it had before. */
-function rankOf({ fields }: Stored, slug: string): 0 | 1 | undefined {
-  if (fields.slug === slug) return 0
-  return pastSlugsOf(fields.pastSlugs).includes(slug) ? 1 : undefined
+function rankOf({ fields }: Stored, slug: string): number {
+  if (fields.slug === slug) return slugRanks.present
+  return pastSlugsOf(fields.pastSlugs).includes(slug) ? slugRanks.listed : slugRanks.former
 }
 
 const namedNow = async (reader: StateReader, slug: string): Promise<string | undefined> =>

@@ -15,6 +15,8 @@ import { pack } from './rebuild.ts'
 import { logHead } from './versions.ts'
 
 export interface Ready {
+  /** The market's present slug. */
+  readonly slug: string
   readonly bytes: Uint8Array
   readonly etag: string
   readonly modifiedMs: number
@@ -149,7 +151,14 @@ function formsOf(row: Row, askedSlug: string, maxAgeSeconds: number): Forms {
       // Where no feed shows it any more, what is known of it is as of then (decision 0048).
       'x-tetrad-as-of': new Date(row.vanished_ms ?? row.modified_ms).toISOString(),
     }
-    return { bytes, etag: tag, modifiedMs: row.modified_ms, vanished: row.vanished_ms !== null, headers }
+    return {
+      slug: row.slug,
+      bytes,
+      etag: tag,
+      modifiedMs: row.modified_ms,
+      vanished: row.vanished_ms !== null,
+      headers,
+    }
   }
   const plain = ready(body, '', '')
   const packed = row.packed ? ready(row.packed, 'g', '') : plain

@@ -99,7 +99,10 @@ test('without tags only the own tags go, and nothing else changes, decision 0043
   const { tags, ...rest } = await shown(desk, 'm-1')
   assert.ok(tags)
   assert.deepEqual(await shown(desk, 'm-1', false), rest)
-  assert.deepEqual(await shown(desk, 'm-2', false), await shown(desk, 'm-2'))
+  const { tags: none, ...other } = await shown(desk, 'm-2')
+  assert.deepEqual(none, [])
+  assert.deepEqual(await shown(desk, 'm-2', false), other)
+  assert.deepEqual(await shown(desk, 'm-3', false), await shown(desk, 'm-3'))
 })
 
 test('JSON in a text passes byte for byte', async () => {
@@ -120,12 +123,14 @@ test('invariant 1: the same again changes nothing, not even the time', async () 
   assert.deepEqual(times, [{ modified_ms: desk.clock.now() - 60_000 }])
 })
 
-test('invariant 1: a link left out stays as it was, an empty one goes', async () => {
+test('invariant 1: a link left out stays as it was; an empty list replaces it, null takes it away', async () => {
   await using desk = await openDesk()
   await put(desk, world)
   await put(desk, [{ kind: 'market', id: '1', fields: { slug: 'm-1' } }])
   assert.equal((await shown(desk, 'm-1')).tags.length, 1)
   await put(desk, [{ kind: 'market', id: '1', fields: { slug: 'm-1' }, links: { tags: [] } }])
+  assert.deepEqual((await shown(desk, 'm-1')).tags, [])
+  await put(desk, [{ kind: 'market', id: '1', fields: { slug: 'm-1' }, links: { tags: null } }])
   assert.equal((await shown(desk, 'm-1')).tags, undefined)
 })
 
@@ -172,18 +177,48 @@ test('invariant 2: in any order and any batches the documents end up the same', 
   )
 })
 
-test('a record that does not fit the contract is refused by name, and the others go in', async () => {
+test('a market without a slug is rejected by name, and the others go in', async () => {
   await using desk = await openDesk()
-  const report = await put(desk, [
-    record('market', '1', { slug: 'm', active: 'yes' }),
-    record('market', '2', { slug: 'n' }),
-  ])
+  const report = await put(desk, [record('market', '1', { active: true }), record('market', '2', { slug: 'n' })])
   assert.deepEqual(
     report.rejects.map(({ kind, id, problems }) => [kind, id, problems[0]?.at[0]]),
-    [['market', '1', 'active']],
+    [['market', '1', 'slug']],
   )
-  assert.equal(await shown(desk, 'm'), undefined)
   assert.deepEqual(await shown(desk, 'n'), { id: '2', slug: 'n' })
+})
+
+test('an empty text is kept in the answer, in nested records, in references and in the history', async () => {
+  await using desk = await openDesk()
+  await put(desk, [
+    record('market', '1', { slug: 'm', question: '', marketMakerAddress: '' }, { events: ['10'] }),
+    { kind: 'event', id: '10', fields: { slug: '', title: 'Ten' }, partial: true },
+  ])
+  assert.deepEqual(await shown(desk, 'm'), {
+    ...{ id: '1', question: '', slug: 'm', marketMakerAddress: '' },
+    events: [{ id: '10', slug: '', title: 'Ten', markets: [{ id: '1', slug: 'm', question: '' }] }],
+  })
+  await put(desk, [{ kind: 'event', id: '10', fields: { slug: 'ten', title: '' }, partial: true }])
+  assert.deepEqual((await shown(desk, 'm')).events[0].title, '')
+  const last = await desk.state.get<{ diff: string }>('select diff from market_versions order by seq desc limit 1')
+  assert.deepEqual(JSON.parse(last?.diff ?? ''), { slug: ['', 'ten'], title: ['Ten', ''] })
+})
+
+test('a nested record keeps its other fields when one cannot be used, and forgets that once it can', async () => {
+  await using desk = await openDesk()
+  const event = (fields: object): MarketRecord => ({ kind: 'event', id: '10', fields: { ...fields }, partial: true })
+  await put(desk, [record('market', '1', { slug: 'm' }, { events: ['10'] }), event({ title: 'Ten', volume: 5 })])
+  const shownEvent = async () => {
+    const { markets, ...own } = (await shown(desk, 'm')).events[0]
+    return own
+  }
+  const asideOf = async () =>
+    (await desk.state.get<{ aside: string }>("select aside from market_records where kind = 'event'"))?.aside
+  await put(desk, [event({ volume: { amount: 6 } })])
+  assert.deepEqual(await shownEvent(), { id: '10', title: 'Ten' }, 'not the volume of before')
+  assert.equal(await asideOf(), '{"volume":{"amount":6}}')
+  await put(desk, [event({ volume: '6' })])
+  assert.deepEqual(await shownEvent(), { id: '10', title: 'Ten', volume: 6 })
+  assert.equal(await asideOf(), null)
 })
 
 test('what the contract does not know is kept, and not served, decision 0044', async () => {

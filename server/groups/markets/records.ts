@@ -26,6 +26,8 @@ import { diffOf, VersionLog } from './versions.ts'
 export interface Reject {
   readonly kind: KindName
   readonly id: string
+  /** Empty where the record has none. */
+  readonly slug: string
   /** Where it was stated. */
   readonly place: string
   readonly problems: readonly Problem[]
@@ -38,7 +40,7 @@ export interface PutReport {
   readonly written: number
   /** Records older than what is known. */
   readonly stale: number
-  /** Records that do not fit the contract; the others went in. */
+  /** Records that cannot be stored; the others went in. */
   readonly rejects: readonly Reject[]
 }
 
@@ -53,6 +55,9 @@ interface Row {
 }
 
 type Links = Stored['links']
+
+/** A market's present slug, those in its `pastSlugs`, and those that it had when it was read before. */
+export const slugRanks = { present: 0, listed: 1, former: 2 } as const
 type Names = Pick<Row, 'slug' | 'title'>
 
 /** What one transaction keeps track of. */
@@ -105,7 +110,8 @@ export async function putMarkets(
     if (isRepeated(said, record)) continue
     const refined = refine(record)
     if (refined.problems.length > 0) {
-      rejects.push({ kind: record.kind, id: record.id, place: record.place ?? '', problems: refined.problems })
+      const { kind, id, place = '' } = record
+      rejects.push({ kind, id, slug: textOf(record.fields.slug) ?? '', place, problems: refined.problems })
       continue
     }
     const outcome = await putRecord(turn, record, refined)
@@ -141,7 +147,7 @@ async function putRecord(turn: Turn, record: MarketRecord, refined: Refined): Pr
   }
   const shown = !row || row.fields !== put.fields || row.links !== put.links
   if (!shown && row.aside === aside) return 'same'
-  if (refined.aside) turn.drift.add(kind, refined.aside)
+  turn.drift.add(kind, refined.drift)
   const since = shown && row ? row.since + 1 : (row?.since ?? 0)
   const framed = since >= frameEvery
   await tx.run(putRow, kind, id, put.slug, put.title, put.fields, put.links, put.aside, framed ? 0 : since)
@@ -157,7 +163,7 @@ async function putRecord(turn: Turn, record: MarketRecord, refined: Refined): Pr
 }
 
 /** What is stored from now on, names in the order of the contract. */
-function mergedWith(old: Stored | undefined, { kind, partial }: MarketRecord, refined: Refined): Stored {
+export function mergedWith(old: Stored | undefined, { kind, partial }: MarketRecord, refined: Refined): Stored {
   const links = inOrder(kind, { ...old?.links, ...refined.links })
   if (!old || !partial) return { fields: refined.fields, links }
   const emptied = new Set(refined.emptied)
@@ -169,9 +175,11 @@ function mergedWith(old: Stored | undefined, { kind, partial }: MarketRecord, re
   return { fields, links }
 }
 
-function asideOf(old: string | null | undefined, { partial }: MarketRecord, { aside }: Refined): string | null {
+function asideOf(old: string | null | undefined, { partial, fields }: MarketRecord, { aside }: Refined): string | null {
   if (!partial || !old) return aside ? stringifyJson(aside) : null
-  return aside ? stringifyJson({ ...(parseJson(old) as object), ...aside }) : old
+  const kept = Object.entries(parseJson(old) as object).filter(([name]) => fields[name] === undefined)
+  const merged = { ...Object.fromEntries(kept), ...aside }
+  return Object.keys(merged).length > 0 ? stringifyJson(merged) : null
 }
 
 /** Where the slug, the title or the place of a record changed, those that show its reference are written anew. */
@@ -205,11 +213,12 @@ const putRow = `
 
 const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null)
 
-const inOrder = (kind: KindName, links: Links): Links =>
+/** An empty list is a value (decision 0040); a single record that is not there is none. */
+const inOrder = (kind: KindName, links: Refined['links']): Links =>
   Object.fromEntries(
-    Object.keys(kinds[kind].links).flatMap((name) => {
+    Object.entries(kinds[kind].links).flatMap(([name, { one }]) => {
       const ids = links[name]
-      return ids && ids.length > 0 ? [[name, ids]] : []
+      return ids && (ids.length > 0 || !one) ? [[name, ids]] : []
     }),
   )
 
@@ -232,28 +241,23 @@ const insertLink = `
   on conflict (to_kind, to_id, from_kind, from_id) do nothing`
 const insertFormerLink = insertLink.replace('market_links', 'market_former_links')
 
+/** A slug that the market had once stays with it, also where the source does not list it (decision 0042). */
 async function putSlugs(tx: StateWriter, id: string, slug: string | null, past: readonly string[], seq: number) {
-  const now = new Map<string, number>()
-  if (slug !== null) now.set(slug, 0)
-  for (const one of past) if (one !== slug) now.set(one, 1)
   const rows = await tx.all<{ slug: string; past: number }>(
     'select slug, past from market_slugs where market_id = ?',
     id,
   )
-  if (rows.length === now.size && rows.every((row) => now.get(row.slug) === row.past)) {
-    await tx.run('update market_slugs set seq = ? where market_id = ?', seq, id)
-    return
-  }
-  for (const { slug: gone } of rows.filter((row) => !now.has(row.slug))) {
+  const before = new Map(rows.map((row) => [row.slug, row.past]))
+  const now = new Map<string, number>([...before.keys()].map((one) => [one, slugRanks.former]))
+  for (const one of past) now.set(one, slugRanks.listed)
+  if (slug !== null) now.set(slug, slugRanks.present)
+  for (const [one, rank] of now) {
+    if (before.get(one) === rank) continue
     await tx.run(
-      `insert into market_former_slugs (slug, market_id) values (?, ?)
-       on conflict (slug, market_id) do nothing`,
-      gone,
-      id,
+      `insert into market_slugs (slug, market_id, past, seq, since) values (?, ?, ?, ?, ?)
+       on conflict (slug, market_id) do update set past = excluded.past`,
+      ...[one, id, rank, seq, seq],
     )
   }
-  await tx.run('delete from market_slugs where market_id = ?', id)
-  for (const [one, isPast] of now) {
-    await tx.run('insert into market_slugs (slug, market_id, past, seq) values (?, ?, ?, ?)', one, id, isPast, seq)
-  }
+  await tx.run('update market_slugs set seq = ? where market_id = ?', seq, id)
 }

@@ -1,27 +1,29 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ownFields } from './kinds.ts'
+import { type KindName, ownFields } from './kinds.ts'
 import { pastSlugsOf, refine } from './refine.ts'
 
-test('null, empty texts, empty lists and empty objects are no values; false and 0 are, decision 0040', () => {
-  const { fields, problems } = refine({
+test('null is no value; empty texts and lists, false and 0 are, decision 0040', () => {
+  const { fields, problems, drift } = refine({
     kind: 'market',
     id: '1',
     fields: {
+      slug: 'm',
       question: '',
-      slug: null,
+      marketMakerAddress: '',
+      description: null,
       active: false,
       score: 0,
       feeSchedule: { exponent: null, takerOnly: false },
       category: undefined,
+      novel: null,
     },
   })
-  assert.deepEqual(fields, { id: '1', active: false, score: 0, feeSchedule: { takerOnly: false } })
-  assert.deepEqual(problems, [])
-  const event = refine({ kind: 'event', id: '1', fields: { subEvents: [] } })
-  assert.deepEqual(event.fields, { id: '1' })
-  const nothing = refine({ kind: 'market', id: '1', fields: { feeSchedule: { rate: null } } })
-  assert.deepEqual(nothing.fields, { id: '1' })
+  const expected = { id: '1', question: '', slug: 'm', marketMakerAddress: '', active: false, score: 0 }
+  assert.deepEqual(fields, { ...expected, feeSchedule: { takerOnly: false } })
+  assert.deepEqual([problems, drift], [[], []])
+  const event = refine({ kind: 'event', id: '1', fields: { subEvents: [], score: '' } })
+  assert.deepEqual(event.fields, { id: '1', score: '', subEvents: [] })
 })
 
 test('what the contract does not know is put aside and not mixed in, decision 0044', () => {
@@ -31,17 +33,49 @@ test('what the contract does not know is put aside and not mixed in, decision 00
   assert.equal(refine({ kind: 'tag', id: '7', fields: {} }).aside, undefined)
 })
 
-test('a wrong type is named with its field', () => {
-  const { problems } = refine({ kind: 'market', id: '1', fields: { active: 'yes', endDate: '2026-02-30T00:00:00Z' } })
-  assert.deepEqual(problems.map(({ at, says }) => `${at.join('.')} ${says}`).sort(), [
-    'active must be boolean',
-    'endDate must be a valid date-time',
+test('a value of another type is converted or left out, alone, and reported as drift', () => {
+  const stated = {
+    ...{ slug: 'm', spread: '0.01', volume: 12.5, endDate: '2026-01-02 03:04:05+00', startDate: '2026-01-02' },
+    ...{ active: 'yes', question: ['Open?'], score: '', feeSchedule: { rate: '0.5', exponent: {}, odd: 1 } },
+  }
+  const { fields, aside, drift, problems, emptied } = refine({ kind: 'market', id: '1', fields: stated })
+  assert.deepEqual(fields, {
+    ...{ id: '1', slug: 'm', volume: '12.5', endDate: '2026-01-02T03:04:05+00:00', startDate: '2026-01-02T00:00:00Z' },
+    ...{ spread: 0.01, feeSchedule: { rate: 0.5 } },
+  })
+  assert.deepEqual(problems, [])
+  assert.deepEqual(emptied, ['question', 'active', 'score'])
+  assert.deepEqual(aside, {
+    ...{ active: 'yes', question: ['Open?'], score: '', 'feeSchedule.exponent': {}, 'feeSchedule.odd': 1 },
+  })
+  assert.deepEqual(drift.map(({ field, problem }) => `${problem}: ${field}`).sort(), [
+    ...['converted: endDate', 'converted: feeSchedule.rate', 'converted: spread', 'converted: startDate'],
+    ...['converted: volume', 'left out: active', 'left out: feeSchedule.exponent', 'left out: question'],
+    ...['left out: score', 'unknown: feeSchedule.odd'],
   ])
+})
+
+test('in a list only the items that do not fit go', () => {
+  const { fields, drift } = refine({ kind: 'event', id: '1', fields: { subEvents: ['a', null, 7, { b: 1 }] } })
+  assert.deepEqual(fields, { id: '1', subEvents: ['a', '7'] })
+  assert.deepEqual(
+    drift.map(({ problem }) => problem),
+    ['converted', 'left out'],
+  )
+})
+
+test('a market needs a slug, which others do without', () => {
+  const problemsOf = (kind: KindName, fields: object) => refine({ kind, id: '1', fields: { ...fields } }).problems
+  for (const slug of [undefined, null, '', {}]) {
+    assert.deepEqual(problemsOf('market', { slug }), [{ at: ['slug'], says: 'is required' }])
+  }
+  assert.deepEqual(problemsOf('market', { slug: 7 }), [])
+  for (const kind of ['event', 'tag', 'image'] as const) assert.deepEqual(problemsOf(kind, {}), [])
 })
 
 test('links that the kind does not have, or too many of one, are named', () => {
   const links = { tags: ['1'], chats: ['2'], iconOptimized: ['3', '4'] }
-  const { problems } = refine({ kind: 'market', id: '1', fields: {}, links })
+  const { problems } = refine({ kind: 'market', id: '1', fields: { slug: 'm' }, links })
   assert.deepEqual(
     problems.map(({ at }) => at[0]),
     ['chats', 'iconOptimized'],
@@ -76,7 +110,7 @@ const slugs: readonly [unknown, string[]][] = [
   ['old-name', ['old-name']],
   ['one, two,one', ['one', 'two']],
   ['["one","two"]', ['one', 'two']],
-  [' ["one", "has space", 7]', ['one', '7']],
+  [' ["one", "has space", 7, null]', ['one', '7']],
   ['["broken', []],
   ['{"a":1}', []],
 ]

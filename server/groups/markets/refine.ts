@@ -1,86 +1,136 @@
-// From a record as a source states it to the record as it is stored: values without content are left out
-// (decision 0040), what the contract does not know is put aside (decision 0044), wrong types are named.
+// From a record as a source states it to the record as it is stored: null is left out (decision 0040), a value of another
+// type is converted or left out, and what the contract does not know is put aside (decision 0044).
+import type { TSchema } from '#api/kit.ts'
 import type { Problem } from '#core/fault.ts'
-import { checks, type KindName, kinds, membersOf, ownFields } from './kinds.ts'
+import type { FieldProblem } from './drift.ts'
+import { convertValue } from './field-value.ts'
+import { type KindName, kinds, ownFields } from './kinds.ts'
+
+/** Ids of other records by field, in the order they are shown; null: the source says that there are none. */
+type StatedLinks = Readonly<Record<string, readonly string[] | null>>
 
 export interface MarketRecord {
   readonly kind: KindName
   readonly id: string
   /** Own values by field; `id` need not be repeated. */
   readonly fields: Readonly<Record<string, unknown>>
-  /** Ids of other records by field, in the order they are shown. A field left out stays as it was. */
-  readonly links?: Readonly<Record<string, readonly string[]>>
+  /** A field left out stays as it was. */
+  readonly links?: StatedLinks
   /** Seen inside another record, where sources cut it short: fields left out stay as they were (decision 0046). */
   readonly partial?: boolean
   /** Where it was stated: file and line, or address and page. */
   readonly place?: string
-  /** What was found wrong on the way here. */
+  /** Why it cannot be stored, where that was found on the way here. */
   readonly problems?: readonly Problem[]
 }
 
 export interface Refined {
   readonly fields: Readonly<Record<string, unknown>>
-  /** Own fields that were stated and have no content. */
+  /** Own fields that were stated and have no value that can be used. */
   readonly emptied: readonly string[]
-  readonly links: Readonly<Record<string, readonly string[]>>
-  /** Fields unknown to the contract; undefined when there are none. */
+  readonly links: StatedLinks
+  /** What is stored beside the record and not served: unknown fields, and values that cannot be used. */
   readonly aside: Readonly<Record<string, unknown>> | undefined
+  /** Values that differ from the contract. */
+  readonly drift: readonly FieldProblem[]
+  /** Why the record is rejected. */
   readonly problems: readonly Problem[]
 }
 
 /** Names come out in the order of the contract, so the same content is always the same text. */
 export function refine(record: MarketRecord): Refined {
   const { kind, id, links = {} } = record
-  const stated: Record<string, unknown> = { ...record.fields, id }
+  const stated: Record<string, unknown> = { ...record.fields, id: record.fields.id ?? id }
   const fields: Record<string, unknown> = {}
   const emptied: string[] = []
-  const strange: [string, unknown][] = []
+  const drift: FieldProblem[] = []
+  const properties = kinds[kind].schema.properties as Record<string, TSchema>
   for (const name of ownFields[kind]) {
-    const value = content(known(kind, name, stated[name], strange))
+    const value = readValue(properties[name] as TSchema, stated[name], name, drift)
     if (value !== undefined) fields[name] = value
     else if (stated[name] !== undefined) emptied.push(name)
   }
   for (const [name, value] of Object.entries(stated)) {
-    if (!ownFields[kind].has(name) && value !== undefined) strange.push([name, value])
+    if (ownFields[kind].has(name) || isNone(value)) continue
+    drift.push({ field: name, value, problem: Object.hasOwn(properties, name) ? 'left out' : 'unknown' })
   }
-  const kindLinks = Object.keys(kinds[kind].links).filter((name) => links[name] !== undefined)
+  const kindLinks = Object.keys(kinds[kind].links).flatMap((name) => {
+    const ids = links[name]
+    return ids === undefined ? [] : [[name, ids && [...new Set(ids)]] as const]
+  })
   return {
     fields,
     emptied,
-    links: Object.fromEntries(kindLinks.map((name) => [name, [...new Set(links[name])]])),
-    aside: strange.length > 0 ? Object.fromEntries(strange.sort(([a], [b]) => (a < b ? -1 : 1))) : undefined,
-    problems: [...(record.problems ?? []), ...checks[kind](fields), ...strangeLinks(kind, links)],
+    links: Object.fromEntries(kindLinks),
+    aside: asideOf(drift),
+    drift,
+    problems: [...(record.problems ?? []), ...missingSlug(record, fields.slug), ...strangeLinks(kind, links)],
   }
 }
 
-/** A value that is itself an object keeps the members the contract lists; the others go aside under `name.member`. */
-function known(kind: KindName, name: string, value: unknown, strange: [string, unknown][]): unknown {
-  const members = membersOf(kind, name)
-  if (!members || typeof value !== 'object' || value === null || Array.isArray(value)) return value
+const isNone = (value: unknown): boolean => value === null || value === undefined
+
+/** The value as the contract wants it; undefined where there is none that can be used. */
+function readValue(schema: TSchema, value: unknown, name: string, drift: FieldProblem[]): unknown {
+  if (isNone(value)) return undefined
+  const { type, items, properties } = schema as ContainerSchema
+  if (type === 'array' && items && Array.isArray(value)) {
+    return value.map((item) => readValue(items, item, name, drift)).filter((item) => item !== undefined)
+  }
+  if (type === 'object' && properties && typeof value === 'object' && !Array.isArray(value)) {
+    return readMembers(properties, value as Readonly<Record<string, unknown>>, name, drift)
+  }
+  const found = convertValue(schema, value)
+  if (found === undefined) drift.push({ field: name, value, problem: 'left out' })
+  else if (found !== value) drift.push({ field: name, value, problem: 'converted' })
+  return found
+}
+
+interface ContainerSchema {
+  readonly type?: string
+  readonly items?: TSchema
+  readonly properties?: Readonly<Record<string, TSchema>>
+}
+
+function readMembers(
+  properties: Readonly<Record<string, TSchema>>,
+  value: Readonly<Record<string, unknown>>,
+  name: string,
+  drift: FieldProblem[],
+): Record<string, unknown> {
   const kept: Record<string, unknown> = {}
+  for (const [member, schema] of Object.entries(properties)) {
+    const found = readValue(schema, value[member], `${name}.${member}`, drift)
+    if (found !== undefined) kept[member] = found
+  }
   for (const [member, inner] of Object.entries(value)) {
-    if (members.has(member)) kept[member] = inner
-    else strange.push([`${name}.${member}`, inner])
+    if (Object.hasOwn(properties, member) || isNone(inner)) continue
+    drift.push({ field: `${name}.${member}`, value: inner, problem: 'unknown' })
   }
   return kept
 }
 
-function strangeLinks(kind: KindName, links: Readonly<Record<string, readonly string[]>>): Problem[] {
+function asideOf(drift: readonly FieldProblem[]): Record<string, unknown> | undefined {
+  const kept = drift.filter(({ problem }) => problem !== 'converted')
+  if (kept.length === 0) return undefined
+  return Object.fromEntries(
+    kept.map(({ field, value }) => [field, value] as const).sort(([a], [b]) => (a < b ? -1 : 1)),
+  )
+}
+
+/** Nobody could ask for a market without a slug. Records of other kinds are found by id. */
+function missingSlug({ kind, partial, problems = [] }: MarketRecord, slug: unknown): Problem[] {
+  if (kind !== 'market' || partial || problems.length > 0 || (slug !== undefined && slug !== '')) return []
+  return [{ at: ['slug'], says: 'is required' }]
+}
+
+function strangeLinks(kind: KindName, links: StatedLinks): Problem[] {
   const known = kinds[kind].links
   return Object.entries(links).flatMap(([name, ids]) => {
     const link = known[name]
     if (!link) return [{ at: [name], says: 'is not a link of this kind' }]
-    return link.one && ids.length > 1 ? [{ at: [name], says: 'must name at most one record' }] : []
+    return link.one && ids && ids.length > 1 ? [{ at: [name], says: 'must name at most one record' }] : []
   })
-}
-
-/** The value with empty members removed; undefined when nothing is left. False and 0 are values. */
-function content(value: unknown): unknown {
-  if (value === null || value === undefined || value === '') return undefined
-  if (Array.isArray(value)) return value.length > 0 ? value : undefined
-  if (typeof value !== 'object') return value
-  const members = Object.entries(value).filter(([, member]) => content(member) !== undefined)
-  return members.length > 0 ? Object.fromEntries(members) : undefined
 }
 
 const slugText = /^[A-Za-z0-9._~-]{1,256}$/
@@ -89,7 +139,8 @@ const slugText = /^[A-Za-z0-9._~-]{1,256}$/
 export function pastSlugsOf(text: unknown): string[] {
   if (typeof text !== 'string') return []
   const words = text.trimStart().startsWith('[') ? jsonList(text) : text.split(',')
-  return [...new Set(words.map((word) => String(word).trim()))].filter((word) => slugText.test(word))
+  const slugs = words.filter((word) => !isNone(word)).map((word) => String(word).trim())
+  return [...new Set(slugs)].filter((word) => slugText.test(word))
 }
 
 function jsonList(text: string): unknown[] {

@@ -1,23 +1,27 @@
-// Records of feeds that did not fit the contract, for the operator: where, which field, why, how often. The good part of
-// their page went in.
+// Records that feeds show and that cannot be stored, because they have no id or no slug: where, which field, why, how often.
+// The rest of their page went in. A row stays for as long as the feed shows the record so, and until then the feed does not
+// count as complete (coverage.ts).
 import type { StateReader, StateWriter } from '#store/state.ts'
 import type { Reject } from './records.ts'
+import type { MarketRecord } from './refine.ts'
 
 const rowsMax = 10_000
 const wordsMax = 300
 
 export async function keepRejects(tx: StateWriter, source: string, rejects: readonly Reject[], nowMs: number) {
   if (rejects.length === 0) return
-  for (const { kind, id, place, problems } of rejects) {
+  for (const { kind, id, slug, place, problems } of rejects) {
     const [problem] = problems
+    const knownSlug = kind === 'market' && slug === '' && id !== '' ? await slugOf(tx, id) : slug
     await tx.run(
-      `insert into market_rejects (source, kind, id, field, reason, place, times, first_ms, last_ms)
-       values (?, ?, ?, ?, ?, ?, 1, ?, ?)
-       on conflict (source, kind, id, field) do update set reason = excluded.reason, place = excluded.place,
+      `insert into market_rejects (source, kind, id, slug, field, reason, place, times, first_ms, last_ms)
+       values (?, ?, ?, ?, ?, ?, ?, 1, ?, ?)
+       on conflict (source, kind, id, slug, field) do update set reason = excluded.reason, place = excluded.place,
          times = market_rejects.times + 1, last_ms = excluded.last_ms`,
       source,
       kind,
       id.slice(0, wordsMax),
+      knownSlug.slice(0, wordsMax),
       (problem?.at.join('.') ?? '').slice(0, wordsMax),
       (problem?.says ?? '').slice(0, wordsMax),
       place.slice(0, wordsMax),
@@ -34,10 +38,43 @@ export async function keepRejects(tx: StateWriter, source: string, rejects: read
   if (oldest) await tx.run('delete from market_rejects where last_ms <= ?', oldest.last_ms)
 }
 
+async function slugOf(tx: StateReader, marketId: string): Promise<string> {
+  const sql = "select slug from market_records where kind = 'market' and id = ?"
+  return (await tx.get<{ slug: string | null }>(sql, marketId))?.slug ?? ''
+}
+
+/** Takes the rows away of records that could be stored this time. */
+export async function dropStored(tx: StateWriter, source: string, stored: readonly MarketRecord[]): Promise<void> {
+  const rows = await tx.all<{ kind: string; id: string; slug: string }>(
+    "select kind, id, slug from market_rejects where source = ? and (id <> '' or slug <> '')",
+    source,
+  )
+  if (rows.length === 0) return
+  const ids = new Set(stored.map(({ kind, id }) => `${kind}/${id}`))
+  const slugs = new Set(stored.filter(({ kind }) => kind === 'market').map(({ fields }) => fields.slug))
+  for (const { kind, id, slug } of rows) {
+    if (id === '' ? !slugs.has(slug) : !ids.has(`${kind}/${id}`)) continue
+    const sql = 'delete from market_rejects where source = ? and kind = ? and id = ? and slug = ?'
+    await tx.run(sql, source, kind, id, slug)
+  }
+}
+
+/** After a full pass: takes the rows away whose records it did not show. */
+export const dropUnseen = (tx: StateWriter, source: string, sinceMs: number): Promise<number> =>
+  tx.run('delete from market_rejects where source = ? and last_ms < ?', source, sinceMs)
+
+/** Whether one of these feeds shows a market under this slug that cannot be stored. */
+export async function isRejected(reader: StateReader, slug: string, sources: readonly string[]): Promise<boolean> {
+  if (sources.length === 0) return false
+  const rows = await reader.all<{ source: string }>('select source from market_rejects where slug = ?', slug)
+  return rows.some(({ source }) => sources.includes(source))
+}
+
 export interface RejectRow {
   readonly source: string
   readonly kind: string
   readonly id: string
+  readonly slug: string
   readonly field: string
   readonly reason: string
   readonly place: string
@@ -48,7 +85,7 @@ export interface RejectRow {
 
 export const listRejects = (reader: StateReader, max: number): Promise<RejectRow[]> =>
   reader.all<RejectRow>(
-    `select source, kind, id, field, reason, place, times, first_ms as "firstMs", last_ms as "lastMs"
-     from market_rejects order by last_ms desc, source, kind, id, field limit ?`,
+    `select source, kind, id, slug, field, reason, place, times, first_ms as "firstMs", last_ms as "lastMs"
+     from market_rejects order by last_ms desc, source, kind, id, slug, field limit ?`,
     max,
   )

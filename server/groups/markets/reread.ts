@@ -7,6 +7,7 @@ import type { Desk } from '#serve/answer.ts'
 import { decompose, Renames } from './decompose.ts'
 import { pageUrl, readPage } from './feed.ts'
 import { presentRecords } from './library.ts'
+import { mergedWith } from './records.ts'
 import { type MarketRecord, refine } from './refine.ts'
 import { sourceMs } from './source-time.ts'
 import { standingOf } from './standing.ts'
@@ -63,10 +64,10 @@ type Sum = { same: number; movedOn: number; differing: string[] }
 
 async function judge({ state }: Pick<Desk, 'state'>, feed: MarketFeed, record: MarketRecord, sum: Sum): Promise<void> {
   const { kind, id } = record
-  const { fields, links, problems } = refine(record)
-  // What does not fit was rejected when it came, and `tetrad markets rejects` tells of it.
-  if (problems.length > 0) return
-  const statedMs = sourceMs(fields.updatedAt)
+  const refined = refine(record)
+  // It was rejected when it came; `tetrad markets rejects` lists it.
+  if (refined.problems.length > 0) return
+  const statedMs = sourceMs(refined.fields.updatedAt)
   const stored = await presentRecords(state).record(kind, id)
   if (!stored) {
     const readUntilMs = (await standingOf(state, feed.id))?.markMs ?? null
@@ -74,9 +75,7 @@ async function judge({ state }: Pick<Desk, 'state'>, feed: MarketFeed, record: M
     else sum.differing.push(`${kind} ${id}: the feed ${feed.id} shows it, and it is not stored`)
     return
   }
-  // A link that is left out says nothing, an empty one that there is none; none is stored for it.
-  const stated = Object.entries({ ...stored.links, ...links }).filter(([, ids]) => ids.length > 0)
-  const [odd] = Object.entries(diffOf(kind, stored, { fields, links: Object.fromEntries(stated) }))
+  const [odd] = Object.entries(diffOf(kind, stored, mergedWith(stored, record, refined)))
   if (!odd) {
     sum.same += 1
   } else if (

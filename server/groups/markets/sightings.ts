@@ -31,6 +31,26 @@ export async function sight(
   await tell(tx, returned, 'returned', nowMs)
 }
 
+/** Fewer markets than this may always go missing at once, as long as the feed still shows one. */
+const absentMin = 20
+
+/**
+ * After a full pass: how many markets it did not show, if that is more than `shareMax` of what the feed is known for;
+ * otherwise 0. A source that fails often answers with an empty list, and that is no reason to mark its markets.
+ */
+export async function countAbsent(tx: StateReader, source: string, sweep: number, shareMax: number): Promise<number> {
+  const row = await tx.get<{ known: number; shown: number }>(
+    `select count(*) as known, coalesce(sum(case when s.sweep = ? then 1 else 0 end), 0) as shown
+     from market_sightings s join market_documents d on d.market_id = s.market_id
+     where s.source = ? and d.vanished_ms is null`,
+    ...[sweep, source],
+  )
+  const { known = 0, shown = 0 } = row ?? {}
+  const absent = known - shown
+  const isPlausible = absent <= known * shareMax || (absent <= absentMin && shown > 0)
+  return isPlausible ? 0 : absent
+}
+
 /** After a full pass: marks what this feed last showed `vanishAfter` passes ago, unless another feed shows it. */
 export async function markVanished(
   tx: StateWriter,

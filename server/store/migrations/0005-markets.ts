@@ -35,7 +35,7 @@ export const migration: Migration = {
     `create table market_slugs (
       slug text not null,
       market_id text not null,
-      past bigint not null, -- 0: the present slug, 1: one it had before
+      past bigint not null, -- 0: the present slug, 1: listed by the source as a past one, 2: seen here before
       primary key (slug, market_id)
     ) ${clustered}`,
     'create index market_slugs_market on market_slugs (market_id)',

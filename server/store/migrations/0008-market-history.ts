@@ -19,7 +19,7 @@ export const migration: Migration = {
     'alter table market_revision add column seq bigint not null default 0',
     'alter table market_revision add column at_ms bigint not null default 0',
     'alter table market_revision add column horizon_ms bigint', // versions before this time have been dropped
-    // Links and names that a record no longer has: where to look when asked about the past.
+    // Links that a record no longer has: where to look when asked about the past.
     `create table market_former_links (
       to_kind text not null,
       to_id text not null,
@@ -27,12 +27,8 @@ export const migration: Migration = {
       from_id text not null,
       primary key (to_kind, to_id, from_kind, from_id)
     ) ${clustered}`,
-    `create table market_former_slugs (
-      slug text not null,
-      market_id text not null,
-      primary key (slug, market_id)
-    ) ${clustered}`,
     'alter table market_slugs add column seq bigint not null default 0', // when its market last changed by itself
+    'alter table market_slugs add column since bigint not null default 0', // the version with which the market got it
     `alter table market_documents add column packed ${bytes}`, // the body, gzipped
     'alter table market_documents add column vanished_ms bigint', // last seen in any feed, once none shows it any more
     // Records whose documents are still to be written: a large import leaves them for its end.
@@ -53,6 +49,7 @@ export const migration: Migration = {
       reached_ms bigint, -- newest change met in this pass (source time)
       full_at_ms bigint, -- when the last full pass was finished
       done_at_ms bigint, -- when the last pass of either kind was finished
+      absent bigint not null, -- markets that the last full pass did not show, if too many to be marked as vanished; else 0
       holder text not null,
       held_until_ms bigint not null
     ) ${strict}`,
@@ -68,23 +65,26 @@ export const migration: Migration = {
       source text not null,
       kind text not null,
       field text not null,
+      problem text not null, -- unknown, converted, left out
       records bigint not null,
       first_ms bigint not null,
       last_ms bigint not null,
       sample text not null,
-      primary key (source, kind, field)
+      primary key (source, kind, field, problem)
     ) ${clustered}`,
     `create table market_rejects (
       source text not null,
       kind text not null,
-      id text not null,
+      id text not null, -- empty where the record has none
+      slug text not null, -- the one it states, or the one the market is known by; empty where there is none
       field text not null,
       reason text not null,
       place text not null,
       times bigint not null,
       first_ms bigint not null,
       last_ms bigint not null,
-      primary key (source, kind, id, field)
+      primary key (source, kind, id, slug, field)
     ) ${clustered}`,
+    'create index market_rejects_slug on market_rejects (slug)',
   ],
 }
