@@ -88,7 +88,10 @@ describe('Explorer page', { skip: noBrowser }, () => {
       await page.context().close()
     }
     const stranger = await open(`/1/${address}`, { key: '' })
-    await stranger.getByText('Set a key with the button').first().waitFor()
+    await stranger
+      .getByText(/^This needs a key, and none is set yet\. Set a key with the button/)
+      .first()
+      .waitFor()
     await stranger.context().close()
   })
 

@@ -89,7 +89,7 @@ test('the FX page', { skip: noBrowser }, async (t) => {
     assert.equal(overflow, 0)
 
     const stranger = await browser.page('/#/fx', { key: '' })
-    await stranger.getByText('Quotes need a key').waitFor()
+    await stranger.getByText('This needs a key, and none is set yet. Set a key with the button').waitFor()
     await browser.accessible(stranger)
     browser.done()
   })

@@ -3,6 +3,7 @@
 
 import { useAsk } from '../calls.ts'
 import { Answer } from '../parts/answer.tsx'
+import { noKeyYet } from '../parts/failures.ts'
 import { usePass } from '../pass.tsx'
 import type { Place } from '../place.ts'
 import { AskForQuote } from './fx/ask-for-quote.tsx'
@@ -29,11 +30,7 @@ export function Fx({ place }: { readonly place: Place }) {
           in the reply that made the quote. Or ask for a new one here.
         </div>
       )}
-      {key === '' ? (
-        <div className="note warn">Quotes need a key: set one at the side of the page.</div>
-      ) : (
-        <AskForQuote />
-      )}
+      {key === '' ? <div className="note warn">{noKeyYet}</div> : <AskForQuote />}
       {id !== undefined && quoteId.test(id) && key !== '' && (
         <Standing key={id} id={id} signature={place.query.get('signature') ?? ''} />
       )}

@@ -13,13 +13,19 @@ export const isNothing = (error: unknown): boolean =>
 export const isAboutKeys = (error: unknown): boolean =>
   error instanceof TetradError && (error.status === 401 || /api key/i.test(error.message))
 
-/** There was a key; which of these it is, nobody is told. */
+/** The texts of the four interfaces for a call without a key. */
+const missingKey = /Missing\/Invalid API Key|An API key is needed|Not authenticated/
+const setKey = 'Set a key with the button at the side of the page.'
+const noKey = 'This needs a key, and none is set yet.'
+/** For pages that know it before they ask. */
+export const noKeyYet = `${noKey} ${setKey}`
+/** The server does not tell which of these it is. */
 const refusedKey = 'The key of these pages is not accepted: it was mistyped, has expired or was revoked.'
 
 /** The endpoint's name at the front and the code at the end are for developers. */
 export function wordsOf(error: unknown): string {
   const said = error instanceof Error ? error.message : String(error)
-  if (isAboutKeys(error) && /invalid|not valid/i.test(said)) return refusedKey
+  if (isAboutKeys(error)) return missingKey.test(said) ? noKey : refusedKey
   const words = said.replace(/^[a-z]+\.[A-Za-z0-9]+: /, '').replace(/ \(code -?\d+\)/, '')
   return /[.!?…]$/.test(words) ? words : `${words}.`
 }
@@ -27,7 +33,7 @@ export function wordsOf(error: unknown): string {
 export function adviceOf(error: unknown): string {
   if (isSilence(error)) return 'Is the server still running?'
   if (!(error instanceof TetradError)) return ''
-  if (isAboutKeys(error)) return 'Set a key with the button at the side of the page.'
+  if (isAboutKeys(error)) return setKey
   const id = error.requestId === undefined ? '' : `Request ${error.requestId}.`
   return error.retryable ? `Try again in a moment. ${id}` : id
 }

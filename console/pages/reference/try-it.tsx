@@ -5,6 +5,7 @@ import { toRequest } from '#api/request.ts'
 import { allRoutes } from '#api/routes.ts'
 import { clientOf, curlOf } from '#api/samples.ts'
 import { Copyable } from '../../parts/copyable.tsx'
+import { noKeyYet } from '../../parts/failures.ts'
 import { indented } from '../../parts/indented.ts'
 import { Prose } from '../../parts/prose.tsx'
 import { Scroll } from '../../parts/scroll.tsx'
@@ -100,9 +101,7 @@ export function TryIt({ entry }: { readonly entry: Entry }) {
               {busy ? 'Sending…' : 'Send'}
             </button>
           )}
-          {entry.auth !== 'open' && key === '' && (
-            <span className="warn">It needs a key: set one at the side of the page.</span>
-          )}
+          {entry.auth !== 'open' && key === '' && <span className="warn">{noKeyYet}</span>}
         </p>
       </form>
       {problem !== '' && (

@@ -44,14 +44,14 @@ describe('decompose', () => {
     )
     assert.deepEqual(records.at(-1)?.links, {
       imageOptimized: ['40'],
-      iconOptimized: [],
+      iconOptimized: null,
       tags: ['7'],
       events: ['10'],
     })
   })
 
-  test('a record without an id, with a wrong one, or that is none is named and not linked', () => {
-    const bad = { id: '1', tags: [{ label: 'x' }, { id: 7 }, 5, '8'], events: 'none' }
+  test('a record without an id or that is none is named and not linked; a number is an id, null is skipped', () => {
+    const bad = { id: '1', tags: [{ label: 'x' }, { id: {} }, true, null, { id: 7 }, 5, '8'], events: 'none' }
     const records = decompose(bad, 'market', new Renames(), 'file:3')
     assert.deepEqual(
       records.map(({ kind, id, problems = [], place }) => `${place} ${kind}/${id} ${problems.map((p) => p.says)}`),
@@ -59,10 +59,12 @@ describe('decompose', () => {
         'file:3 tag/ is required',
         'file:3 tag/ must be string',
         'file:3 tag/ must be an object',
-        'file:3 market/1 must be a list of records',
+        'file:3 tag/7 ',
+        'file:3 market/1 ',
       ],
     )
-    assert.deepEqual(records.at(-1)?.links, { tags: ['8'] })
+    assert.deepEqual(records.at(-1)?.links, { tags: ['7', '5', '8'], events: null })
+    assert.equal(records.at(-1)?.fields.events, 'none', 'handed on, to be reported')
   })
 
   test('a rename table speaks of one kind or of all; where both spellings are there, ours wins', async () => {
@@ -169,18 +171,18 @@ async function bring(desk: TestDesk, text: string) {
 describe('files, decision 0071', () => {
   const text = [
     JSON.stringify(nested),
-    '{"id":"2","slug":"two","active":"yes"}',
+    '{"id":"2","question":"Two?"}',
     '{"id":"3",',
-    '{"id":"4","slug":"four","events":[{"id":"10","title":"Ten","volume":"much"}],"odd":1}',
+    '{"id":"4","slug":"four","events":[{"id":"10","title":"Ten","volume":"much"},{"title":"No id"}],"odd":1}',
   ].join('\n')
 
   test('the good part goes in; the rest is told with file, line, field and reason', async () => {
     await using desk = await openDesk()
     const { totals, rejects } = await bring(desk, text)
     assert.deepEqual(rejects.map((line) => line.replace(/\(.*\)/, '(…)')).sort(), [
-      'm.json:2 2 active must be boolean',
+      'm.json:2 2 slug is required',
       'm.json:3   is not JSON (…)',
-      'm.json:4 10 volume must be number',
+      'm.json:4  id is required',
     ])
     assert.deepEqual([totals.read, totals.rejected, totals.written], [4, 3, 2])
     assert.equal((await shown(desk, 'four')).events[0].title, 'Ten')
