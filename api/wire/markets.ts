@@ -1,5 +1,5 @@
-// Group D as the specification spells it: a market and the records related to it. Every field may be missing; a field
-// without a value is left out (decision 0040).
+// Group D as the specification spells it: a market and the records related to it. Every field may be missing; null is left
+// out (decision 0040).
 import { DateTime, each as eachOf, endpoint, Flag, Num, Shaped, type Static, Text, Type, withDefault } from '../kit.ts'
 import { routes } from '../routes.ts'
 import { marketWords } from './market-words.ts'
@@ -397,7 +397,7 @@ export const bySlug = endpoint({
   id: 'markets.bySlug',
   summary: 'One prediction market by its slug, with the records related to it.',
   notes:
-    "A slug in a market's `pastSlugs` answers that market; `content-location` then names the present path. While a feed is read for the first time, a market that is not found is a 503 and not a 404.",
+    'A slug that a market had before answers that market; `content-location` then names the present path. While a feed is read for the first time, a market that is not found is a 503 and not a 404.',
   input: Type.Object({
     slug,
     include_tag: withDefault(Type.Boolean({ description: 'Leave the tags out with `false`.' }), true),

@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 import { blocksOf, putHead } from '#groups/explorer/standing.ts'
 import { pushRate } from '#groups/fx/push.ts'
 import { keepRates } from '#groups/fx/rate-store.ts'
+import { keepRejects } from '#groups/markets/rejects.ts'
 import { newStanding, putStanding } from '#groups/markets/standing.ts'
 import { networkStream } from '#groups/validators/ingest/health.ts'
 import { beaconFindings } from '#groups/validators/ingest/start.ts'
@@ -183,6 +184,25 @@ describe('coverage', () => {
     assert.equal(await standing(), 'catching up')
     desk.clock.move(60_001)
     assert.equal(await standing(), 'stale')
+  })
+
+  test('a feed that shows too few markets or records that cannot be stored is not complete', async () => {
+    await using desk = await openDesk({ markets: { feeds: [feed] } })
+    const nowMs = desk.clock.now()
+    const stand = (absent: number) =>
+      desk.state.write((tx) => putStanding(tx, { ...newStanding('main'), fullAtMs: nowMs, doneAtMs: nowMs, absent }))
+    const told = async () => {
+      const one = (await coverageReport(desk)).streams.find(({ group }) => group === 'markets')
+      return [one?.complete, one?.standing]
+    }
+    await stand(0)
+    assert.deepEqual(await told(), [true, 'well'])
+    await stand(50)
+    assert.deepEqual(await told(), [false, 'holes'])
+    await stand(0)
+    const reject = { kind: 'market', id: '7', slug: '', place: '', problems: [] } as const
+    await desk.state.write((tx) => keepRejects(tx, 'main', [reject], nowMs))
+    assert.deepEqual(await told(), [false, 'holes'])
   })
 
   test('what no node stands behind is not followed, whatever is missing of it', async () => {

@@ -5,6 +5,8 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { putFundings } from '#groups/explorer/fundings.ts'
+import { keepRejects } from '#groups/markets/rejects.ts'
+import { newStanding, putStanding } from '#groups/markets/standing.ts'
 import { putValidators } from '#groups/validators/registry.ts'
 import { SimChain } from '#sim/evm/chain.ts'
 import { SimNode } from '#sim/evm/node.ts'
@@ -222,6 +224,27 @@ describe('public keys of validators', () => {
     await using desk = await openDesk()
     const { note } = await recheckOf('validators’ public keys').run(desk, 1)
     assert.equal(note, 'no network has a beacon node')
+  })
+})
+
+describe('market feeds', () => {
+  test('a feed that leaves out too many markets, or shows records that cannot be stored, is bad', async () => {
+    await using desk = await openDesk({ markets: { feeds: [{ id: 'main', url: 'http://127.0.0.1:9/' }] } })
+    const nowMs = desk.clock.now()
+    const stand = (absent: number) =>
+      desk.state.write((tx) => putStanding(tx, { ...newStanding('main'), fullAtMs: nowMs, doneAtMs: nowMs, absent }))
+    const finding = async () => named(await storeDiagnoses(desk, 0), 'feed main')
+    await stand(50)
+    const empty = await finding()
+    assert.deepEqual([empty.level, /left out 50 markets/.test(empty.says)], ['bad', true])
+    assert.match(empty.todo ?? '', /vanishShareMax: 1/)
+    await stand(0)
+    assert.equal((await finding()).level, 'ok')
+    const reject = { kind: 'market', id: '7', slug: '', place: '', problems: [] } as const
+    await desk.state.write((tx) => keepRejects(tx, 'main', [reject], nowMs))
+    const rejected = await finding()
+    assert.deepEqual([rejected.level, /^1 record has no id/.test(rejected.says)], ['bad', true])
+    assert.match(rejected.todo ?? '', /tetrad markets rejects/)
   })
 })
 

@@ -29,7 +29,7 @@ function OneEvent({ event, slug }: { readonly event: Event; readonly slug: strin
   const { title, subtitle, markets = [], series = [] } = event
   return (
     <>
-      <h3>{title ?? event.slug}</h3>
+      <h3>{title || event.slug}</h3>
       {subtitle && <p className="soft">{subtitle}</p>}
       <ul className="siblings">
         {markets.map((one) => (
@@ -38,7 +38,7 @@ function OneEvent({ event, slug }: { readonly event: Event; readonly slug: strin
               one.question
             ) : (
               <a href={hrefOf('markets', [one.slug])} aria-current={one.slug === slug ? 'page' : undefined}>
-                {one.question ?? one.slug}
+                {one.question || one.slug}
               </a>
             )}
           </li>

@@ -103,7 +103,7 @@ function OneChange({ change: { at, kind, id, slug, change, fields }, href, shown
       <div>
         {kind !== 'market' && (
           <span className="badge">
-            {kind} {slug ?? id}
+            {kind} {slug || id}
           </span>
         )}
         {shown && <span className="badge warn">shown above</span>}

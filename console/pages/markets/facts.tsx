@@ -32,11 +32,11 @@ function figuresOf(market: Market): Row[] {
   return given([
     ['Last trade', amount(market.lastTradePrice)],
     ['Best offers', book],
-    ['Volume', amount(market.volume ?? market.volumeNum)],
+    ['Volume', amount(market.volume || market.volumeNum)],
     ['… in 24 hours', amount(market.volume24hr)],
     ['… in a week', amount(market.volume1wk)],
     ['… in a month', amount(market.volume1mo)],
-    ['Liquidity', amount(market.liquidity ?? market.liquidityNum)],
+    ['Liquidity', amount(market.liquidity || market.liquidityNum)],
   ])
 }
 

@@ -118,7 +118,7 @@ function Found({ markets }: { readonly markets: readonly FoundMarket[] }) {
       {markets.map((market) => (
         <li key={market.id}>
           <span className="question">
-            <a href={hrefOf('markets', [market.slug])}>{market.question ?? market.slug}</a>
+            <a href={hrefOf('markets', [market.slug])}>{market.question || market.slug}</a>
             {!market.open && <span className="badge">not open</span>}
           </span>
           <First market={market} />

@@ -78,7 +78,7 @@ function Standing({ market, meta }: { readonly market: MarketRecord; readonly me
         <h2 id="outcomes-title">Outcomes</h2>
         <Outcomes market={market} />
         <h3>How it is decided</h3>
-        <p className="prose">{market.description ?? 'The source gives no description.'}</p>
+        <p className="prose">{market.description || 'The source gives no description.'}</p>
       </section>
       <section className="card" aria-labelledby="facts-title">
         <h2 id="facts-title">Figures and dates</h2>
@@ -120,7 +120,7 @@ function Head({ market, slug, live, lost, past }: HeadProps) {
   const { word, tone } = standingOf(market)
   return (
     <>
-      <h1>{market.question ?? market.slug ?? slug}</h1>
+      <h1>{market.question || market.slug || slug}</h1>
       <p className="row tags">
         <span className={`badge ${tone}`}>{word}</span>
         {market.category && <span className="badge">{market.category}</span>}
