@@ -11,7 +11,7 @@ import { launcher, openFolder, run } from './run.ts'
 
 const records = [
   { id: '1', slug: 'one', url_name: 'x', tags: [{ id: '7', label: 'Seven' }] },
-  { id: '2', slug: 'two', closed: 'maybe' },
+  { slug: 'two', closed: true },
   { id: '3', slug: 'three' },
 ]
 
@@ -32,8 +32,8 @@ describe('tetrad import markets', () => {
     )
     const line = JSON.parse(await readFile(join(folder.dir, first.rejects), 'utf8'))
     assert.deepEqual(line, {
-      ...{ place: 'm.json.gz:1', kind: 'market', id: '2' },
-      problems: [{ field: 'closed', reason: 'must be boolean', value: 'maybe' }],
+      ...{ place: 'm.json.gz:1', kind: 'market', id: '' },
+      problems: [{ field: 'id', reason: 'is required' }],
     })
     const again = await json(['import', 'markets', 'm.json.gz'], folder.dir, 3)
     assert.deepEqual([again.changed, again.written], [0, 0])
@@ -55,7 +55,9 @@ describe('tetrad import markets', () => {
     child.stdout.on('data', (part) => {
       said += part
     })
-    child.stdin.end(records.map((record) => `${JSON.stringify({ ...record, slug: undefined })}\n`).join(''))
+    child.stdin.end(
+      records.map((record) => `${JSON.stringify({ ...record, slug: undefined, url_name: record.slug })}\n`).join(''),
+    )
     const code = await new Promise((resolve) => child.on('close', resolve))
     assert.equal(code, 3)
     assert.deepEqual([JSON.parse(said).read, JSON.parse(said).written], [3, 2])
@@ -86,7 +88,7 @@ describe('tetrad ingest markets', () => {
     await using folder = await openFolder()
     const world = new LivingWorld('cli', () => Date.now(), { markets: 7, events: 2 })
     await using feed = await startMarketFeed({ seed: 'cli', book: world })
-    feed.setFaults({ unknown: 0.5, wrong: 0.2 })
+    feed.setFaults({ unknown: 0.4, nameless: 0.8 })
     const paging = { kind: 'offset', size: 3, overlap: 1 }
     const source = { id: 'main', url: feed.url, perSecond: 1000, vanishAfter: 1, paging }
     await writeFile(join(folder.dir, 'tetrad.yaml'), JSON.stringify({ markets: { feeds: [source] } }))

@@ -7,9 +7,20 @@ import type { FeedBook, FeedEntry } from './living.ts'
 
 /**
  * What a request may meet: a failure, a refusal for now, a cut answer, no answer at all, the page before once more, an
- * unknown field, a wrong type, a world that moves on between two pages, an old copy of a record.
+ * unknown field, a wrong type, a market without a slug, a world that moves on between two pages, an old copy of a record.
  */
-export const marketFaults = ['error', 'busy', 'garbage', 'drop', 'repeat', 'unknown', 'wrong', 'moving', 'old'] as const
+export const marketFaults = [
+  'error',
+  'busy',
+  'garbage',
+  'drop',
+  'repeat',
+  'unknown',
+  'wrong',
+  'nameless',
+  'moving',
+  'old',
+] as const
 export type MarketFault = (typeof marketFaults)[number]
 
 export interface MarketFeedOptions {
@@ -114,6 +125,7 @@ class Feed {
     if (old && this.#meets('old')) return old
     if (this.#meets('unknown')) return { ...value, houseRules: [this.#draws.whole(0, 9)], 'x-new': true }
     if (this.#meets('wrong')) return { ...value, active: 'perhaps', bestBid: '0.5' }
+    if (this.#meets('nameless')) return { ...value, slug: null }
     return value
   }
 }

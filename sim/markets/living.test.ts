@@ -43,6 +43,7 @@ const faults = {
   repeat: 0.1,
   unknown: 0.1,
   wrong: 0.05,
+  nameless: 0.02,
   moving: 0.5,
   old: 0.1,
 }

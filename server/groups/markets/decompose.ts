@@ -76,7 +76,8 @@ function take(
     const reference = ownMember(kinds[kind].references, name)
     if (member === undefined || name === '__proto__' || (reference && partial)) continue
     const ids = link && idsIn(member, link, renames, found)
-    if (link) links[name] = ids ?? null
+    // What a market is inside of holds unless the market itself names others.
+    if (link) links[name] = ids?.length ? ids : (extra[name] ?? ids ?? null)
     if (reference?.from === 'market' && Array.isArray(member)) {
       for (const one of member) takeBelow(one, id, renames, found)
     } else if (!ids) fields[name] = member

@@ -66,7 +66,8 @@ export const dropUnseen = (tx: StateWriter, source: string, sinceMs: number): Pr
 /** Whether one of these feeds shows a market under this slug that cannot be stored. */
 export async function isRejected(reader: StateReader, slug: string, sources: readonly string[]): Promise<boolean> {
   if (sources.length === 0) return false
-  const rows = await reader.all<{ source: string }>('select source from market_rejects where slug = ?', slug)
+  const sql = "select source from market_rejects where slug = ? and kind = 'market'"
+  const rows = await reader.all<{ source: string }>(sql, slug)
   return rows.some(({ source }) => sources.includes(source))
 }
 

@@ -67,6 +67,14 @@ describe('decompose', () => {
     assert.equal(records.at(-1)?.fields.events, 'none', 'handed on, to be reported')
   })
 
+  test('a market inside an event belongs to it, also when its own events are null or empty', () => {
+    for (const events of [undefined, null, []]) {
+      const market = { id: '1', slug: 'm', question: 'One?', active: true, events }
+      const [record] = decompose({ id: '10', markets: [market, null, '2', { id: '3' }] }, 'event', new Renames())
+      assert.deepEqual([record?.id, record?.links], ['1', { events: ['10'] }], String(events))
+    }
+  })
+
   test('a rename table speaks of one kind or of all; where both spellings are there, ours wins', async () => {
     await using desk = await openDesk()
     const table = {
