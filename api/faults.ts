@@ -82,7 +82,17 @@ export const faults = {
   'explorer.probe_bounds': {
     status: 503,
     retry: 'later',
-    says: 'One search is not enough to find the first funding of this address; try again later to go on.',
+    says: 'The search for the first funding of this address did not finish within its limits.',
+  },
+  'explorer.needs_index': {
+    status: 503,
+    retry: 'never',
+    says: 'The state of this address does not show its first funding. Use a node with trace_filter, or index the chain (mode: index or both).',
+  },
+  'explorer.unexplained_block': {
+    status: 503,
+    retry: 'never',
+    says: 'A block changed this account, but its transfers, withdrawals and rewards do not explain the change.',
   },
   'explorer.link': {
     status: 403,

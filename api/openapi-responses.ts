@@ -36,7 +36,7 @@ export const headers = {
     enum: ['finalized', 'head'],
   }),
   'x-tetrad-coverage': header(
-    '`complete`, or the ranges that are there; of a first funding that was searched for `probed`, `listed` or `looked`.',
+    '`complete`, or the ranges that are there; `probed` for a first funding that was found by a search in a node.',
   ),
   'x-tetrad-method': header('Version of the method behind the figures.'),
   etag: header('Changes when the body does.'),

@@ -1,96 +1,86 @@
-// Promise: a cold probe costs about log2(head) looks at the chain's state. Prints rounds and calls by fan-out against that
-// yardstick, and the time they take behind a near and a far node; explorer.probe.fanOut was chosen from this table. Most of these
-// have never spent anything, so that their code is looked for (decision 0161). Then the same for those who have, and for contracts
-// that were funded after their creation and keep what they get (decision 0065).
+// Promise: an ordinary account on a chain of 20 million blocks takes at most 60 calls with the default settings, since
+// providers charge per call. Prints calls and rounds by fan-out for typical histories, and how long a search takes with a
+// node nearby and far away; explorer.probe.fanOut was chosen from this table.
 
+import { AccountReader } from '#groups/explorer/account-reader.ts'
+import { searchFunding } from '#groups/explorer/funding-search.ts'
 import { openNode } from '#groups/explorer/node.ts'
-import { walk } from '#groups/explorer/probe-walk.ts'
 import { systemClock } from '#io/clock.ts'
 import type { Post } from '#io/evm/line.ts'
-import { chance } from '#sim/chance.ts'
-import { SimChain } from '#sim/evm/chain.ts'
-import { inertCode } from '#sim/evm/execute.ts'
-import { SimNode } from '#sim/evm/node.ts'
+import { settingsWith } from '#test/desk.ts'
+import { lifeOf, type Moment, me } from '#test/evm-life.ts'
 
-const blocks = 20_000
-const samples = 24
-/** How long a node takes for one look into old state; the rest of a round is the way there and back. */
+const head = 20_000_000
+const callsMax = 60
+const samples = 20
+/** Time a node takes for one call that reads old state; the rest of a round is the way there and back. */
 const callMs = 0.5
-const ways = [
+const distances = [
   { name: 'same rack', roundMs: 1 },
   { name: 'same region', roundMs: 15 },
   { name: 'far away', roundMs: 90 },
 ]
 
-const startMs = performance.now()
-const chain = new SimChain({ seed: 'bench', finalLag: 64, busy: 1, people: 200, inertPercent: 50 })
-chain.mine(blocks)
-const sim = new SimNode(chain)
-const draws = chance('bench probe')
-const first = chain.firstFundings()
-const plain = [...first].flatMap(([one, { block }]) =>
-  !chain.destroyed.has(one) && chain.accountAt(one, block - 1).nonce === 0n ? [one] : [],
-)
-const keepers = [...first].flatMap(([one, { block }]) =>
-  chain.accountAt(one, block - 1).code === inertCode ? [one] : [],
-)
-const spenders = plain.filter((one) => {
-  const { nonce, code } = chain.accountAt(one, chain.head.number)
-  return nonce > 0n && code === '0x' && chain.accountAt(one, (first.get(one)?.block ?? 0) - 1).balance === 0n
-})
-const some = (of: readonly string[]) => Array.from({ length: samples }, () => draws.pick(of))
-const [people, senders, contracts] = [some(plain), some(spenders), some(keepers)]
-const yardstick = Math.log2(blocks)
-console.log(
-  `${blocks} blocks, ${plain.length} funded addresses, made in ${Math.round(performance.now() - startMs)} ms; log2(head) = ${yardstick.toFixed(1)}`,
-)
+const histories: readonly { name: string; lifeAt: (block: number) => readonly Moment[] }[] = [
+  { name: 'never used', lifeAt: () => [] },
+  { name: 'funded, never spent', lifeAt: (block) => [{ block, balance: 5, paid: 5 }] },
+  {
+    name: 'funded, spent 1000 blocks later',
+    lifeAt: (block) => [
+      { block, balance: 5, paid: 5 },
+      { block: block + 1000, nonce: 1, balance: 2, sends: true },
+    ],
+  },
+  {
+    name: 'funded and spent in one block',
+    lifeAt: (block) => [{ block, nonce: 1, balance: 2, paid: 5, sends: true }],
+  },
+]
 
-async function measure(chosen: readonly string[], fanOut: number, roundMs: number) {
-  const post: Post = async (_, { body }) => {
-    const calls = [JSON.parse(body ?? '')].flat().length
-    const [{ text }] = await Promise.all([sim.answer(body ?? ''), systemClock.sleep(roundMs + calls * callMs)])
+async function measure(life: readonly Moment[], fanOut: number, roundMs: number) {
+  const { post: answer } = lifeOf(life, { head, final: head - 64 })
+  const post: Post = async (url, options) => {
+    const calls = [JSON.parse(options.body ?? '')].flat().length
+    const [text] = await Promise.all([
+      answer(url, options as { body?: string }),
+      roundMs > 0 ? systemClock.sleep(roundMs + calls * callMs) : undefined,
+    ])
     return text
   }
-  const sums = await Promise.all(
-    chosen.map(async (address) => {
-      const settings = { id: '1', name: 'Sim', firstBlock: 0, mode: 'probe', archive: true, finalityBlocks: 0 } as const
-      const rpc = [{ url: 'http://sim/', perSecond: 0, batchMax: 200, timeoutMs: 10_000 }]
-      const node = openNode({ ...settings, rpc }, { clock: systemClock }, { post })
-      await node.capabilities()
-      const before = node.rpc.counts()
-      const fromMs = performance.now()
-      const limits = {
-        fanOut,
-        callsMax: 10_000,
-        blocksMax: 0,
-        sureBlocks: 0,
-        looks: 32,
-        untilMs: Number.POSITIVE_INFINITY,
-      }
-      const { funding } = await walk(node, address, limits)
-      if (funding?.tx !== first.get(address)?.tx) throw new Error(`wrong answer for ${address}`)
-      const after = node.rpc.counts()
-      return { calls: after.calls - before.calls, rounds: after.rounds - before.rounds, ms: performance.now() - fromMs }
-    }),
-  )
-  const mean = (of: 'calls' | 'rounds' | 'ms') => sums.reduce((sum, one) => sum + one[of], 0) / sums.length
-  return { calls: mean('calls'), rounds: mean('rounds'), ms: mean('ms') }
+  const { explorer } = settingsWith({
+    explorer: { chains: [{ id: '1', name: 'Bench', rpc: [{ url: 'http://sim/' }] }] },
+  })
+  const [chain] = explorer.chains
+  if (!chain) throw new Error('no chain')
+  const node = openNode(chain, { clock: systemClock }, { post })
+  await node.capabilities()
+  const before = node.rpc.counts()
+  const fromMs = performance.now()
+  const { funding } = await searchFunding(new AccountReader(node, me, { fanOut, untilMs: Number.POSITIVE_INFINITY }))
+  if (funding?.block !== life[0]?.block) throw new Error(`found ${funding?.block}, not ${life[0]?.block}`)
+  const { calls, rounds } = node.rpc.counts()
+  return { calls: calls - before.calls, rounds: rounds - before.rounds, ms: performance.now() - fromMs }
 }
 
-for (const fanOut of [1, 3, 7, 15, 31]) {
-  const results = []
-  for (const { name, roundMs } of ways) results.push({ name, ...(await measure(people, fanOut, roundMs)) })
-  const [one] = results
-  if (!one) continue
-  const times = results.map(({ name, ms }) => `${name} ${Math.round(ms)} ms`).join(', ')
-  console.log(
-    `fan-out ${String(fanOut).padStart(2)}: ${one.rounds.toFixed(1).padStart(4)} rounds, ${one.calls.toFixed(1).padStart(5)} calls = ${(one.calls / yardstick).toFixed(1)} × log2(head); ${times}`,
-  )
+const blocks = Array.from({ length: samples }, (_, at) => Math.floor(((at + 0.37) * (head - 5000)) / samples))
+const defaultFanOut = settingsWith({}).explorer.probe.fanOut
+let worst = 0
+for (const { name, lifeAt } of histories) {
+  console.log(`${name}, ${head} blocks`)
+  for (const fanOut of [1, 3, 7]) {
+    const all: { calls: number; rounds: number }[] = []
+    for (const block of blocks) all.push(await measure(lifeAt(block), fanOut, 0))
+    const times = []
+    for (const distance of distances) {
+      const { ms } = await measure(lifeAt(blocks[7] as number), fanOut, distance.roundMs)
+      times.push(`${distance.name} ${Math.round(ms)} ms`)
+    }
+    const most = Math.max(...all.map(({ calls }) => calls))
+    const mean = (of: 'calls' | 'rounds') => (all.reduce((sum, one) => sum + one[of], 0) / all.length).toFixed(1)
+    console.log(
+      `  fan-out ${fanOut}: ${mean('calls')} calls (at most ${most}), ${mean('rounds')} rounds; ${times.join(', ')}`,
+    )
+    if (fanOut === defaultFanOut) worst = Math.max(worst, most)
+  }
 }
-for (const [name, chosen] of [
-  ['accounts that have sent a transaction', senders],
-  ['contracts that keep what they get', contracts],
-] as const) {
-  const { calls, rounds } = await measure(chosen, 7, 1)
-  console.log(`${name}, fan-out 7: ${rounds.toFixed(1)} rounds, ${calls.toFixed(1)} calls`)
-}
+console.log(`default fan-out ${defaultFanOut}: at most ${worst} calls; promised are ${callsMax}`)

@@ -1,15 +1,10 @@
 // `tetrad chains`: which chains are configured, what their nodes can do, and what it costs when they cannot.
 import type { Command } from 'commander'
 import type { ChainSettings } from '#core/settings/explorer.ts'
-import type { Wanted } from '#groups/explorer/probe-marks.ts'
 import type { NodeAbilities } from '#io/evm/abilities.ts'
 import type { Ability, Capabilities } from '#io/evm/capabilities.ts'
-import { withState } from './data.ts'
-import { CommandFailure } from './failure.ts'
 import { note, print, printJson, table } from './print.ts'
 import { type CommonOptions, configOf } from './settings.ts'
-
-const searchesMax = 100
 
 interface Report {
   readonly chain: ChainSettings
@@ -17,8 +12,6 @@ interface Report {
   readonly costs: readonly string[]
   readonly trouble?: string
   readonly nodes: readonly NodeAbilities[]
-  /** Searches that a running server goes on with by itself. */
-  readonly searches?: readonly Wanted[]
 }
 
 export function addChains(program: Command): void {
@@ -28,9 +21,7 @@ export function addChains(program: Command): void {
     .action(async (_: unknown, command: Command) => {
       const options = command.optsWithGlobals<CommonOptions>()
       const { settings } = await configOf(options)
-      const asked = await Promise.all(settings.explorer.chains.map(report))
-      const searches = await searchesOf(options, settings.explorer.chains)
-      const reports = asked.map((one) => ({ ...one, searches: searches.get(one.chain.id) ?? [] }))
+      const reports = await Promise.all(settings.explorer.chains.map(report))
       if (options.json) printJson(reports.map(asJson))
       else await show(reports)
       if (reports.some(({ trouble }) => trouble !== undefined)) process.exitCode = 1
@@ -51,20 +42,6 @@ async function report(chain: ChainSettings): Promise<Report> {
   return { chain, costs: [], trouble: nodes[0]?.trouble ?? 'no node answers', nodes }
 }
 
-/** By chain. Whoever only asks the nodes needs no data folder. */
-async function searchesOf(options: CommonOptions, chains: readonly ChainSettings[]): Promise<Map<string, Wanted[]>> {
-  const { wantedOf } = await import('#groups/explorer/probe-marks.ts')
-  const found = new Map<string, Wanted[]>()
-  try {
-    await withState(options, 'found', async (state) => {
-      for (const { id } of chains) found.set(id, await wantedOf(state, id, searchesMax))
-    })
-  } catch (error) {
-    if (!(error instanceof CommandFailure)) throw error
-  }
-  return found
-}
-
 async function show(reports: readonly Report[]): Promise<void> {
   const { abilityNames } = await import('#io/evm/capabilities.ts')
   const mark = (has: Readonly<Record<Ability, boolean>> | undefined, name: Ability) =>
@@ -76,17 +53,15 @@ async function show(reports: readonly Report[]): Promise<void> {
     ]),
   )
   print(table(['chain', 'name', 'mode', 'node', 'head', ...abilityNames], rows))
-  for (const { chain, costs, trouble, nodes, searches = [] } of reports) {
+  for (const { chain, costs, trouble, nodes } of reports) {
     for (const words of [...costs, ...(trouble === undefined ? [] : [trouble])]) note(`chain ${chain.id}: ${words}`)
     for (const node of nodes)
       if (node.trouble !== undefined && node.trouble !== trouble) note(`chain ${chain.id}: ${node.trouble}`)
-    for (const { address, block } of searches)
-      note(`chain ${chain.id}: a running server goes on with the search for ${address}; nothing up to block ${block}`)
     if (chain.rpc.length === 0) note(`chain ${chain.id}: no node; add one under explorer.chains[].rpc`)
   }
 }
 
-const asJson = ({ chain, can, costs, trouble, nodes, searches }: Report) => ({
+const asJson = ({ chain, can, costs, trouble, nodes }: Report) => ({
   chain: chain.id,
   name: chain.name,
   mode: chain.mode,
@@ -95,7 +70,6 @@ const asJson = ({ chain, can, costs, trouble, nodes, searches }: Report) => ({
   traces: can?.traces ?? null,
   costs,
   trouble: trouble ?? null,
-  searches,
   nodes: nodes.map((node) => ({
     name: node.name,
     trouble: node.trouble ?? null,

@@ -4,14 +4,13 @@ import { spawn } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { putMark, want } from '#groups/explorer/probe-marks.ts'
 import { SimChain } from '#sim/evm/chain.ts'
 import { SimNode } from '#sim/evm/node.ts'
 import { openState } from '#store/open.ts'
 import { launcher, openFolder, run } from './run.ts'
 
 /** `finalityBlocks` may say that blocks are final which the chain still replaces. */
-async function stage(blocks: number, { finalLag = 6, finalityBlocks = 0 } = {}) {
+async function stage(blocks: number, { finalLag = 6, finalityBlocks = 0, mode = 'index' } = {}) {
   const home = await openFolder()
   const chain = new SimChain({ seed: 'ingest', id: '77', finalLag })
   chain.mine(blocks)
@@ -19,7 +18,7 @@ async function stage(blocks: number, { finalLag = 6, finalityBlocks = 0 } = {}) 
   const url = await node.listen()
   const config = {
     explorer: {
-      chains: [{ id: '77', name: 'Sim', mode: 'index', finalityBlocks, rpc: [{ url, batchMax: 10 }] }],
+      chains: [{ id: '77', name: 'Sim', mode, finalityBlocks, rpc: [{ url, batchMax: 10 }] }],
       index: { rangeBlocks: 5, parallel: 3 },
     },
   }
@@ -42,7 +41,7 @@ async function contents(dir: string): Promise<object> {
     near: await all('near_fundings', 'chain, address, block'),
     nearBlocks: await all('near_blocks', 'chain, block'),
     coverage: await all('coverage', 'stream, from_at'),
-    heads: await all('chain_heads', 'chain'),
+    heads: await state.all('select chain, final_until from chain_heads order by chain'),
     seams: await all('block_seams', 'chain, at'),
   }
   await state.close()
@@ -116,6 +115,17 @@ test('ingest reports the first fundings it has written', async () => {
   assert.ok(JSON.parse(stdout).rows >= fundings.length && fundings.length > 0, stdout)
 })
 
+test('repair --forget-from of a chain in mode probe forgets, and reads nothing again', async () => {
+  await using at = await stage(40, { mode: 'probe' })
+  assert.equal((await at.run('ingest', 'evm', '--once')).code, 0)
+  const { code, stdout, stderr } = await at.run('repair', '--forget-from', '10', '--yes', '--json')
+  assert.deepEqual([code, JSON.parse(stdout).blocks], [0, 0], stderr)
+  assert.match(stderr, /chain 77: nothing is read again, because its mode is probe/)
+  const state = await openState(join(at.home.dir, 'data'))
+  assert.deepEqual(await state.all('select confirmed_ms from chain_heads'), [{ confirmed_ms: 0 }])
+  await state.close()
+})
+
 test('1: repair refuses a stretch that ends before it begins, and one beside --forget-from', async () => {
   await using at = await stage(5)
   for (const [args, says] of [
@@ -142,7 +152,7 @@ test('coverage names the holes and fails while there are any; repair fills them'
     [whole.code, JSON.parse(whole.stdout)[0].holes, JSON.parse(whole.stdout)[0].read],
     [0, [], final + 1],
   )
-  assert.match((await at.run('coverage')).stdout, /100\.00 %.*Complete; how fresh is not known/s)
+  assert.match((await at.run('coverage')).stdout, /100\.00 %.*Fresh and complete/s)
 })
 
 test('chains tells what the nodes can do and what the rest costs', async () => {
@@ -152,23 +162,6 @@ test('chains tells what the nodes can do and what the rest costs', async () => {
   assert.equal(code, 0, stderr)
   assert.match(stdout, /77 +Sim +index +http:\/\/127\.0\.0\.1:\d+ +5 +no +no +yes +no +no +no +yes/)
   assert.match(stderr, /one call for every transaction/)
-})
-
-test('chains shows the searches that a server goes on with, and how far they are', async () => {
-  await using at = await stage(5)
-  const [some, other] = [`0x${'ab'.repeat(20)}`, `0x${'cd'.repeat(20)}`]
-  const state = await openState(join(at.home.dir, 'data'))
-  await state.write(async (tx) => {
-    await want(tx, '77', some, 1)
-    await putMark(tx, '77', some, { block: 3, stateTells: false, proof: 'probed' })
-    // Nobody waits for this one.
-    await putMark(tx, '77', other, { block: 4, stateTells: true, proof: 'looked' })
-  })
-  await state.close()
-  const { stderr } = await at.run('chains')
-  assert.match(stderr, new RegExp(`chain 77: .* the search for ${some}; nothing up to block 3\n`))
-  const { stdout } = await at.run('chains', '--json')
-  assert.deepEqual(JSON.parse(stdout)[0].searches, [{ address: some, block: 3 }])
 })
 
 test('1: a node on another chain is refused by name', async () => {

@@ -45,7 +45,11 @@ export function addIngest(program: Command): void {
     .option('--chain <id>', 'which of the configured chains (default: the only one)')
     .option('--from <block>', 'first block to look at', blockNumber)
     .option('--until <block>', 'block to stop before', blockNumber)
-    .option('--forget-from <block>', 'first forget what was read from this block on', blockNumber)
+    .option(
+      '--forget-from <block>',
+      'first forget what was read from this block on; in mode probe, nothing is read again',
+      blockNumber,
+    )
     .option('--yes', 'forget without asking')
     .option(...waitOption)
     .addHelpText('after', forgetHelp)
@@ -95,6 +99,8 @@ async function run(options: IngestOptions, task: 'follow' | 'repair'): Promise<v
       // A mistake is told at once; what fails later is waited for.
       await node.capabilities()
       if (forgetFrom !== undefined) await forget(own.state, node, { from: forgetFrom, yes }, signal)
+      if (forgetFrom !== undefined && node.chain.mode === 'probe')
+        return note(`chain ${node.chain.id}: nothing is read again, because its mode is probe.`)
       await working(own, node, options, task, tell, signal)
     }
     const work = inTurn(desk, options, 'chains', turn, stop.signal)

@@ -8,15 +8,15 @@ test('what is complete and final needs no words', () => {
 })
 
 test('what is less says how much less, and as of when', () => {
-  const looked = sureWords({ asOf: 7, finality: 'head', coverage: 'looked' })
-  assert.match(looked ?? '', /^looked: a contract that came and went .*; not final yet: .*; as of 7\.$/)
+  const probed = sureWords({ asOf: 7, finality: 'head', coverage: 'probed' })
+  assert.match(probed ?? '', /^probed: found by a search .*; not final yet: .*; as of 7\.$/)
   assert.equal(sureWords({ coverage: '0-9,20-29' }), 'covered so far: 0-9,20-29.')
 })
 
 test('an answer that may be a better one later says when', () => {
   assert.equal(sureWords({ retryAfterMs: 1200 }), 'ask again in 2 s.')
   assert.match(
-    sureWords({ asOf: 7, coverage: 'listed', retryAfterMs: 40_000 }) ?? '',
+    sureWords({ asOf: 7, coverage: 'probed', retryAfterMs: 40_000 }) ?? '',
     /; as of 7; ask again in 40 s\.$/,
   )
 })

@@ -18,7 +18,5 @@ export function sureWords({ asOf, finality, coverage, retryAfterMs }: Sureness):
 }
 
 const meanings: Readonly<Record<string, string>> = {
-  probed: 'probed: proven by a node’s state and blocks',
-  listed: 'listed: rests on what the node lists, too',
-  looked: 'looked: a contract that came and went between two looks would not have been seen',
+  probed: 'probed: found by a search in an archive node, which does not see contracts that destroyed themselves',
 }

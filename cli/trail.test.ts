@@ -33,22 +33,21 @@ test('from the store alone, as JSON and as a tree', async () => {
   assert.match(tree.stdout, /\n {6}└─ 0x\w+ {2}.*Exchange: hot wallet \d+ \(.*95 %\)\n {9}paid /)
 })
 
-test('from a node that lists nothing, without a data folder: the command says what the answer would not have seen', async () => {
+test('from a node alone, without a data folder: the command says what the answer rests on', async () => {
   const chain = new SimChain({ seed: 'trail', id: '77', finalLag: 10 })
   chain.mine(60)
   await using node = new SimNode(chain, { traces: ['trace_block'] })
   // The only chain there is need not be named.
   const explorer = {
     chains: [{ id: '77', name: 'Sim', rpc: [{ url: await node.listen() }] }],
-    probe: { sureBlocks: 0 },
   }
   await using home = await openFolder()
   await writeFile(join(home.dir, 'tetrad.yaml'), JSON.stringify({ explorer }))
   const nobody = `0x${'99'.repeat(20)}`
   const tree = await run(['trail', nobody], { cwd: home.dir })
-  assert.match(tree.stderr, /looked: a contract that came and went/)
+  assert.match(tree.stderr, /probed: found by a search in an archive node/)
   const { coverage, end } = JSON.parse((await run(['trail', nobody, '--json'], { cwd: home.dir })).stdout)
-  assert.deepEqual([coverage, end.reason], ['looked', 'none'])
+  assert.deepEqual([coverage, end.reason], ['probed', 'none'])
 })
 
 test('where asking again may get further, the command says when', async () => {

@@ -2,7 +2,7 @@
 // configured nodes, beside a running server or without one; no key is needed.
 import { type Command, InvalidArgumentError } from 'commander'
 import type { AddressLabel, Trail, TrailHop } from '#api/wire/trail.ts'
-import type { Desk, Visit } from '#serve/answer.ts'
+import type { Desk } from '#serve/answer.ts'
 import { withState } from './data.ts'
 import { CommandFailure, exitPartly } from './failure.ts'
 import { oneChain } from './labels-words.ts'
@@ -50,8 +50,8 @@ async function follow(given: string, options: TrailOptions): Promise<void> {
   const { result, confidence, ...told } = await withState(options, hasNode ? 'made' : 'found', (state) => {
     // Group A keeps nothing in the facts, which a running server owns.
     const desk: Desk = { state, facts: undefined as never, settings, clock: systemClock, random: systemRandom, log }
-    const bounds = { depth: options.depth, timeoutMs: options.timeout * 1000, patient: true as const }
-    return followTrail(desk, nobody, chain, address, bounds)
+    const bounds = { depth: options.depth, timeoutMs: options.timeout * 1000 }
+    return followTrail(desk, chain, address, bounds)
   })
   if (partly.includes(result.end.reason)) process.exitCode = exitPartly
   if (options.json) return printJson({ ...result, ...confidence, ...told })
@@ -62,8 +62,6 @@ async function follow(given: string, options: TrailOptions): Promise<void> {
 
 /** Ends that another try, or another node, may get beyond. */
 const partly: readonly string[] = ['unknown', 'time']
-
-const nobody: Visit = { caller: { keyId: '', plan: 'enterprise' }, requestId: '', origin: '', headers: {} }
 
 /** The address, below it each funder, and at the foot why it ends there. */
 export function treeOf({ address, label, hops, end }: Trail): string {

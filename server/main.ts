@@ -3,7 +3,7 @@
 import { openapi } from '#api/openapi.ts'
 import type { Settings } from '#core/settings.ts'
 import { labelExportPath } from '#groups/explorer/exports.ts'
-import { chainFindings, openSearches, startChains } from '#groups/explorer/index-start.ts'
+import { chainFindings, startChains } from '#groups/explorer/index-start.ts'
 import { keepListsReady } from '#groups/explorer/lists-ready.ts'
 import { rateFindings, startRates } from '#groups/fx/rates.ts'
 import { receiptSigner } from '#groups/fx/receipt-key.ts'
@@ -122,15 +122,13 @@ export async function start(options: StartOptions): Promise<Running> {
     ...healthPaths(
       readiness,
       oncePerSecond(clock, async () => {
-        const [findings, coverage, searches] = await Promise.all([
+        const [findings, coverage] = await Promise.all([
           readiness.findings(),
           watch.ask('coverage', () => recentCoverage(desk)),
-          watch.ask('searches', () => openSearches(desk)),
         ])
         // What nobody can tell is left out: an old figure would look like a new one.
         metrics.ready(!readiness.stopping && findings.every(({ ok }) => ok))
         metrics.standing(coverage?.streams ?? [])
-        metrics.searching(searches ?? new Map())
         return { type: metrics.contentType, text: await metrics.text() }
       }),
     ),
@@ -176,17 +174,12 @@ function ingesters(desk: Desk, metrics: Metrics, board: Board): Readonly<Record<
         board.feed(notice)
       }),
     chains: (signal) =>
-      startChains(
-        desk,
-        signal,
-        (chain) => {
-          const tells = [watchHead(desk, chain), board.chain(chain)]
-          return (progress) => {
-            for (const tell of tells) tell(progress)
-          }
-        },
-        (chain, progress) => board.searches(chain, progress),
-      ),
+      startChains(desk, signal, (chain) => {
+        const tells = [watchHead(desk, chain), board.chain(chain)]
+        return (progress) => {
+          for (const tell of tells) tell(progress)
+        }
+      }),
     beacon: (signal) =>
       startBeacon(desk, signal, (network, step) => {
         metrics.audited(network, step.compared, step.differing)

@@ -3,10 +3,12 @@
 // never read, so that both answers show. Once they are read the chains stand still, and no node is left running.
 import { complete } from '#core/check.ts'
 import { SettingsSchema } from '#core/settings.ts'
+import { isBefore } from '#groups/explorer/fundings.ts'
 import { catchUp, fill } from '#groups/explorer/index-chain.ts'
 import { type Label, putLabels } from '#groups/explorer/labels.ts'
 import { Book } from '#groups/explorer/labels-history.ts'
 import { openNode } from '#groups/explorer/node.ts'
+import { confirmHead } from '#groups/explorer/standing.ts'
 import { putTags, type Tag } from '#groups/explorer/tags.ts'
 import type { Desk } from '#serve/answer.ts'
 import { type Chance, chance } from './chance.ts'
@@ -78,8 +80,11 @@ async function read(desk: LoadDesk, plan: ChainPlan, node: SimNode, url: string)
   node.laterSeconds = Math.floor(desk.clock.now() / 1000) - node.chain.head.timeUnix
   const reader = { state: desk.state, clock: desk.clock, settings }
   const source = openNode(chain, reader)
-  if (!plan.read) return catchUp(reader, source, () => {})
-  for (const [from, until = node.chain.final + 1] of plan.read) await fill(reader, source, { from, until }, () => {})
+  if (!plan.read) await catchUp(reader, source, () => {})
+  for (const [from, until = node.chain.final + 1] of plan.read ?? [])
+    await fill(reader, source, { from, until }, () => {})
+  // The demo chains never grow, so their heads stay confirmed without a node.
+  await confirmHead(desk.state, plan.id, node.chain.final + 1, Number.MAX_SAFE_INTEGER)
 }
 
 async function nameEntities(desk: LoadDesk, plan: ChainPlan, chain: SimChain, seed: string): Promise<void> {
@@ -101,7 +106,7 @@ function sampleOf(chain: SimChain): string {
     for (let hops = 1; at && hops < sampleHops; hops++) {
       const before = first.get(at.from)
       // Who paid before anything came in had its coin from elsewhere, and there the trail would end.
-      at = chain.rich.includes(at.from) || (before?.block ?? 0) > at.block ? undefined : before
+      at = chain.rich.includes(at.from) || (before && isBefore(at, before)) ? undefined : before
     }
     return at !== undefined && chain.rich.includes(at.from)
   }

@@ -39,7 +39,6 @@ const endpointTests = [
   'explorer/exports',
   'explorer/funded-by',
   'explorer/fundings',
-  'explorer/probe-marks',
   'fx/create-quote',
   'fx/quotes',
   'validators/aggregate-effectiveness',

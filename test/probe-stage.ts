@@ -1,6 +1,5 @@
 // A simulated chain of 200 blocks behind a node, and 4.3 asked through it with nothing else.
 import assert from 'node:assert/strict'
-import { Fault } from '#core/fault.ts'
 import { fundedBy } from '#groups/explorer/funded-by.ts'
 import { systemClock } from '#io/clock.ts'
 import type { Outcome } from '#serve/answer.ts'
@@ -50,18 +49,5 @@ export async function stage(
 
 export const blockOf = (outcome: Outcome<{ result: { block: number } }>) =>
   outcome.is === 'body' ? outcome.body.result.block : undefined
-
-/** Asks again while the search says that it could not finish. */
-export async function untilTold<T>(ask: () => Promise<T>, said: string[] = []): Promise<T> {
-  for (let asked = 0; asked < 100; asked++) {
-    try {
-      return await ask()
-    } catch (error) {
-      assert.ok(error instanceof Fault && error.code === 'explorer.probe_bounds', String(error))
-      said.push(error.says)
-    }
-  }
-  throw new Error('asked a hundred times')
-}
 
 export const nobody = `0x${'99'.repeat(20)}`

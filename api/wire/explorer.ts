@@ -96,6 +96,8 @@ export const fundedBy = endpoint({
     'explorer.not_archive',
     'explorer.no_traces',
     'explorer.probe_bounds',
+    'explorer.needs_index',
+    'explorer.unexplained_block',
     'explorer.module',
     'explorer.action',
     'record.unknown',

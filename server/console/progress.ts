@@ -3,7 +3,6 @@
 import type { ProgressView } from '#api/console.ts'
 import type { Group } from '#api/routes.ts'
 import type { Progress as ChainProgress } from '#groups/explorer/index-chain.ts'
-import type { LaterProgress } from '#groups/explorer/probe-later.ts'
 import type { RateNotice } from '#groups/fx/rates.ts'
 import type { MarketNotice } from '#groups/markets/feeds.ts'
 import type { Progress as NetworkProgress } from '#groups/validators/ingest/follow.ts'
@@ -92,15 +91,6 @@ export class Board {
       head = progress.head
       reading.remaining = 0
     }
-  }
-
-  /** Searches that the server goes on with by itself; shown once there has been one. */
-  searches(chain: string, { open, blocks, remaining }: LaterProgress): void {
-    const name = `searches of chain ${chain}`
-    if (open === 0 && !this.#readings.has(name)) return
-    const reading = this.#reading(name, 'explorer', 'blocks')
-    reading.add(blocks)
-    reading.remaining = remaining
   }
 
   network(network: string, { until, finalizedEpoch, written }: NetworkProgress): void {

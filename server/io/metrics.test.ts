@@ -132,19 +132,3 @@ test('totals are the figures that the text writes', async () => {
   assert.equal(times.get('markets.bySlug')?.seconds.toFixed(3), '0.050')
   assert.deepEqual([times.has('none'), limited], [false, { 'limit.second': 2 }])
 })
-
-test('searches that go on stand there by chain, and a chain that is no longer told is gone', async () => {
-  const metrics = openMetrics({ process: false })
-  metrics.searching(
-    new Map([
-      ['1', 3],
-      ['137', 0],
-    ]),
-  )
-  assert.deepEqual(await lines(metrics, 'tetrad_searches_open'), [
-    'tetrad_searches_open{chain="1"} 3',
-    'tetrad_searches_open{chain="137"} 0',
-  ])
-  metrics.searching(new Map([['137', 1]]))
-  assert.deepEqual(await lines(metrics, 'tetrad_searches_open'), ['tetrad_searches_open{chain="137"} 1'])
-})

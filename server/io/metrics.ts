@@ -23,8 +23,6 @@ export interface Metrics {
   ingested(source: string, outcome: string): void
   /** Whether this process is the one that runs an ingester. */
   leased(ingester: string, is: boolean): void
-  /** Chain → searches that go on by themselves; told whenever somebody is about to read. */
-  searching(open: ReadonlyMap<string, number>): void
   /** Rewards of a network that were held against its node's own, and how many of them differ. */
   audited(network: string, compared: number, differing: number): void
   ready(is: boolean): void
@@ -83,12 +81,6 @@ export function openMetrics({ version = 'unknown', process: ofProcess = true }: 
     labelNames: ['ingester'],
     registers,
   })
-  const searches = new Gauge({
-    name: 'tetrad_searches_open',
-    help: 'Searches for a first funding that go on by themselves.',
-    labelNames: ['chain'],
-    registers,
-  })
   const requests = counts(registry, 'tetrad_requests_total', 'Requests by endpoint and outcome.', [
     'endpoint',
     'outcome',
@@ -121,10 +113,6 @@ export function openMetrics({ version = 'unknown', process: ofProcess = true }: 
     limitsHeld: (is) => limitsGauge.set(is ? 1 : 0),
     stored,
     ingested: (source, outcome) => rounds(source, outcome)(1),
-    searching(open) {
-      searches.reset()
-      for (const [chain, count] of open) searches.labels(chain).set(count)
-    },
     leased: (ingester, is) => leases.labels(ingester).set(is ? 1 : 0),
     audited(network, compared, differing) {
       audits(network, 'agree')(compared - differing)

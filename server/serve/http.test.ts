@@ -613,6 +613,17 @@ describe('what is written down', () => {
     assert.equal(lines.filter((line) => line.includes('"outcome":"store.unavailable"')).length, 5)
   })
 
+  test('what a node answered is in the log line of the request, and not in the response', async () => {
+    const lines: string[] = []
+    const detail = 'http://node.test: eth_getBalance: header not found'
+    const reply = () => Promise.reject(new Fault('explorer.node_unavailable', { detail }))
+    await using server = await openTestDoor({}, { lines, reply })
+    const response = await fetch(`${server.url}/markets/slug/a`)
+    assert.doesNotMatch(await response.text(), /header not found/)
+    const [request] = lines.filter((line) => line.includes('"msg":"request"'))
+    assert.equal(JSON.parse(request ?? '').reason, detail)
+  })
+
   test('an answer is called ok in the log as in the metrics, in whatever form it was made', async () => {
     const lines: string[] = []
     await using server = await openTestDoor({ log: { requests: 'all' } }, { lines })

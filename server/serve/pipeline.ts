@@ -67,6 +67,7 @@ export async function respond(house: House, place: Place, request: Request): Pro
   const startMs = house.desk.clock.monotonicMs()
   let answer: Answer | undefined
   let outcomeWord: string
+  let reason: string | undefined
   let departure: Departure
   try {
     open(house, place, request)
@@ -85,6 +86,9 @@ export async function respond(house: House, place: Place, request: Request): Pro
     const fault = toFault(house, error, request)
     departure = renderFault(place.shape, fault, answer?.endpoint.auth ?? 'open')
     outcomeWord = outcomeOf(fault)
+    // What an upstream answered is in the private detail: an operator who finds the request must find the cause with it.
+    if (fault.status >= 500 && outcomeWord === fault.code)
+      reason = fault.message.slice(fault.code.length + 2, fault.code.length + 2 + reasonMax)
   }
   const tookMs = house.desk.clock.monotonicMs() - startMs
   house.meter.request(answer?.endpoint.id ?? 'none', outcomeWord, tookMs)
@@ -93,6 +97,7 @@ export async function respond(house: House, place: Place, request: Request): Pro
     status: departure.status,
     outcome: outcomeWord,
     tookMs: Math.round(tookMs * 1000) / 1000,
+    ...(reason !== undefined && { reason }),
   })
   return renamed(house, departure)
 }
@@ -159,11 +164,14 @@ export function toFault(
   return new Fault('server.internal', { cause: error })
 }
 
+const reasonMax = 500
+
 interface Told {
   readonly endpoint?: string | undefined
   readonly status: number
   readonly outcome: string
   readonly tookMs?: number
+  readonly reason?: string
 }
 
 /** The outcome of a failure in the log and in the metrics. */

@@ -15,14 +15,11 @@ import { migration as quotesAge } from './migrations/0012-quotes-age.ts'
 import { migration as entityHistory } from './migrations/0013-entity-history.ts'
 import { migration as consoleAccess } from './migrations/0014-console.ts'
 import { migration as marketSearch } from './migrations/0015-market-search.ts'
-import { migration as probeMarks } from './migrations/0016-probe-marks.ts'
 import { migration as deposits } from './migrations/0017-deposits.ts'
 import { migration as receiptKeys } from './migrations/0018-receipt-keys.ts'
 import { migration as validatorSearch } from './migrations/0019-validator-search.ts'
 import { migration as labelStage } from './migrations/0020-label-stage.ts'
 import { migration as leases } from './migrations/0021-leases.ts'
-import { migration as probeLater } from './migrations/0022-probe-later.ts'
-import { migration as searchesRest } from './migrations/0023-what-searches-rest-on.ts'
 import { migration as marketKeyframes } from './migrations/0024-market-keyframes.ts'
 import { migration as marketFeedsAsOf } from './migrations/0025-market-feeds-as-of.ts'
 import { migration as blockSeams } from './migrations/0026-block-seams.ts'
@@ -34,6 +31,9 @@ import { migration as watched } from './migrations/facts-0005-watched.ts'
 import { migration as lapses } from './migrations/facts-0006-lapses.ts'
 import { migration as windows } from './migrations/facts-0007-windows.ts'
 import type { Migration } from './state.ts'
+
+/** Numbers must not have gaps. */
+const unused = (id: number): Migration => ({ id, name: `unused-${id}`, up: () => [] })
 
 export const stateMigrations: readonly Migration[] = [
   keys,
@@ -51,14 +51,14 @@ export const stateMigrations: readonly Migration[] = [
   entityHistory,
   consoleAccess,
   marketSearch,
-  probeMarks,
+  unused(16),
   deposits,
   receiptKeys,
   validatorSearch,
   labelStage,
   leases,
-  probeLater,
-  searchesRest,
+  unused(22),
+  unused(23),
   marketKeyframes,
   marketFeedsAsOf,
   blockSeams,

@@ -12,9 +12,7 @@ import type { StatePlace } from './state.suite.ts'
 import type { State, Value } from './state.ts'
 
 /** Migration → what it takes away or writes anew of rows that were there. */
-const changes: Readonly<Record<number, readonly string[]>> = {
-  23: ['fundings.proven', 'probe_marks.listed'],
-}
+const changes: Readonly<Record<number, readonly string[]>> = {}
 
 type Row = Readonly<Record<string, Value>>
 /** Table → its rows, in no order that an engine chose. */

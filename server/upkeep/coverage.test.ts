@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { blocksOf, putHead } from '#groups/explorer/standing.ts'
+import { blocksOf, confirmHead, putHead } from '#groups/explorer/standing.ts'
 import { pushRate } from '#groups/fx/push.ts'
 import { keepRates } from '#groups/fx/rate-store.ts'
 import { keepRejects } from '#groups/markets/rejects.ts'
@@ -53,7 +53,7 @@ describe('coverage', () => {
     assert.equal((await coverageReport(desk)).streams[0]?.complete, false)
   })
 
-  test('a chain is as old as its head is unseen, once somebody follows it', async () => {
+  test('a chain is as old as the last confirmation of its head, whichever process follows it', async () => {
     await using desk = await openDesk({ explorer: { chains } })
     const one = async () => {
       const { ageSeconds, fresh } = (await coverageReport(desk)).streams[0] ?? assert.fail()
@@ -63,7 +63,8 @@ describe('coverage', () => {
     const tell = watchHead(desk, '1')
     tell({ is: 'plan', blocks: 10, finalUntil: 10 })
     assert.deepEqual(await one(), [null, false])
-    tell({ is: 'near', head: 20, takenBack: 0 })
+    await desk.state.write((tx) => putHead(tx, '1', 10))
+    await confirmHead(desk.state, '1', 10, desk.clock.now())
     assert.deepEqual(await one(), [0, true])
     desk.clock.move(300_000)
     assert.deepEqual(await one(), [300, true])
@@ -150,7 +151,7 @@ describe('coverage', () => {
       await putHead(tx, '1', 1000)
       await cover(tx, blocksOf('1'), 0, 1000)
     })
-    tell({ is: 'near', head: 1010, takenBack: 0 })
+    await confirmHead(desk.state, '1', 1000, desk.clock.now())
     assert.equal(await standing(), 'well')
   })
 

@@ -4,14 +4,14 @@ import type { Group } from '#api/routes.ts'
 import { networks } from '#api/wire/validators.ts'
 import { holes, type Range } from '#core/ranges.ts'
 import type { FxSource } from '#core/settings/fx.ts'
-import { standingOf } from '#groups/explorer/standing.ts'
+import { isHeadConfirmed, standingOf } from '#groups/explorer/standing.ts'
 import { sourceHealth } from '#groups/fx/source-health.ts'
 import { allStandings, feedTrouble, newStanding } from '#groups/markets/standing.ts'
 import { networkHealth, networkStream } from '#groups/validators/ingest/health.ts'
 import { isMoving } from '#ingest/steps.ts'
 import type { Desk } from '#serve/answer.ts'
 import type { Readable } from '#serve/ways.ts'
-import { chainStream, headSeenMs } from './heads.ts'
+import { chainStream, isFollowed } from './heads.ts'
 
 export type CoverageDesk = Pick<Desk, 'state' | 'facts' | 'settings' | 'clock'>
 
@@ -50,9 +50,6 @@ export interface Coverage {
 }
 
 const holesShown = 100
-/** A chain whose head was not reached for so long is stale; longer where it is asked less often. */
-const headMaxMs = 300_000
-const headMaxRounds = 5
 
 export async function coverageReport(desk: CoverageDesk): Promise<Coverage> {
   const { groups } = desk.settings
@@ -99,19 +96,22 @@ const unordered = { from: null, until: null, read: null, holes: [], holesCount: 
 
 async function chainStreams(desk: CoverageDesk): Promise<Stream[]> {
   const streams: Stream[] = []
-  const headMs = Math.max(headMaxMs, headMaxRounds * desk.settings.explorer.index.everyMs)
   for (const { id, mode, rpc } of desk.settings.explorer.chains) {
-    const { span, covered } = await standingOf(desk, id)
+    const standing = await standingOf(desk, id)
+    const { span, covered, confirmedMs } = standing
     const place = stretch(span, covered)
-    const seenMs = headSeenMs(desk, id)
+    const hasNode = rpc.length > 0
+    const isRead = place.holesCount === 0 && span.until > span.from
+    const isKnown = confirmedMs > 0 || isRead || isFollowed(desk, id)
     const stream: Bare = {
       ...{ group: 'explorer', name: chainStream(id), ...place },
-      ageSeconds: typeof seenMs === 'number' ? Math.round((desk.clock.now() - seenMs) / 1000) : null,
+      ageSeconds: hasNode && confirmedMs > 0 ? Math.round((desk.clock.now() - confirmedMs) / 1000) : null,
       // A chain that is searched when asked needs no block ahead of time.
-      complete: place.holesCount === 0 && (mode === 'probe' || span.until > span.from),
-      fresh: seenMs === undefined ? null : seenMs !== null && desk.clock.now() - seenMs <= headMs,
+      complete: isRead || (mode === 'probe' && place.holesCount === 0),
+      // Not known of an index that nobody has followed to the head yet.
+      fresh: hasNode && mode !== 'probe' && isKnown ? isHeadConfirmed(desk, standing) : null,
     }
-    if (rpc.length === 0) streams.push({ ...stream, standing: 'not followed' })
+    if (!hasNode) streams.push({ ...stream, standing: 'not followed' })
     else if (mode === 'probe') streams.push({ ...stream, standing: 'on demand' })
     else streams.push(followed(stream, isMoving(desk, stream.name, place.read ?? 0)))
   }

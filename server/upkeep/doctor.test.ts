@@ -5,11 +5,14 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { putFundings } from '#groups/explorer/fundings.ts'
+import { forgetFrom } from '#groups/explorer/index-forget.ts'
+import { blocksOf, confirmHead, putHead } from '#groups/explorer/standing.ts'
 import { keepRejects } from '#groups/markets/rejects.ts'
 import { newStanding, putStanding } from '#groups/markets/standing.ts'
 import { putValidators } from '#groups/validators/registry.ts'
 import { SimChain } from '#sim/evm/chain.ts'
 import { SimNode } from '#sim/evm/node.ts'
+import { cover } from '#store/coverage.ts'
 import { openReplay } from '#test/beacon-replay.ts'
 import { openDesk, settingsWith } from '#test/desk.ts'
 import { openWorld, type World } from '#test/world.ts'
@@ -29,6 +32,32 @@ const recheckOf = (name: string) => {
   assert.ok(found, name)
   return found
 }
+
+test('an index that is not kept up to date is not healthy, in any mode', async () => {
+  const rpc = [{ url: 'http://node.test' }]
+  const chains = ['probe', 'both', 'index'].map((mode, at) => ({ id: String(at + 1), name: mode, mode, rpc }))
+  await using desk = await openDesk({ explorer: { chains: [...chains, { ...chains[0], id: '4' }] } })
+  for (const { id } of chains) {
+    await desk.state.write(async (tx) => {
+      await cover(tx, blocksOf(id), 0, 100)
+      await putHead(tx, id, 100)
+    })
+    await confirmHead(desk.state, id, 100, desk.clock.now())
+  }
+  const levels = async () => {
+    const findings = await storeDiagnoses(desk, 0)
+    return ['1', '2', '3', '4'].map((id) => named(findings, `chain ${id}`).level)
+  }
+  assert.deepEqual(await levels(), ['ok', 'ok', 'ok', 'ok'])
+  desk.clock.move(301_000)
+  assert.deepEqual(await levels(), ['warn', 'bad', 'bad', 'ok'])
+  const { says, todo } = named(await storeDiagnoses(desk, 0), 'chain 1')
+  assert.match(`${says} ${todo}`, /its index up to block 99 is not kept up to date .*mode: both/)
+  // Forgetting a part does not make the rest current.
+  await forgetFrom(desk.state, '2', 50)
+  await forgetFrom(desk.state, '1', 50)
+  assert.deepEqual(await levels(), ['warn', 'bad', 'bad', 'ok'])
+})
 
 describe('stored answers of the demo world', () => {
   let world: World
@@ -126,12 +155,12 @@ describe('first fundings', () => {
     )
   })
 
-  test('no blocks are read to be sure of one that was only ever paid', async () => {
+  test('agree for an account that was only ever paid', async () => {
     const chain = new SimChain({ seed: 'doctor', id: '77', finalLag: 6 })
     chain.mine(40)
     await using node = new SimNode(chain, { traces: ['trace_block'] })
     const chains = [{ id: '77', name: 'Sim', rpc: [{ url: await node.listen() }] }]
-    await using desk = await openDesk({ explorer: { chains, probe: { blocksMax: 0 } } })
+    await using desk = await openDesk({ explorer: { chains } })
     const { systemClock } = await import('#io/clock.ts')
     const address = chain.addresses().find((one) => {
       const { nonce, code } = chain.accountAt(one, chain.head.number)

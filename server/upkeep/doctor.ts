@@ -1,6 +1,7 @@
 // What the doctor can only ask whoever has the stores open: whether they are sound, whether what is in them is fresh and
 // complete, and whether a sample of stored answers still follows from its sources.
 import { ageText } from '#core/age.ts'
+import { confirmationMaxMs } from '#groups/explorer/standing.ts'
 import { rateFindings } from '#groups/fx/rates.ts'
 import { sourceHealth } from '#groups/fx/source-health.ts'
 import { allStandings, feedTrouble } from '#groups/markets/standing.ts'
@@ -53,8 +54,22 @@ async function streamFindings(desk: Desk): Promise<Diagnosis[]> {
     const trouble = feed && feedTrouble(feed)
     if (trouble) return bad(stream.name, trouble.says, trouble.todo)
     const health = stream.group === 'fx' && stream.standing !== 'well' ? sources.get(stream.name) : undefined
-    return health ? rateAdvice(stream.name, health, desk.clock.now()) : aboutStream(stream)
+    if (health) return rateAdvice(stream.name, health, desk.clock.now())
+    return stream.standing === 'on demand' ? aboutProbedChain(desk, stream) : aboutStream(stream)
   })
+}
+
+/** A chain in mode probe needs no index. One from an earlier run answers only for the blocks that it holds. */
+function aboutProbedChain({ settings }: Desk, { name, from, until, holesCount, ageSeconds }: Stream): Diagnosis {
+  if (until === from) return well(name, 'is searched on request')
+  const isCurrent = ageSeconds !== null && ageSeconds * 1000 <= confirmationMaxMs(settings)
+  if (isCurrent && holesCount === 0)
+    return well(name, `is searched on request; indexed up to block ${(until ?? 0) - 1}`)
+  return warn(
+    name,
+    `is searched on request; its index up to block ${(until ?? 0) - 1} is not kept up to date and does not answer for newer blocks`,
+    'keep the index up to date (mode: both), or leave it: searches do not need it',
+  )
 }
 
 /** What is missing where nobody reads is how the operator left it, and answers say so: worth a look, not bad. */
@@ -101,7 +116,6 @@ function aboutStream(stream: Stream): Diagnosis {
 }
 
 const words: Partial<Record<Stream['standing'], string>> = {
-  'on demand': 'searched when asked; what was read is ',
   'not followed': 'nobody follows it; what was brought in is ',
 }
 

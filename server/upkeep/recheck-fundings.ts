@@ -1,8 +1,9 @@
 // First fundings from a node: the transfer is in its block, and a search finds none before it.
 import { Fault } from '#core/fault.ts'
+import { AccountReader } from '#groups/explorer/account-reader.ts'
+import { searchFunding } from '#groups/explorer/funding-search.ts'
 import { type Funding, hexOf, isBefore, type StoredFunding, toFunding } from '#groups/explorer/fundings.ts'
 import { type ChainNode, nodeOf } from '#groups/explorer/node.ts'
-import { walk } from '#groups/explorer/probe-walk.ts'
 import { fundingsOf, transfersOf } from '#groups/explorer/transfers.ts'
 import type { Desk } from '#serve/answer.ts'
 import { compared, draw, nothing, type Recheck, sampleOf, Unable } from './recheck.ts'
@@ -52,7 +53,6 @@ async function fundingsFrom({ state }: Desk, node: ChainNode, from: Uint8Array, 
   return rows.map((row) => ({ node, stored: toFunding(node.chain.id, hexOf(row.address), row) }))
 }
 
-/** Of a deleted contract a search finds nothing (decision 0017). */
 async function fundingWords(desk: Desk, node: ChainNode, stored: Funding): Promise<string | undefined> {
   const { traces } = await node.capabilities()
   if (!traces) throw new Fault('explorer.no_traces')
@@ -64,14 +64,19 @@ async function fundingWords(desk: Desk, node: ChainNode, stored: Funding): Promi
   if (!isSame)
     return `${words}, the node shows ${there ? `${there.tx} with ${there.valueWei} wei` : 'no such transfer'}`
   if (!node.chain.archive) return undefined
-  // Not the hour to read blocks to be sure: what the state shows has to agree.
-  const { funding } = await walk(node, stored.address, {
-    ...desk.settings.explorer.probe,
-    sureBlocks: 0,
-    looks: 32,
-    untilMs,
-  })
+  const { fanOut } = desk.settings.explorer.probe
+  const funding = await searched(new AccountReader(node, stored.address, { fanOut, untilMs }))
   return funding && isBefore(funding, stored)
     ? `${words}, the node shows ${funding.tx} in block ${funding.block}`
     : undefined
+}
+
+/** undefined also for an account that only an index can answer for: then the transfer in its block has to do. */
+async function searched(reader: AccountReader): Promise<Funding | undefined> {
+  try {
+    return (await searchFunding(reader)).funding
+  } catch (error) {
+    if (error instanceof Fault && error.code === 'explorer.needs_index') return undefined
+    throw error
+  }
 }

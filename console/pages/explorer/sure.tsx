@@ -21,9 +21,6 @@ export function Sure({ meta }: { readonly meta: ResponseMeta | undefined }) {
 function coverageWords(coverage: string | undefined): string {
   if (coverage === undefined) return ''
   if (coverage === 'complete') return 'Every final block of the chain has been read.'
-  if (coverage === 'probed') return 'Found by searching the state of an archive node.'
-  if (coverage === 'listed') return 'Found by searching an archive node, by what it lists for this address.'
-  if (coverage === 'looked')
-    return 'Found by searching the state of an archive node. A contract that came and went between two looks would not be seen.'
+  if (coverage === 'probed') return 'Found by searching an archive node.'
   return `Blocks read so far: ${coverage}.`
 }

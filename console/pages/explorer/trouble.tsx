@@ -51,9 +51,8 @@ export function adviceOf(words: string): string {
     return 'Nothing is guessed about blocks that were not read. The operator sees the holes on the Overview and fills them with: tetrad repair.'
   if (/old state|archive/.test(words))
     return 'With an archive node under explorer.chains, or mode: index, the answer can be found.'
-  if (/internal transfers|trace/.test(words))
+  if (/internal transfers/.test(words))
     return 'A node that can trace transactions is needed; tetrad chains shows what each node can do.'
-  if (/limits of a search/.test(words)) return 'Once the chain is indexed (mode: index) the answer needs no search.'
   if (/needs the \w+ plan/.test(words)) return 'Use a key of that plan, or ask the operator to raise this one’s.'
   return ''
 }

@@ -1,4 +1,4 @@
-// Settings of group A: which chains are served and by which nodes, how far a funding is searched for, and how label
+// Settings of group A: which chains are served and by which nodes, the limits of a search for a funding, and how label
 // lists are handed out.
 import { oneOf, Shaped, type Static, Type, withDefault } from '#api/kit.ts'
 import { section } from './server.ts'
@@ -71,41 +71,14 @@ export const explorerSettings = section(
     ]),
     probe: section(
       {
-        fanOut: whole(7, 1, 63, 'Blocks looked at per round: more of them, fewer rounds, more calls.'),
-        callsMax: whole(1500, 50, 100_000, 'Calls one search may make.'),
-        timeoutMs: whole(20_000, 100, 600_000, 'Time one search may take; less than server.answerTimeoutMs.'),
-        blocksMax: whole(
-          1000,
-          0,
-          10_000,
-          'Blocks one call may read, where the state of an account proves nothing; the search goes on from there.',
+        timeoutMs: whole(20_000, 100, 600_000, 'Time limit of one search; less than server.answerTimeoutMs.'),
+        parallelMax: whole(32, 1, 1000, 'Searches that run at the same time.'),
+        fanOut: whole(
+          1,
+          1,
+          63,
+          'Blocks at which each round reads the account. 1 needs the fewest calls, more need fewer rounds.',
         ),
-        sureBlocks: whole(
-          10_000,
-          0,
-          1_000_000_000,
-          'Where a node cannot list transfers: up to so many blocks are read to be sure that an account which never sent a transaction was not a contract in between. Where there are more, see unsure.',
-        ),
-        looks: whole(
-          32,
-          32,
-          10_000,
-          'Where there are more blocks than sureBlocks: at how many of them, evenly spread, the account is looked at, two calls each; the first 32 always, the others as far as callsMax and timeoutMs allow.',
-        ),
-        unsure: withDefault(
-          oneOf(['answer', 'refuse'], {
-            description:
-              'Where there are more blocks than sureBlocks. answer: as the state and the looks show it, with x-tetrad-coverage: looked. refuse: with an error that names the blocks to be read.',
-          }),
-          'answer',
-        ),
-        laterMax: whole(
-          64,
-          0,
-          10_000,
-          'Searches per chain that the server goes on with by itself when one call could not finish them; 0: none.',
-        ),
-        parallelMax: whole(32, 1, 1000, 'Searches under way at the same time.'),
       },
       'The search for a first funding in the state of an archive node.',
     ),

@@ -8,7 +8,7 @@ import { cover } from '#store/coverage.ts'
 import { openDesk, type TestDesk, testVisit } from '#test/desk.ts'
 import { fundedBy } from './funded-by.ts'
 import { type Funding, putFundings } from './fundings.ts'
-import { blocksOf, putHead } from './standing.ts'
+import { blocksOf, confirmHead, putHead } from './standing.ts'
 
 const address = `0x${'ab'.repeat(20)}`
 const stranger = `0x${'cd'.repeat(20)}`
@@ -31,6 +31,7 @@ async function deskReading(ranges: readonly [number, number][], finalUntil: numb
     for (const [from, until] of ranges) await cover(tx, blocksOf('1'), from, until)
     if (finalUntil > 0) await putHead(tx, '1', finalUntil)
   })
+  await confirmHead(desk.state, '1', finalUntil, desk.clock.now())
   return desk
 }
 
@@ -72,6 +73,21 @@ describe('200', () => {
       is: 'nothing',
       confidence: { asOf: 99, finality: 'finalized', coverage: 'complete' },
     })
+  })
+
+  test('503: nothing, once no node has confirmed the head for five minutes', async () => {
+    await using desk = await deskReading([[0, 100]], 100)
+    desk.clock.move(300_000)
+    assert.equal((await ask(desk, stranger)).is, 'nothing')
+    desk.clock.move(1000)
+    await assert.rejects(ask(desk, stranger), (fault: Fault) => {
+      assert.equal(fault.code, 'explorer.not_covered')
+      assert.match(fault.says, /^No node has confirmed recently that block 99 is the newest final block of chain 1/)
+      return fault.headers['x-tetrad-coverage'] === '0-99'
+    })
+    // What is stored is still the first funding, but the index is not complete any more.
+    const outcome = await ask(desk)
+    assert.deepEqual(outcome.is === 'body' && outcome.confidence, { asOf: 99, finality: 'finalized', coverage: '0-99' })
   })
 
   test("200: reading starts at the chain's first block, wherever that is", async () => {

@@ -2,9 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { openDesk } from '#test/desk.ts'
-import { openUpgraded } from '#test/upgraded.ts'
-import { bytesOf, type Funding, findFunding, putFundings } from './fundings.ts'
-import { findMark } from './probe-marks.ts'
+import { type Funding, findFunding, putFundings } from './fundings.ts'
 
 const word = (digits: number, value: number): string => `0x${value.toString(16).padStart(digits, '0')}`
 
@@ -89,32 +87,4 @@ test('what is no funding is refused: no value, or from itself (decision 0012)', 
     await assert.rejects(desk.state.write((tx) => putFundings(tx, [bad])))
   }
   assert.equal(await findFunding(desk.state, '1', good.address), undefined)
-})
-
-test('what was stored as proven before looks had a word of their own is searched for again, decision 0165', async () => {
-  const rows = [1, 2, 3].map((to) => transfer(to, to, 0, 0))
-  await using old = await openUpgraded(22, async (tx) => {
-    await putFundings(tx, rows)
-    for (const [at, { address }] of rows.entries())
-      await tx.run('update fundings set proven = ? where address = ?', at, bytesOf(address, 20))
-    for (const [listed, { address }] of rows.slice(1).entries())
-      await tx.run(
-        'insert into probe_marks (chain, address, block, state_tells, listed) values (?, ?, 7, 0, ?)',
-        ...['1', bytesOf(address, 20), listed],
-      )
-  })
-  const found = await Promise.all(rows.map(({ address }) => findFunding(old.state, '1', address)))
-  assert.deepEqual(
-    found.map((one) => [one?.block, one?.proven]),
-    [
-      [1, undefined],
-      [2, undefined],
-      [3, undefined],
-    ],
-  )
-  const marks = await Promise.all(rows.map(({ address }) => findMark(old.state, '1', address)))
-  assert.deepEqual(
-    marks.map((one) => one?.proof),
-    [undefined, 'looked', 'looked'],
-  )
 })

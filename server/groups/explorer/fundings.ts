@@ -20,20 +20,9 @@ export interface Funding {
   readonly funder: string
   readonly tx: string
   readonly valueWei: bigint
-  /** A search has shown that it is the first. */
-  readonly proven?: Proof
+  /** A search has proven that it is the first. */
+  readonly isProven?: true
 }
-
-/**
- * What a search rests on, the strongest first: state and blocks; also what a node lists (decision 0160); also that no code was met
- * where it was looked for (decision 0165). Stored as their numbers, 0 is none.
- */
-const proofs = ['', 'probed', 'listed', 'looked'] as const
-export type Proof = Exclude<(typeof proofs)[number], ''>
-
-export const proofOfNumber = (stored: number): Proof | undefined => proofs[stored] || undefined
-export const numberOfProof = (proof: Proof): number => proofs.indexOf(proof)
-export const weaker = (a: Proof, b: Proof): Proof => (numberOfProof(a) > numberOfProof(b) ? a : b)
 
 /** Columns in which fundings are stored, final or not. */
 export interface StoredFunding {
@@ -75,17 +64,15 @@ const keepEarliest = `
 
 export async function findFunding(state: StateReader, chain: string, address: string): Promise<Funding | undefined> {
   const row = await state.get<StoredFunding & { proven: number }>(ofAddress, chain, bytesOf(address, 20))
-  const proven = row && proofOfNumber(row.proven)
-  return row && { ...toFunding(chain, address, row), ...(proven && { proven }) }
+  return row && { ...toFunding(chain, address, row), ...(row.proven === 1 && { isProven: true }) }
 }
 
-/** Keeps a funding that a search has shown to be the first. False when the store knows an earlier one. */
-export async function putProven(tx: StateWriter, funding: Funding, proof: Proof): Promise<boolean> {
+/** Stores a funding that a search has proven to be the first. False if an earlier one is stored. */
+export async function putProven(tx: StateWriter, funding: Funding): Promise<boolean> {
   await putFundings(tx, [funding])
   const marked = await tx.run(
-    `update fundings set proven = ?
+    `update fundings set proven = 1
      where chain = ? and address = ? and block = ? and tx_index = ? and position = ?`,
-    numberOfProof(proof),
     funding.chain,
     bytesOf(funding.address, 20),
     funding.block,

@@ -18,7 +18,7 @@ import { type Kept, keptBlocks } from './index-near.ts'
 import { checkSeams, coverJoined } from './index-seams.ts'
 import { apply, changesOf, hookOn, type TailEvent } from './index-tail.ts'
 import type { ChainNode, Tip } from './node.ts'
-import { blocksOf, putHead } from './standing.ts'
+import { blocksOf, confirmHead, putHead } from './standing.ts'
 import { fundingsOf, transfersOf } from './transfers.ts'
 
 export type IndexDesk = Pick<Desk, 'state' | 'clock'> & {
@@ -49,6 +49,7 @@ export async function catchUp(desk: IndexDesk, node: ChainNode, tell: Tell, sign
   const top = settled.at(-1)
   const run = top && top.number >= number ? settled : await hookOn(desk.state, node.chain.id, final)
   const head = await extend(desk, node, run, tip, options)
+  await confirmHead(desk.state, node.chain.id, number + 1, desk.clock.now())
   tell({ is: 'near', head, takenBack })
 }
 
@@ -65,6 +66,8 @@ export async function repair(
   const from = Math.max(span.from, node.chain.firstBlock)
   const until = Math.max(from, Math.min(span.until, end))
   await fill(desk, node, { from, until, ...(until === end && { lastHash: final.hash }) }, tell, signal)
+  const isWhole = from === node.chain.firstBlock && until === end
+  if (isWhole && !signal?.aborted) await confirmHead(desk.state, node.chain.id, end, desk.clock.now())
 }
 
 interface Settled {

@@ -1,7 +1,7 @@
 // The way out when a chain has changed below what was final: all that was read from a block on is forgotten, to be read
 // again (decision 0178).
 //
-// 1. Rows, coverage, seams, the run, the head and what searches had found out go in one transaction.
+// 1. Rows, coverage, seams, the run and the head go in one transaction.
 // 2. What stays is what a reader would have that had come exactly so far: an address whose row goes has none before the
 //    block in what is covered there, since the earliest wins.
 import { Fault } from '#core/fault.ts'
@@ -12,7 +12,6 @@ import type { State } from '#store/state.ts'
 import { hexOf } from './fundings.ts'
 import { takeBack } from './index-near.ts'
 import type { ChainNode } from './node.ts'
-import { forgetMarks } from './probe-marks.ts'
 import { blocksOf } from './standing.ts'
 
 export interface Forgotten {
@@ -31,8 +30,7 @@ export function forgetFrom(state: State, chain: string, block: number): Promise<
     const endsThere = covered.some(({ from, until }) => from < block && until === block)
     await tx.run('delete from block_seams where chain = ? and at >= ?', chain, endsThere ? block + 1 : block)
     await takeBack(tx, chain, block)
-    await forgetMarks(tx, chain, block)
-    const head = 'update chain_heads set final_until = ? where chain = ? and final_until > ?'
+    const head = 'update chain_heads set final_until = ?, confirmed_ms = 0 where chain = ? and final_until > ?'
     await tx.run(head, block, chain, block)
     const blocks = covered.reduce((sum, { from, until }) => sum + Math.max(0, until - Math.max(from, block)), 0)
     return { blocks, rows }

@@ -1,5 +1,5 @@
-// What runs while the server runs: every node is asked what it can do, indexed chains are followed, searches gone on with. And what
-// /readyz says about it.
+// What runs while the server runs: every node is asked what it can do, indexed chains are followed. And what /readyz says
+// about it.
 import { poll } from '#ingest/poll.ts'
 import { headerCall } from '#io/evm/blocks.ts'
 import { abilityNames, costs } from '#io/evm/capabilities.ts'
@@ -7,8 +7,6 @@ import type { Desk } from '#serve/answer.ts'
 import type { Finding } from '#serve/health.ts'
 import { catchUp, type Progress, type Tell } from './index-chain.ts'
 import { type ChainNode, nodeOf } from './node.ts'
-import { type LaterProgress, startLater } from './probe-later.ts'
-import { countWanted } from './probe-marks.ts'
 
 /** A first catch-up may take days; it is bounded per range, not as a whole. */
 const attemptMs = 7 * 86_400_000
@@ -21,32 +19,16 @@ export type FollowDesk = Pick<Desk, 'state' | 'settings' | 'clock' | 'random' | 
 const nodesOf = (desk: FollowDesk): ChainNode[] =>
   desk.settings.groups.explorer.on ? desk.settings.explorer.chains.flatMap(({ id }) => nodeOf(desk, id) ?? []) : []
 
-/** Whether searches of the chain are gone on with (decision 0162). */
-const goesOn = ({ settings }: FollowDesk, { chain }: ChainNode): boolean =>
-  settings.explorer.probe.laterMax > 0 && chain.mode !== 'index' && chain.archive
-
-/** How many searches are wanted, by chain. Asked of the store, so that every process tells the same, also before anything runs in it. */
-export async function openSearches(desk: FollowDesk): Promise<ReadonlyMap<string, number>> {
-  const chains = nodesOf(desk).flatMap((node) => (goesOn(desk, node) ? [node.chain.id] : []))
-  const counts = chains.map(async (id) => [id, await countWanted(desk.state.recent, id)] as const)
-  return new Map(await Promise.all(counts))
-}
-
 /** Resolves when the signal has ended all loops. */
 export async function startChains(
   desk: FollowDesk,
   signal: AbortSignal,
   tell: (chain: string) => Tell = () => () => {},
-  searched: (chain: string, progress: LaterProgress) => void = () => {},
 ): Promise<void> {
   await Promise.all(
     nodesOf(desk).flatMap((node) => {
       const { id, mode } = node.chain
-      return [
-        tellAbilities(desk, node, signal),
-        ...(mode === 'probe' ? [] : [follow(desk, node, signal, tell(id))]),
-        ...(goesOn(desk, node) ? [startLater(desk, node, signal, (progress) => searched(id, progress))] : []),
-      ]
+      return [tellAbilities(desk, node, signal), ...(mode === 'probe' ? [] : [follow(desk, node, signal, tell(id))])]
     }),
   )
 }

@@ -2,12 +2,16 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Fault } from '#core/fault.ts'
+import { systemClock } from '#io/clock.ts'
 import { chance } from '#sim/chance.ts'
-import { inertCode } from '#sim/evm/execute.ts'
 import type { SimAbilities } from '#sim/evm/node.ts'
-import { blockOf, nobody, stage, untilTold } from '#test/probe-stage.ts'
+import { testVisit } from '#test/desk.ts'
+import { blockOf, nobody, stage } from '#test/probe-stage.ts'
+import { fundedBy } from './funded-by.ts'
 import { findFunding, putFundings } from './fundings.ts'
-import { findMark } from './probe-marks.ts'
+import { catchUp } from './index-chain.ts'
+import { forgetFrom } from './index-forget.ts'
+import { needNode } from './node.ts'
 
 describe('200', () => {
   test('200: a cold address is found, stored, and answered from the store from then on', async () => {
@@ -16,12 +20,11 @@ describe('200', () => {
     const truth = at.chain.firstFunding(address)
     const first = await at.ask(address.toUpperCase().replace('0X', '0x'))
     assert.equal(blockOf(first), truth?.block)
-    assert.deepEqual(first.is === 'body' && first.confidence, { asOf: 200, finality: 'finalized', coverage: 'probed' })
-    assert.equal((await findFunding(at.desk.state, '1', address))?.proven, 'probed')
+    assert.equal((await findFunding(at.desk.state, '1', address))?.isProven, true)
     const asked = at.sim.calls
     const second = await at.ask(address)
     assert.equal(at.sim.calls, asked)
-    assert.deepEqual(second.is === 'body' && first.is === 'body' && second.body, first.is === 'body' && first.body)
+    assert.deepEqual(second, first)
     assert.deepEqual(second.is === 'body' && second.confidence, {
       asOf: truth?.block,
       finality: 'finalized',
@@ -55,11 +58,11 @@ describe('200', () => {
     const { from: funder, to: _, ...rest } = truth
     await at.desk.state.write((tx) => putFundings(tx, [{ chain: '1', address, funder, ...rest }]))
     assert.equal(blockOf(await at.ask(address)), truth.block)
-    assert.equal((await findFunding(at.desk.state, '1', address))?.proven, 'probed')
+    assert.equal((await findFunding(at.desk.state, '1', address))?.isProven, true)
   })
 
   test('200: with trace_filter a contract funded long after its creation is found, at whatever distance', async () => {
-    await using at = await stage({ traces: ['trace_block'], filterBlocks: 1000 }, { probe: { blocksMax: 0 } })
+    await using at = await stage({ traces: ['trace_block'], filterBlocks: 1000 })
     const address = at.contract((one) => {
       const funding = at.chain.firstFunding(one)
       return funding !== undefined && at.chain.accountAt(one, funding.block - 5).code !== '0x'
@@ -67,44 +70,10 @@ describe('200', () => {
     assert.equal(blockOf(await at.ask(address)), at.chain.firstFunding(address)?.block)
   })
 
-  test('200: without trace_filter a contract funded long after its creation is found by asking again, decision 0066', async () => {
-    await using at = await stage(undefined, { probe: { blocksMax: 4 } })
-    const address = at.contract((one) => {
-      const { block = 0 } = at.chain.firstFunding(one) ?? {}
-      return block > 20 && block <= at.chain.final && at.chain.accountAt(one, block - 20).code !== '0x'
-    })
-    const said: string[] = []
-    const outcome = await untilTold(() => at.ask(address), said)
-    assert.equal(blockOf(outcome), at.chain.firstFunding(address)?.block)
-    assert.ok(said.length >= 4, 'each search reads four blocks')
-    assert.equal(new Set(said).size, said.length, 'and none reads them again')
-    assert.equal(await findMark(at.desk.state, '1', address), undefined)
-  })
-
-  test('200: a contract that never got anything is nothing once all that is final has been read, as of there', async () => {
-    await using at = await stage(undefined, { probe: { blocksMax: 16 } })
-    const address = at.contract((one) => at.chain.firstFunding(one) === undefined)
-    const outcome = await untilTold(() => at.ask(address))
-    assert.equal(outcome.is, 'nothing')
-    const { asOf, coverage } = (outcome.is === 'nothing' && outcome.confidence) || {}
-    assert.ok(Number(asOf) >= at.chain.final, `as of ${asOf}`)
-    assert.equal(coverage, 'probed')
-    const before = at.sim.calls
-    await at.ask(address)
-    assert.ok(at.sim.calls - before < 60, 'only what is not final is read again')
-  })
-
-  test('200: a contract whose code keeps what it gets is told by its state, at any distance and without reading on', async () => {
-    await using at = await stage(undefined, { probe: { blocksMax: 0, sureBlocks: 0 } }, {}, { inertPercent: 50 })
-    const inert = at.steady.filter((one) => at.chain.accountAt(one, at.chain.head.number).code === inertCode)
-    let [late, never] = [0, 0]
-    for (const address of inert) {
-      const funding = at.chain.firstFunding(address)
-      assert.equal(blockOf(await at.ask(address)), funding?.block)
-      if (!funding) never += 1
-      else if (at.chain.accountAt(address, funding.block - 1).code === inertCode) late += 1
-    }
-    assert.ok(late > 0 && never > 0, `${late} funded after their creation, ${never} never`)
+  test('200: nothing is as of the newest final block', async () => {
+    await using at = await stage()
+    const confidence = { asOf: at.chain.final, finality: 'finalized', coverage: 'probed' }
+    assert.deepEqual(await at.ask(nobody), { is: 'nothing', confidence })
   })
 
   test('200: without traces a plain transfer is proven by the balance it explains', async () => {
@@ -118,7 +87,7 @@ describe('200', () => {
         assert.equal(blockOf(await at.ask(address)), at.chain.firstFunding(address)?.block)
         right += 1
       } catch (error) {
-        assert.match((error as Fault).code, /explorer\.(no_traces|probe_bounds)/)
+        assert.match((error as Fault).code, /explorer\.(no_traces|needs_index)/)
         refused += 1
       }
     }
@@ -153,24 +122,15 @@ describe('200 with a failure envelope', () => {
     await refuses(told.ask(address), 'explorer.not_archive', /archive: false/)
   })
 
-  test('a contract that can pass value on, funded long after its creation: said so, not guessed, decision 0017', async () => {
-    await using at = await stage(undefined, { probe: { blocksMax: 0, sureBlocks: 0 } })
-    const address = at.contract((one) => {
-      const funding = at.chain.firstFunding(one)
-      return funding === undefined || at.chain.accountAt(one, funding.block - 1).code !== '0x'
-    })
-    await refuses(at.ask(address), 'explorer.probe_bounds', /up to block \d+ of 200 none holds a transfer to it.*index/)
-  })
-
-  test('too few calls: said so', async () => {
-    await using at = await stage(undefined, { probe: { callsMax: 50, fanOut: 30 } })
-    await refuses(at.ask(at.someone(() => true)), 'explorer.probe_bounds', /More than 50 calls/)
+  test('a contract, without trace_filter: the remedy is named', async () => {
+    await using at = await stage()
+    await refuses(at.ask(at.contract(() => true)), 'explorer.needs_index', /is a contract.*trace_filter, or index/)
   })
 
   test('too little time: said so, and soon', async () => {
     await using at = await stage(undefined, { probe: { timeoutMs: 100 } })
     at.sim.faults = { chance: chance('slow'), rate: 1, kinds: ['slow'] }
-    await refuses(at.ask(nobody), 'explorer.node_unavailable', /did not answer within|no time left/)
+    await refuses(at.ask(nobody), 'explorer.probe_bounds', /did not answer within .*did not finish within 0.1 s/)
   })
 
   test('a node that answers null or errors throughout: unavailable', async () => {
@@ -206,7 +166,7 @@ describe('200 with a failure envelope', () => {
     const running = Promise.allSettled([at.ask(one as string), at.ask(two as string)])
     while (at.sim.rounds < 2) await new Promise((resolve) => setImmediate(resolve))
     at.sim.faults = undefined
-    await refuses(at.ask(three as string), 'explorer.node_unavailable', /Too many searches/)
+    await refuses(at.ask(three as string), 'explorer.node_unavailable', /searches are running.*Too many searches/)
     await running
   })
 
@@ -217,12 +177,88 @@ describe('200 with a failure envelope', () => {
     assert.ok(truth)
     const { from: funder, to: _, ...rest } = truth
     await at.desk.state.write((tx) => putFundings(tx, [{ chain: '1', address, funder, ...rest, block: 1 }]))
-    await refuses(at.ask(address), 'explorer.probe_bounds', /earlier transfer is on record/)
+    await refuses(at.ask(address), 'explorer.needs_index', /an earlier transfer is stored/)
   })
 
   test('mode index: no search, and the uncovered blocks are named', async () => {
     await using at = await stage(undefined, {}, { mode: 'index' })
     await refuses(at.ask(nobody), 'explorer.not_covered', /No block of chain 1/)
     assert.equal(at.sim.calls, 0)
+  })
+})
+
+describe('an index from an earlier run does not answer for newer blocks', () => {
+  /** Chain 1 was indexed once. Then it grew, and nobody followed it. */
+  const indexedOnce = async (chainSettings: object, timeoutMs = 20_000) => {
+    const at = await stage(undefined, { probe: { timeoutMs } }, chainSettings)
+    const real = { ...at.desk, clock: systemClock }
+    await catchUp(real, needNode(real, '1'), () => {})
+    const indexed = at.chain.final
+    const head = at.chain.head.number
+    at.chain.mine(150)
+    const address = at.chain.addresses().find((one) => {
+      const { block = 0 } = at.chain.firstFunding(one) ?? {}
+      const { code } = at.chain.accountAt(one, at.chain.head.number)
+      return block > head && block <= at.chain.final && code === '0x' && !at.chain.destroyed.has(one)
+    })
+    assert.ok(address, 'the history holds no such address')
+    // Longer than a confirmation of the head counts.
+    const now = () => systemClock.now() + 301_000
+    const ask = (whose = address) =>
+      fundedBy.reply({ chainid: '1', address: whose }, { ...real, clock: { ...systemClock, now } }, testVisit())
+    return { ...at, indexed, address, ask }
+  }
+
+  for (const mode of ['probe', 'both']) {
+    test(`200: mode ${mode} searches the node`, async () => {
+      await using at = await indexedOnce({ mode })
+      assert.equal(blockOf(await at.ask()), at.chain.firstFunding(at.address)?.block)
+      assert.deepEqual(await at.ask(nobody), {
+        is: 'nothing',
+        confidence: { asOf: at.chain.final, finality: 'finalized', coverage: 'probed' },
+      })
+    })
+
+    test(`503: mode ${mode} with a node that is unreachable is an error`, async () => {
+      await using at = await indexedOnce({ mode }, 200)
+      await at.sim[Symbol.asyncDispose]()
+      await assert.rejects(at.ask(), { code: /^explorer\.(node_unavailable|probe_bounds)$/ })
+    })
+  }
+
+  test('503: mode index says that no node confirmed the head; what is indexed still answers, as ranges', async () => {
+    await using at = await indexedOnce({ mode: 'index' })
+    await assert.rejects(at.ask(), (fault: Fault) => {
+      assert.equal(fault.code, 'explorer.not_covered')
+      assert.match(
+        fault.says,
+        new RegExp(`No node has confirmed recently that block ${at.indexed} is the newest final`),
+      )
+      assert.equal(fault.headers['x-tetrad-coverage'], `0-${at.indexed}`)
+      return true
+    })
+    const known = at.someone(({ block }) => block < at.indexed)
+    const outcome = await at.ask(known)
+    assert.equal(blockOf(outcome), at.chain.firstFunding(known)?.block)
+    assert.equal(outcome.is === 'body' && outcome.confidence?.coverage, `0-${at.indexed}`)
+  })
+
+  test('200: after a part of the index was forgotten, the node is searched', async () => {
+    await using at = await stage(undefined, {}, { mode: 'probe' })
+    const real = { ...at.desk, clock: systemClock }
+    await catchUp(real, needNode(real, '1'), () => {})
+    const address = at.someone(({ block }) => block > 150 && block <= at.chain.final)
+    await forgetFrom(at.desk.state, '1', 100)
+    assert.equal(blockOf(await at.ask(address)), at.chain.firstFunding(address)?.block)
+  })
+
+  test('200: an index that is followed answers without a search', async () => {
+    await using at = await stage(undefined, {}, { mode: 'both' })
+    const real = { ...at.desk, clock: systemClock }
+    await catchUp(real, needNode(real, '1'), () => {})
+    const asked = at.sim.calls
+    const confidence = { asOf: at.chain.final, finality: 'finalized', coverage: 'complete' }
+    assert.deepEqual(await at.ask(nobody), { is: 'nothing', confidence })
+    assert.equal(at.sim.calls, asked)
   })
 })

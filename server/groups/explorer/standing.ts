@@ -11,6 +11,8 @@ export interface Standing {
   /** From the chain's first block until its newest final one. Empty while nobody has asked the chain. */
   readonly span: Range
   readonly covered: readonly Range[]
+  /** When a node last confirmed the end of the span as the chain's final head, while all of it was read; 0: never. */
+  readonly confirmedMs: number
 }
 
 /** Says how far the chain goes; it never goes back. In the transaction of the rows that were read. */
@@ -23,6 +25,37 @@ export async function putHead(tx: StateWriter, chain: string, finalUntil: number
     finalUntil,
   )
 }
+
+/** A confirmation counts for this long, or for this many polls of the head if that is longer. */
+const confirmedMaxMs = 300_000
+const confirmedMaxPolls = 5
+/** A confirmation is renewed this often: each one is a write. */
+const confirmEveryMs = 30_000
+
+/** Records that a node named the block before `finalUntil` as its newest final one, and that every block up to there is read. */
+export async function confirmHead(state: State, chain: string, finalUntil: number, nowMs: number): Promise<void> {
+  const head = await state.get<Head>(headOf, chain)
+  if (head?.final_until !== finalUntil || Math.abs(nowMs - head.confirmed_ms) < confirmEveryMs) return
+  await state.write((tx) =>
+    tx.run('update chain_heads set confirmed_ms = ? where chain = ? and final_until = ?', nowMs, chain, finalUntil),
+  )
+}
+
+interface Head {
+  readonly final_until: number
+  readonly confirmed_ms: number
+}
+const headOf = 'select final_until, confirmed_ms from chain_heads where chain = ?'
+
+export const confirmationMaxMs = ({ explorer }: Desk['settings']): number =>
+  Math.max(confirmedMaxMs, confirmedMaxPolls * explorer.index.everyMs)
+
+/**
+ * Whether a node confirmed recently that the chain ends where the index does. Without that, an address that is not in the
+ * index may have been funded in a newer block.
+ */
+export const isHeadConfirmed = (desk: Pick<Desk, 'clock' | 'settings'>, { confirmedMs }: Standing): boolean =>
+  desk.clock.now() - confirmedMs <= confirmationMaxMs(desk.settings)
 
 const known = new WeakMap<State, { version: number; byChain: Map<string, Promise<Standing>> }>()
 
@@ -45,9 +78,10 @@ export function standingOf(desk: Pick<Desk, 'state' | 'settings'>, chain: string
 
 async function read({ state, settings }: Pick<Desk, 'state' | 'settings'>, chain: string): Promise<Standing> {
   const from = settings.explorer.chains.find(({ id }) => id === chain)?.firstBlock ?? 0
-  const head = await state.get<{ final_until: number }>('select final_until from chain_heads where chain = ?', chain)
+  const head = await state.get<Head>(headOf, chain)
   const covered = await coverageOf(state, blocksOf(chain))
-  return { span: { from, until: Math.max(from, head?.final_until ?? from) }, covered }
+  const until = Math.max(from, head?.final_until ?? from)
+  return { span: { from, until }, covered, confirmedMs: head?.confirmed_ms ?? 0 }
 }
 
 /** The first stretch of [first block, until) that has not been read; undefined when all of it has. */
@@ -58,13 +92,16 @@ export const firstHole = ({ covered, span }: Standing, until: number): Range | u
 export const readUntil = (standing: Standing): number =>
   firstHole(standing, standing.span.until)?.from ?? standing.span.until
 
-/** As of the last block of that run. */
-export function confidenceOf(standing: Standing): Confidence {
+/** As of the last block of that run. An index whose head is not confirmed is not complete: it names its ranges. */
+export function confidenceOf(standing: Standing, isConfirmed: boolean): Confidence {
   const { covered, span } = standing
   const until = readUntil(standing)
   return {
     ...(until > span.from && { asOf: until - 1 }),
     finality: 'finalized',
-    coverage: span.until > span.from ? describeCoverage(covered, span) : 'none',
+    coverage:
+      span.until > span.from
+        ? describeCoverage(covered, { ...span, until: span.until + (isConfirmed ? 0 : 1) })
+        : 'none',
   }
 }

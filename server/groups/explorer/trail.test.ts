@@ -15,7 +15,7 @@ import { openDesk, settingsWith, type TestDesk, testVisit } from '#test/desk.ts'
 import { fundedBy } from './funded-by.ts'
 import { type Funding, putFundings, putProven } from './fundings.ts'
 import { Book } from './labels-history.ts'
-import { blocksOf, putHead } from './standing.ts'
+import { blocksOf, confirmHead, putHead } from './standing.ts'
 import { putTags } from './tags.ts'
 import { followTrail, trail } from './trail.ts'
 
@@ -45,6 +45,7 @@ async function deskWith(fundings: readonly Funding[], labels: Record<string, str
     }))
     await putTags(new Book(tx, { by: 'test', via: 'test', atMs: desk.clock.now() }), tags)
   })
+  await confirmHead(desk.state, '1', 1000, desk.clock.now())
   return desk
 }
 
@@ -106,6 +107,18 @@ describe('200', () => {
     const { hops, end } = await ask(desk, 'a')
     assert.deepEqual([names(hops), end.reason], [['old'], 'genesis'])
     assert.match(end.says, /paid in block 20, before the first transfer to it in block 500/)
+  })
+
+  test('an address that was funded later in the same block, or in the same transaction, is not followed further', async () => {
+    for (const later of [{ txIndex: 4 }, { txIndex: 3, position: 2 }]) {
+      const paid = { ...funding('payer', 'a', 20), txIndex: 3, position: 1 }
+      await using desk = await deskWith([paid, { ...funding('b', 'payer', 20), ...later }])
+      const { hops, end } = await ask(desk, 'a')
+      assert.deepEqual([names(hops), end.reason, end.address], [['payer'], 'genesis', addressOf('payer')])
+      assert.match(end.says, /before the first transfer to it/)
+      await using earlier = await deskWith([paid, { ...funding('b', 'payer', 20), txIndex: 3, position: 0 }])
+      assert.deepEqual(names((await ask(earlier, 'a')).hops), ['payer', 'b'])
+    }
   })
 
   test('a loop is seen', async () => {
@@ -179,7 +192,7 @@ describe('200', () => {
       release = resolve
     })
     const slow = { ...desk, state: before(desk.state, 'b', () => held) }
-    const following = followTrail(slow, testVisit(), '1', addressOf('a'), { depth: 20, timeoutMs: 5000 })
+    const following = followTrail(slow, '1', addressOf('a'), { depth: 20, timeoutMs: 5000 })
     while (desk.clock.monotonicMs() < 6000) {
       await new Promise((resolve) => setImmediate(resolve))
       desk.clock.move(100)
@@ -246,21 +259,10 @@ describe('failures', () => {
 })
 
 test('a trail is as sure as its least sure hop, wherever that is', async () => {
-  const proofs = { d: 'probed', c: 'listed', b: 'looked', a: 'probed' } as const
-  const coverageOf = async (...names: (keyof typeof proofs)[]) => {
-    await using desk = await openDesk()
-    const chain = [...names, 'z']
-    await desk.state.write(async (tx) => {
-      for (const [at, name] of names.entries())
-        await putProven(tx, funding(chain[at + 1] as string, name, 100 - at), proofs[name])
-    })
-    const [first = ''] = names
-    const { result, confidence } = await followTrail(desk, testVisit(), '1', addressOf(first), bounds)
-    assert.equal(result.hops.length, names.length)
-    return confidence.coverage
-  }
-  const bounds = { depth: 20, timeoutMs: 1000 }
-  assert.equal(await coverageOf('d'), 'probed')
-  assert.equal(await coverageOf('d', 'c'), 'listed')
-  assert.equal(await coverageOf('d', 'c', 'b', 'a'), 'looked')
+  await using desk = await deskWith([funding('b', 'a', 30), funding('d', 'c', 10)])
+  const coverageOf = async (name: string) => (await ask(desk, name)).confidence?.coverage
+  assert.equal(await coverageOf('a'), 'complete')
+  await desk.state.write((tx) => putProven(tx, funding('c', 'b', 20)))
+  assert.equal(await coverageOf('a'), 'probed')
+  assert.equal(await coverageOf('c'), 'complete')
 })

@@ -2,14 +2,15 @@
 // exactly as sure of itself as that is; where 4.3 would fail, the trail ends and says why.
 //
 // 1. Bounded in hops and in time. A search that time cut off goes on and is stored, so asking again gets further.
-// 2. A hop never goes forward in time: an address that paid before anything came in had its coin from elsewhere.
+// 2. A hop never goes forward in time, down to the transfers of one transaction: an address that paid before anything came
+//    in had its coin from elsewhere.
 import { extensions } from '#api/extensions.ts'
-import type { FundingRecord } from '#api/wire/explorer.ts'
 import type { AddressLabel, Trail, TrailEnd, TrailHop } from '#api/wire/trail.ts'
 import { Fault, invalid } from '#core/fault.ts'
-import { answer, type Confidence, type Desk, type Visit } from '#serve/answer.ts'
+import { answer, type Confidence, type Desk } from '#serve/answer.ts'
 import { servedChain } from './chains.ts'
-import { fundedBy } from './funded-by.ts'
+import { findFirstFunding, toRecord } from './funded-by.ts'
+import { type Funding, isBefore } from './fundings.ts'
 import { shape } from './shape.ts'
 import { type Tag, tagOf } from './tags.ts'
 
@@ -21,18 +22,16 @@ const shareOfRequest = 0.8
 export interface TrailBounds {
   readonly depth: number
   readonly timeoutMs: number
-  /** Searches that one call does not finish are gone on with for as long as there is time: not for callers of a server. */
-  readonly patient?: true
 }
 
 export const trail = answer(
   extensions['explorer.trail'],
   shape,
-  async ({ chainid, address: given, depth }, desk, visit) => {
+  async ({ chainid, address: given, depth }, desk) => {
     const address = given.toLowerCase()
     if (!addressText.test(address)) throw invalid(['query', 'address'], 'must be 0x and 40 hexadecimal digits')
     const timeoutMs = desk.settings.server.answerTimeoutMs * shareOfRequest
-    const { result, ...told } = await followTrail(desk, visit, chainid, address, { depth, timeoutMs })
+    const { result, ...told } = await followTrail(desk, chainid, address, { depth, timeoutMs })
     return { is: 'body', body: { status: '1', message: 'OK', result }, ...told }
   },
   servedChain,
@@ -40,7 +39,7 @@ export const trail = answer(
 
 /** What 4.3 says about one address. */
 type Step =
-  | { readonly is: 'funding'; readonly record: FundingRecord; readonly confidence: Confidence }
+  | { readonly is: 'funding'; readonly funding: Funding; readonly confidence: Confidence }
   | { readonly is: 'none'; readonly confidence: Confidence }
   | { readonly is: 'unknown'; readonly says: string; readonly retryAfterMs: number | undefined }
   | typeof late
@@ -59,27 +58,28 @@ export interface Followed {
 
 export async function followTrail(
   desk: Desk,
-  visit: Visit,
   chainid: string,
   address: string,
   bounds: TrailBounds,
 ): Promise<Followed> {
   const untilMs = desk.clock.monotonicMs() + bounds.timeoutMs
   const hops: TrailHop[] = []
+  let paid: Funding | undefined
   const sureness: Confidence[] = []
   const own = await labelOf(desk, chainid, address)
   let at = address
   let end: End | undefined
   let retryAfterMs: number | undefined
   while (!end) {
-    const step = await stepFrom(desk, visit, { chainid, address: at }, untilMs, bounds.patient === true)
+    const step = await stepFrom(desk, chainid, at, untilMs)
     if ('confidence' in step) sureness.push(step.confidence)
     else retryAfterMs = step.retryAfterMs
-    end = endBefore(step, at, hops)
+    end = endBefore(step, at, paid)
     if (end || step.is !== 'funding') break
-    const funder = step.record.fundingAddress
+    paid = step.funding
+    const { funder } = paid
     const label = await labelOf(desk, chainid, funder)
-    hops.push({ address: at, ...step.record, ...(label && { label }) })
+    hops.push({ address: at, ...toRecord(paid), ...(label && { label }) })
     end = endAfter(hops, funder, label, bounds.depth)
     at = funder
   }
@@ -88,25 +88,19 @@ export async function followTrail(
   return { result, confidence: leastSure(sureness), ...(retryAfterMs !== undefined && { retryAfterMs }) }
 }
 
-/** Why there is no hop from here. */
-function endBefore(step: Step, at: string, hops: readonly TrailHop[]): End | undefined {
+/** Why there is no hop from here. `paid` is the transfer that the address made. */
+function endBefore(step: Step, at: string, paid: Funding | undefined): End | undefined {
   if (step.is === 'unknown') return ending('unknown', at, step.says)
   if (step.is === 'late') return ending('time', at, 'The time of this call is over; ask again to go further.')
-  const paid = hops.at(-1)
-  const gone = step.confidence.coverage === 'looked' ? ', unless it was a contract that destroyed itself' : ''
   if (step.is === 'none') {
-    if (!paid) return ending('none', at, `No transfer ever came in${gone}.`)
-    return ending(
-      'genesis',
-      at,
-      `No transfer ever came in: its coin is from genesis, block rewards or withdrawals${gone}.`,
-    )
+    if (!paid) return ending('none', at, 'No transfer ever came in.')
+    return ending('genesis', at, 'No transfer ever came in: its coin is from genesis, block rewards or withdrawals.')
   }
-  if (!paid || step.record.block <= paid.block) return undefined
+  if (!paid || !isBefore(paid, step.funding)) return undefined
   return ending(
     'genesis',
     at,
-    `It paid in block ${paid.block}, before the first transfer to it in block ${step.record.block}: its coin was from genesis, block rewards or withdrawals${gone}.`,
+    `It paid in block ${paid.block}, before the first transfer to it in block ${step.funding.block}: its coin was from genesis, block rewards or withdrawals.`,
   )
 }
 
@@ -128,12 +122,11 @@ function endAfter(
 const ending = (reason: TrailEnd, address: string, says: string): End => ({ reason, address, says })
 
 /** Only what group A itself cannot tell ends a trail; a store that fails is a failure of the call. */
-async function stepFrom(desk: Desk, visit: Visit, query: Query, untilMs: number, patient: boolean): Promise<Step> {
+async function stepFrom(desk: Desk, chain: string, address: string, untilMs: number): Promise<Step> {
   const { clock } = desk
   const leftMs = untilMs - clock.monotonicMs()
   if (leftMs <= 0) return late
-  const isTime = () => patient && clock.monotonicMs() < untilMs
-  const found = askedOf(desk, visit, query, isTime)
+  const found = findStep(desk, chain, address)
   const done = new AbortController()
   const over = clock.sleep(leftMs, done.signal).then(() => late)
   try {
@@ -145,25 +138,13 @@ async function stepFrom(desk: Desk, visit: Visit, query: Query, untilMs: number,
   }
 }
 
-interface Query {
-  readonly chainid: string
-  readonly address: string
-}
-
-async function askedOf(desk: Desk, visit: Visit, query: Query, again: () => boolean): Promise<Step> {
-  for (let said: string | undefined; ; ) {
-    try {
-      const outcome = await fundedBy.reply(query, desk, visit)
-      const confidence = 'confidence' in outcome ? (outcome.confidence ?? {}) : {}
-      if (outcome.is === 'body') return { is: 'funding', record: outcome.body.result, confidence }
-      return { is: 'none', confidence }
-    } catch (error) {
-      if (!(error instanceof Fault) || !error.code.startsWith('explorer.')) throw error
-      // A search that came to its bounds says how far it came, and goes on from there (decision 0066).
-      const goesOn = error.code === 'explorer.probe_bounds' && error.says !== said
-      if (!goesOn || !again()) return { is: 'unknown', says: error.says, retryAfterMs: error.retryAfterMs }
-      said = error.says
-    }
+async function findStep(desk: Desk, chain: string, address: string): Promise<Step> {
+  try {
+    const { funding, confidence } = await findFirstFunding(desk, chain, address)
+    return funding ? { is: 'funding', funding, confidence } : { is: 'none', confidence }
+  } catch (error) {
+    if (!(error instanceof Fault) || !error.code.startsWith('explorer.')) throw error
+    return { is: 'unknown', says: error.says, retryAfterMs: error.retryAfterMs }
   }
 }
 
@@ -180,14 +161,9 @@ const toLabel = ({ name, entity, source, confidence, evidenceUrl }: Tag): Addres
   ...(evidenceUrl !== '' && { evidence: evidenceUrl }),
 })
 
-/** The least sure first; the others prove what they say. */
-const unsure = ['looked', 'listed'] as const
-
 /** A trail is as sure as its least sure hop. */
 function leastSure(all: readonly Confidence[]): Confidence {
   if (all.length === 0) return {}
-  const words = all.map(({ coverage = 'none' }) => coverage)
-  const coverage =
-    unsure.find((word) => words.includes(word)) ?? words.find((word) => word !== 'complete') ?? 'complete'
+  const coverage = all.map(({ coverage = 'none' }) => coverage).find((one) => one !== 'complete') ?? 'complete'
   return { finality: all.some(({ finality }) => finality === 'head') ? 'head' : 'finalized', coverage }
 }

@@ -174,11 +174,11 @@ export function costs(
   }
   if (!has.trace_filter && chain.mode !== 'index') {
     words.push(
-      'no trace_filter that knows old blocks: accounts whose code can pass value on are read block by block, which goes on after the call; so are up to explorer.probe.sureBlocks blocks to find contracts that are gone, and beyond that answers say looked or are refused (explorer.probe.unsure)',
+      'no trace_filter that knows old blocks: first fundings of contracts and of accounts that were delegated before cannot be looked up; use a node with trace_filter, or index the chain (mode: index or both)',
     )
   } else if (filterBlocks < anySpan && chain.mode !== 'index') {
     words.push(
-      `trace_filter takes ${filterBlocks} blocks at a time: accounts whose code can pass value on take many calls, and contracts that are gone are looked for by it over ${128 * filterBlocks} blocks at most`,
+      `trace_filter takes ${filterBlocks} blocks at a time: the lookup of a contract takes many calls and may reach its limits; index the chain (mode: index or both) if contracts matter`,
     )
   }
   if (!has['finalized block'] && chain.finalityBlocks === 0) {

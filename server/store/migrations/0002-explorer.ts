@@ -40,7 +40,9 @@ export const migration: Migration = {
     // How far each chain is known to go: the number after its newest final block. Coverage is held against it.
     `create table chain_heads (
         chain text primary key,
-        final_until bigint not null
+        final_until bigint not null,
+        -- When a node last confirmed that it is the end while every block up to there was read; 0: never.
+        confirmed_ms bigint not null default 0
       ) ${strict}`,
   ],
 }
