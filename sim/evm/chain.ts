@@ -49,8 +49,6 @@ export interface SimChainOptions {
   /** Addresses that have more than enough from the start. */
   readonly rich?: number
   readonly blockSeconds?: number
-  /** How many of a hundred contracts keep whatever they get. */
-  readonly inertPercent?: number
   /** Addresses of contracts that are gone may send transactions, to which in truth nobody has the key. */
   readonly ghosts?: boolean
 }
@@ -75,28 +73,16 @@ export class SimChain {
   readonly #contracts: string[] = []
   readonly #oldDestruct: boolean
   readonly #oldNonces: boolean
-  readonly #inertPercent: number
   readonly #ghosts: boolean
   #fork = 0
   #final = 0
 
   constructor(options: SimChainOptions) {
-    const {
-      seed,
-      id = '1',
-      finalLag = 8,
-      busy = 4,
-      people = 14,
-      rich = 3,
-      blockSeconds = 12,
-      inertPercent = 0,
-      ghosts = true,
-    } = options
+    const { seed, id = '1', finalLag = 8, busy = 4, people = 14, rich = 3, blockSeconds = 12, ghosts = true } = options
     const draws = chance(`${seed}/chain`)
     this.id = id
     this.finalLag = finalLag
     this.blockSeconds = blockSeconds
-    this.#inertPercent = inertPercent
     this.#ghosts = ghosts
     this.#seed = seed
     this.#busy = busy
@@ -202,7 +188,6 @@ export class SimChain {
       someone: () => this.#someone(draws),
       contract: () => this.#contract(draws),
       fresh: () => this.#fresh(draws),
-      inert: (address) => this.#isInert(address),
       destroyed: (address) => this.destroyed.add(address),
     })
     const frame = execution.run(creates ? 'CREATE' : 'CALL', from, to, value, draws.happens(0.1))
@@ -223,18 +208,8 @@ export class SimChain {
     const { nonce, code } = this.#ledger.get(address)
     if (code !== '0x' && !code.startsWith('0xef0100')) return
     const clears = code !== '0x' && draws.happens(0.5)
-    const next = clears ? '0x' : `0xef0100${this.#delegate(draws)}`
+    const next = clears ? '0x' : `0xef0100${draws.hex(40)}`
     if (this.#hasKey(address)) this.#ledger.set(address, { nonce: nonce + 1n, code: next })
-  }
-
-  #delegate(draws: Chance): string {
-    const inert = this.#contracts.find((one) => this.#isInert(one) && draws.happens(0.3))
-    return inert?.slice(2) ?? draws.hex(40)
-  }
-
-  /** Told by the address, so that no draw is spent on it. */
-  #isInert(address: string): boolean {
-    return Number.parseInt(address.slice(-4), 16) % 100 < this.#inertPercent
   }
 
   /** One of the rich, or one of the people who can pay for it. */

@@ -28,8 +28,6 @@ export interface World {
   someone(): string
   contract(): string | undefined
   fresh(): string
-  /** Whether the contract at this address keeps whatever it gets. */
-  inert(address: string): boolean
   /** An account that was deleted: nothing in the state tells that it was ever there. */
   destroyed(address: string): void
   /** Self-destruct deletes any contract, as it did once; otherwise only one made in the same transaction. */
@@ -40,8 +38,6 @@ export interface World {
 
 /** Gives back what comes with a call: four zeros, the value, the caller, the gas, CALL. */
 export const spendingCode = '0x5f5f5f5f34335af1'
-/** Can do nothing with a balance but keep it. */
-export const inertCode = '0x6001'
 
 const depthMax = 4
 const framesMax = 14
@@ -84,8 +80,6 @@ export class Execution {
     // A delegate call runs the code of another in the caller's own name.
     const self = type === 'DELEGATECALL' || type === 'CALLCODE' ? from : to
     if (type !== 'STATICCALL' && type !== 'SELFDESTRUCT' && this.#runs(to)) this.#body(frame, self, depth)
-    // While it is being created it can do anything; what it leaves behind may not.
-    if (creates && this.#world.inert(to)) ledger.set(to, { code: inertCode })
     if (mustFail || (depth > 0 && chance.happens(0.15))) {
       frame.failed = true
       ledger.undoTo(mark)
@@ -96,11 +90,8 @@ export class Execution {
     return frame
   }
 
-  /** Whether there is code that does anything: its own, or that of the account it delegates to. */
   #runs(address: string): boolean {
-    const { code } = this.#world.ledger.get(address)
-    const target = code.startsWith('0xef0100') ? this.#world.ledger.get(`0x${code.slice(8)}`).code : code
-    return code !== '0x' && target !== inertCode
+    return this.#world.ledger.get(address).code !== '0x'
   }
 
   #body(frame: Frame, self: string, depth: number): void {

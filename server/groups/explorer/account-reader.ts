@@ -30,7 +30,7 @@ export interface SearchLimits {
 }
 
 /** Calls of one search. An ordinary account on a chain of 20 million blocks takes less than 60. */
-export const callsMax = 1500
+const callsMax = 1500
 
 /** Traces of the account up to the end of block `until`, oldest first. */
 export interface TraceList {

@@ -89,8 +89,7 @@ export const firstHole = ({ covered, span }: Standing, until: number): Range | u
   holes(covered, { from: span.from, until })[0]
 
 /** Where the unbroken run of blocks that have been read, from the first one, ends. */
-export const readUntil = (standing: Standing): number =>
-  firstHole(standing, standing.span.until)?.from ?? standing.span.until
+const readUntil = (standing: Standing): number => firstHole(standing, standing.span.until)?.from ?? standing.span.until
 
 /** As of the last block of that run. An index whose head is not confirmed is not complete: it names its ranges. */
 export function confidenceOf(standing: Standing, isConfirmed: boolean): Confidence {

@@ -115,7 +115,7 @@ const spanMin = 100
 
 /**
  * The longest span that is answered. An index of traces may have been begun late or thinned out, and then answers as if nothing had
- * happened: so a transaction of three old blocks must be in it (decision 0160).
+ * happened: so a transaction of three old blocks must be in it (decision 0017).
  */
 async function askFilter(ask: Ask, once: Ask, firstBlock: number, head: number): Promise<number> {
   let found = 0
