@@ -81,7 +81,7 @@ export const faults = {
   },
   'explorer.probe_bounds': {
     status: 503,
-    retry: 'later',
+    retry: 'never',
     says: 'The search for the first funding of this address did not finish within its limits.',
   },
   'explorer.needs_index': {
