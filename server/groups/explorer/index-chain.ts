@@ -42,14 +42,14 @@ const runBlocksPerRead = 8
 export async function catchUp(desk: IndexDesk, node: ChainNode, tell: Tell, signal?: AbortSignal): Promise<void> {
   const options = signal ? { signal } : {}
   await needTraces(node)
-  const { tip, final, run: settled, takenBack } = await settleRun(desk, node, options)
+  const { askedMs, tip, final, run: settled, takenBack } = await settleRun(desk, node, options)
   if (!settled) return
   const { number, hash } = final
   await fill(desk, node, { from: node.chain.firstBlock, until: number + 1, lastHash: hash }, tell, signal)
   const top = settled.at(-1)
   const run = top && top.number >= number ? settled : await hookOn(desk.state, node.chain.id, final)
   const head = await extend(desk, node, run, tip, options)
-  await confirmHead(desk.state, node.chain.id, number + 1, desk.clock.now())
+  await confirmHead(desk.state, node.chain.id, number + 1, askedMs)
   tell({ is: 'near', head, takenBack })
 }
 
@@ -61,16 +61,18 @@ export async function repair(
   tell: Tell,
   signal?: AbortSignal,
 ): Promise<void> {
-  const { final } = await settleRun(desk, node, signal ? { signal } : {})
+  const { askedMs, final } = await settleRun(desk, node, signal ? { signal } : {})
   const end = final.number + 1
   const from = Math.max(span.from, node.chain.firstBlock)
   const until = Math.max(from, Math.min(span.until, end))
   await fill(desk, node, { from, until, ...(until === end && { lastHash: final.hash }) }, tell, signal)
   const isWhole = from === node.chain.firstBlock && until === end
-  if (isWhole && !signal?.aborted) await confirmHead(desk.state, node.chain.id, end, desk.clock.now())
+  if (isWhole && !signal?.aborted) await confirmHead(desk.state, node.chain.id, end, askedMs)
 }
 
 interface Settled {
+  /** When the node was asked for its head; reading up to there may take days. */
+  readonly askedMs: number
   readonly tip: Tip
   readonly final: Header
   /** undefined: another process has moved it meanwhile. */
@@ -80,6 +82,7 @@ interface Settled {
 
 /** Brings the run of newer blocks up to what the node says of them now. */
 async function settleRun(desk: IndexDesk, node: ChainNode, options: AskOptions): Promise<Settled> {
+  const askedMs = desk.clock.now()
   const tip = await node.tip(options)
   const { final } = tip
   if (!final)
@@ -90,7 +93,7 @@ async function settleRun(desk: IndexDesk, node: ChainNode, options: AskOptions):
   const kept = await keptBlocks(desk.state, node.chain.id)
   const events = await changesOf(node, kept, tip, options)
   const run = events.length > 0 ? await apply(desk.state, node.chain.id, kept, events) : kept
-  return { tip, final, run, takenBack: takenBackBy(kept, events) }
+  return { askedMs, tip, final, run, takenBack: takenBackBy(kept, events) }
 }
 
 /** Final blocks; `lastHash` is that of the last one, where it is known. */

@@ -252,6 +252,23 @@ describe('an index from an earlier run does not answer for newer blocks', () => 
     assert.equal(blockOf(await at.ask(address)), at.chain.firstFunding(address)?.block)
   })
 
+  test('200: a head that a node named before a long read is not confirmed by the end of it', async () => {
+    await using at = await stage(undefined, {}, { mode: 'both' })
+    let hours = 0
+    const clock = { ...systemClock, now: () => systemClock.now() + hours * 3_600_000 }
+    const real = { ...at.desk, clock }
+    await needNode(real, '1').capabilities()
+    at.sim.meanwhile = (body) => {
+      if (body.includes('trace_block')) hours = 1
+    }
+    await catchUp(real, needNode(real, '1'), () => {})
+    at.sim.meanwhile = undefined
+    const asked = at.sim.calls
+    const outcome = await fundedBy.reply({ chainid: '1', address: nobody }, real, testVisit())
+    assert.equal(outcome.is === 'nothing' && outcome.confidence?.coverage, 'probed')
+    assert.ok(at.sim.calls > asked)
+  })
+
   test('200: an index that is followed answers without a search', async () => {
     await using at = await stage(undefined, {}, { mode: 'both' })
     const real = { ...at.desk, clock: systemClock }

@@ -33,11 +33,11 @@ const confirmedMaxPolls = 5
 const confirmEveryMs = 30_000
 
 /** Records that a node named the block before `finalUntil` as its newest final one, and that every block up to there is read. */
-export async function confirmHead(state: State, chain: string, finalUntil: number, nowMs: number): Promise<void> {
+export async function confirmHead(state: State, chain: string, finalUntil: number, atMs: number): Promise<void> {
   const head = await state.get<Head>(headOf, chain)
-  if (head?.final_until !== finalUntil || Math.abs(nowMs - head.confirmed_ms) < confirmEveryMs) return
+  if (head?.final_until !== finalUntil || Math.abs(atMs - head.confirmed_ms) < confirmEveryMs) return
   await state.write((tx) =>
-    tx.run('update chain_heads set confirmed_ms = ? where chain = ? and final_until = ?', nowMs, chain, finalUntil),
+    tx.run('update chain_heads set confirmed_ms = ? where chain = ? and final_until = ?', atMs, chain, finalUntil),
   )
 }
 
