@@ -18,7 +18,10 @@ const prunedPerRate = 10
 const columns = 'source, base, quote, rate, at_ms as "atMs"'
 const latestColumns = `${columns}, confirmed_ms as "confirmedMs"`
 
-/** Stores what is new, notes which of the latest rates were confirmed, and returns how many were new. Rates come oldest first, all of one source. */
+/**
+ * Stores what is new, notes which of the latest rates were confirmed, and returns how many were new. Rates come oldest
+ * first, all of one source.
+ */
 export async function keepRates(
   state: State,
   source: string,
