@@ -193,7 +193,7 @@ describe('the state on PostgreSQL', { skip: noPostgres }, () => {
 /** One that has committed something; asked again while the server recovers from the last time. */
 async function writingBackend(server: PostgresServer): Promise<number> {
   const sql = "select pid from pg_stat_activity where query like '%pg_notify%' and pid <> pg_backend_pid() limit 1"
-  for (let tries = 0; tries < 500; tries += 1) {
+  for (let tries = 0; tries < 10_000; tries += 1) {
     const row = await server.sql<{ pid: number }>(sql).catch(() => undefined)
     if (row) return row.pid
     await new Promise((resolve) => setTimeout(resolve, 20))

@@ -10,6 +10,7 @@ import { chance } from '#sim/chance.ts'
 import { SimChain, type TrueTransfer } from '#sim/evm/chain.ts'
 import { type SimFault, SimNode } from '#sim/evm/node.ts'
 import { openDesk, settingsWith, type TestDesk } from '#test/desk.ts'
+import { seedsOf } from '#test/long.ts'
 import { AccountReader } from './account-reader.ts'
 import { searchFunding } from './funding-search.ts'
 import { type Funding, findFunding } from './fundings.ts'
@@ -17,9 +18,7 @@ import { catchUp, type IndexDesk } from './index-chain.ts'
 import { findNear } from './index-near.ts'
 import { type ChainNode, openNode } from './node.ts'
 
-// More of them, or others: TETRAD_TEST_FROM_SEED=1000 TETRAD_TEST_SEEDS=5000.
-const seeds = Number(process.env.TETRAD_TEST_SEEDS ?? 25)
-const fromSeed = Number(process.env.TETRAD_TEST_FROM_SEED ?? 0)
+const seeds = seedsOf(200)
 /** Seeds that once failed. */
 const kept: readonly number[] = []
 
@@ -202,8 +201,8 @@ async function live(seed: number, number: number): Promise<void> {
   await holdIndex(at, 'after a reorganisation')
 }
 
-test(`probe = index = brute force over ${seeds} histories, under faults and reorganisations`, async (context) => {
-  const all = [...kept, ...Array.from({ length: seeds }, (_, seed) => fromSeed + seed)]
+test(`probe = index = brute force over ${seeds.length} histories, under faults and reorganisations`, async (context) => {
+  const all = [...kept, ...seeds]
   for (const [at, seed] of all.entries()) {
     try {
       await live(seed, at + 1)
@@ -223,7 +222,7 @@ test(`probe = index = brute force over ${seeds} histories, under faults and reor
     'destroyed',
     'blocks taken back',
   ]
-  const rare = seeds < 25 ? [] : cases.filter((what) => !met.has(what))
+  const rare = cases.filter((what) => !met.has(what))
   assert.deepEqual(rare, [], `met too seldom; in all: ${JSON.stringify([...met])}`)
   context.diagnostic(`met: ${[...met].map(([what, times]) => `${what} ${times}`).join(', ')}`)
 })

@@ -135,6 +135,8 @@ export async function marketFindings(desk: Pick<Desk, 'state' | 'settings' | 'cl
     const ageMs = desk.clock.now() - standing.doneAtMs
     const lastRead = `last read ${Math.round(ageMs / 1000)} s ago`
     const trouble = feedTrouble(standing)
-    return { name, ok: ageMs <= staleMs && !trouble, says: trouble ? `${lastRead}; ${trouble.says}` : lastRead }
+    // A rejected record concerns one market: report it, but keep the server in rotation for everything else.
+    const ok = ageMs <= staleMs && standing.absent === 0
+    return { name, ok, says: trouble ? `${lastRead}; ${trouble.says}` : lastRead }
   })
 }

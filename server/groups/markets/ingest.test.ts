@@ -293,7 +293,7 @@ describe('values and records that do not fit', () => {
     assert.equal(other.headers['x-tetrad-as-of'], new Date(secondMs).toISOString())
     await assert.rejects(ask(desk, 'm-2'), { code: 'markets.not_covered', says: /without an id/ })
     const [finding] = await marketFindings(desk)
-    assert.equal(finding?.ok, false)
+    assert.equal(finding?.ok, true, 'one bad record does not take the server out of rotation')
     assert.match(finding?.says ?? '', /2 records have no id or no slug and cannot be stored/)
     await pass(desk, feed)
     assert.deepEqual(await listRejects(desk.state, 10), [])
