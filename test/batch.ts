@@ -12,7 +12,6 @@ export interface Result {
   readonly outcome: 'passed' | 'failed' | 'skipped' | 'suite'
   /** Why it was skipped, or how it failed. */
   readonly reason?: string
-  /** Of tests and suites at the top of their file. */
   readonly durationMs?: number
 }
 
@@ -22,10 +21,11 @@ type Ended = Extract<TestEvent, { type: 'test:pass' | 'test:fail' }>
 const timeoutMs = 600_000
 
 function resultOf(event: Ended): Result | undefined {
-  const { name, file, nesting, skip, details } = event.data
+  const { name, file, skip, details } = event.data
   if (!file) return undefined
   const result = { file: relative(process.cwd(), file), name, ...outcomeOf(event, skip) }
-  return nesting === 0 ? { ...result, durationMs: Math.round(details.duration_ms) } : result
+  // The time of a suite also counts how long it waited for the suites before it.
+  return result.outcome === 'suite' ? result : { ...result, durationMs: Math.round(details.duration_ms) }
 }
 
 function outcomeOf(event: Ended, skip: string | boolean | undefined): Pick<Result, 'outcome' | 'reason'> {

@@ -26,6 +26,10 @@ const { values: options, positionals } = parseArgs({
   options: { group: { type: 'string', multiple: true }, seed: { type: 'string' }, long: { type: 'boolean' } },
 })
 
+/** Rotates with the hour, so that runs one after another cover all seeds, and a failure names the one to repeat. */
+const seed = Number(options.seed ?? process.env.TEST_SEED ?? Math.floor(Date.now() / 3_600_000) * 25)
+if (!Number.isSafeInteger(seed) || seed < 0) throw new Error('--seed must be a whole number, 0 or more')
+
 interface Task {
   readonly name: string
   run(): Promise<readonly Result[]>
@@ -52,7 +56,7 @@ async function runAll(): Promise<Result[]> {
       .flatMap((group) => batchesOf(group, byGroup.get(group) ?? []))
     const checks = chosen.has('checks') && positionals.length === 0 ? checkTasks() : []
     const tasks = [...checks, ...batches.map((batch, index) => testTask(batch, work, index))]
-    process.stdout.write(`\n▸ ${files.length} test files in ${batches.length} processes, seed ${seed()}\n`)
+    process.stdout.write(`\n▸ ${files.length} test files in ${batches.length} processes, seed ${seed}\n`)
     return await runTasks(tasks)
   } finally {
     rmSync(work, { recursive: true, force: true })
@@ -68,13 +72,6 @@ function chosenGroups(): ReadonlySet<Group> {
     process.exit(2)
   }
   return new Set(names as Group[])
-}
-
-/** Rotates with the hour, so that runs one after another cover all seeds, and a failure names the one to repeat. */
-function seed(): number {
-  const given = options.seed ?? process.env.TEST_SEED
-  if (given !== undefined && !/^\d+$/.test(given)) throw new Error(`--seed must be a whole number, not ${given}`)
-  return given === undefined ? Math.floor(Date.now() / 3_600_000) * 25 : Number(given)
 }
 
 function leftOut(): string[] {
@@ -147,7 +144,7 @@ function testTask({ name, files }: Batch, work: string, index: number): Task {
         TMPDIR: temporary,
         TEST_SHARED_DIR: work,
         NODE_COMPILE_CACHE: join(root, 'node_modules', '.cache', 'tests'),
-        TEST_SEED: String(seed()),
+        TEST_SEED: String(seed),
         ...(options.long && { TEST_LONG: '1' }),
       }
       const args = [join(import.meta.dirname, 'batch.ts'), report, ...files]
@@ -227,5 +224,5 @@ const results = await runAll()
 const failed = results.filter(({ outcome }) => outcome === 'failed').length
 const minutes = (performance.now() - startedMs) / 60_000
 process.stdout.write(`\n${summaryOf(results, leftOut())}`)
-process.stdout.write(`\nTime: ${minutes.toFixed(1)} min. Seed: ${seed()}${options.long ? ', long run' : ''}\n`)
+process.stdout.write(`\nTime: ${minutes.toFixed(1)} min. Seed: ${seed}${options.long ? ', long run' : ''}\n`)
 process.exitCode = failed > 0 || results.length === 0 ? 1 : 0

@@ -14,6 +14,7 @@ import { createKey } from '#store/keys.ts'
 import { openState } from '#store/open.ts'
 import { settingsWith } from './desk.ts'
 import { type Answer, ask, type Call, Fire, mostInOneSecond, type Target, type Work } from './fire.ts'
+import { onlyInLongRun } from './long.ts'
 import { headersOf, noSet, openSet, type WholeSet } from './whole-set.ts'
 
 const endSessions = 'select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid()'
@@ -102,8 +103,7 @@ async function havoc(set: WholeSet, fire: Fire): Promise<void> {
 }
 
 test('killed one after another, they lose no quote, give no wrong answer and hold the limit', {
-  skip: noSet,
-  timeout: 240_000,
+  skip: noSet || onlyInLongRun,
 }, async (t) => {
   await using set = await openSet()
   const { servers, key } = set
