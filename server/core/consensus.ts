@@ -36,7 +36,7 @@ const figureShape = /^\d{1,20}$/
 export function readRules(spec: Readonly<Record<string, unknown>>): ConsensusRules {
   const figure = (name: string, mainnet: number): number => {
     const value = spec[name]
-    if (value === undefined) return mainnet
+    if (value == null) return mainnet
     if (typeof value !== 'string' || !figureShape.test(value)) throw new Error(`${name} is ${JSON.stringify(value)}`)
     return toFigure(BigInt(value))
   }

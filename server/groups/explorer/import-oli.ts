@@ -81,9 +81,9 @@ function placeOf(record: RawRecord): { chain: string; address: string } | string
 }
 
 function tagsOf(record: RawRecord): (readonly [string, unknown])[] | string {
-  if (record.tag_id !== undefined) return [[bareName(String(record.tag_id)), record.tag_value ?? record.value]]
+  if (record.tag_id != null) return [[bareName(String(record.tag_id)), record.tag_value ?? record.value]]
   const inside = record.tags ?? record.tags_json
-  if (inside === undefined) {
+  if (inside == null) {
     return Object.entries(record)
       .filter(([name, value]) => !frame.has(name.toLowerCase()) && value !== '' && value !== null)
       .map(([name, value]) => [bareName(name), value] as const)

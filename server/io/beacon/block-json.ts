@@ -26,7 +26,7 @@ export function blockFromJson(signed: unknown, fork: Fork): Block {
       return { pubkey: hexOf(data.pubkey, 'pubkey', 48), amount: figureOf(data.amount, 'amount') }
     }),
     syncBits: bytesOf(fieldsOf(body.sync_aggregate, 'sync_aggregate').sync_committee_bits, 'sync_committee_bits'),
-    payload: body.execution_payload === undefined ? undefined : payloadOf(payloadFrom(body.execution_payload)),
+    payload: body.execution_payload == null ? undefined : payloadOf(payloadFrom(body.execution_payload)),
   }
 }
 
@@ -45,13 +45,13 @@ function attestationOf(fields: Fields): Attestation {
     targetEpoch: figureOf(target.epoch, 'epoch'),
     targetRoot: hexOf(target.root, 'root', 32),
     bits: bytesOf(fields.aggregation_bits, 'aggregation_bits'),
-    committeeBits: fields.committee_bits === undefined ? undefined : bytesOf(fields.committee_bits, 'committee_bits'),
+    committeeBits: fields.committee_bits == null ? undefined : bytesOf(fields.committee_bits, 'committee_bits'),
   }
 }
 
 function payloadFrom(value: unknown): Payload {
   const payload = fieldsOf(value, 'execution_payload')
-  const withdrawals = payload.withdrawals === undefined ? [] : listOf(payload.withdrawals, 'withdrawals')
+  const withdrawals = payload.withdrawals == null ? [] : listOf(payload.withdrawals, 'withdrawals')
   return {
     feeRecipient: hexOf(payload.fee_recipient, 'fee_recipient', 20),
     number: figureOf(payload.block_number, 'block_number'),

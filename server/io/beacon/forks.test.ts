@@ -50,6 +50,20 @@ const plain = (block: Block) => ({
   })),
 })
 
+test('an optional member that is null in the JSON of a block is absent', () => {
+  for (const { json, fork } of samples.filter(({ kind }) => kind === 'block')) {
+    const { message } = json as { message: { body: { attestations: object[]; execution_payload?: object } } }
+    const { attestations, execution_payload: payload } = message.body
+    const body = {
+      ...message.body,
+      execution_payload: payload ? { withdrawals: null, ...payload } : null,
+      attestations: attestations.map((one) => ({ committee_bits: null, ...one })),
+    }
+    const padded = blockFromJson({ message: { ...message, body } }, fork)
+    assert.deepEqual(plain(padded), plain(blockFromJson(json, fork)))
+  }
+})
+
 for (const sample of samples.filter(({ kind }) => kind === 'block')) {
   test(`a ${sample.fork} block of the ${sample.preset} preset is the same from SSZ and from JSON`, () => {
     const fromJson = blockFromJson(sample.json, sample.fork)

@@ -5,6 +5,7 @@
 //    such a step shows is its caller's, or stays where it is.
 // 2. What a step that failed did, and all that it called, did not happen.
 // 3. Moves come in the order they happened.
+// 4. Some nodes write `"error": null` for a step that succeeded.
 import type { CallFrame, FlatTrace, Move } from './shapes.ts'
 
 /** Steps in the order they are listed, each before all that it called, and that before the next; what is below a failed one is left out. */
@@ -15,7 +16,7 @@ export function flatMoves(traces: readonly FlatTrace[]): Move[] {
   for (const trace of traces) {
     const { traceAddress } = trace
     if (failed?.every((step, depth) => traceAddress[depth] === step)) continue
-    if (trace.error !== undefined) failed = traceAddress
+    if (trace.error) failed = traceAddress
     else {
       const move = flatMove(trace)
       if (move) moves.push({ top: traceAddress.length === 0, ...move })
@@ -25,7 +26,7 @@ export function flatMoves(traces: readonly FlatTrace[]): Move[] {
 }
 
 /** Whether a listed step moved value, as far as it tells by itself: what called it may have failed. */
-export const movesValue = (trace: FlatTrace): boolean => trace.error === undefined && flatMove(trace) !== undefined
+export const movesValue = (trace: FlatTrace): boolean => !trace.error && flatMove(trace) !== undefined
 
 function flatMove({ type, action, result }: FlatTrace): Omit<Move, 'top'> | undefined {
   switch (type) {
@@ -44,7 +45,7 @@ function flatMove({ type, action, result }: FlatTrace): Omit<Move, 'top'> | unde
 const movingFrames: ReadonlySet<string> = new Set(['CALL', 'CREATE', 'CREATE2', 'SELFDESTRUCT'])
 
 export function nestedMoves(frame: CallFrame | undefined, top = true, moves: Move[] = []): Move[] {
-  if (!frame || frame.error !== undefined) return moves
+  if (!frame || frame.error) return moves
   const own = movingFrames.has(frame.type.toUpperCase()) ? move(frame.from, frame.to, frame.value ?? '0x0') : undefined
   if (own) moves.push({ top, ...own })
   for (const inner of frame.calls ?? []) nestedMoves(inner, false, moves)

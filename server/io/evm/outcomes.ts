@@ -65,5 +65,9 @@ function outcomeOf(call: Asked, reply: Reply | undefined): RpcOutcome {
   const { reading } = call
   const wrong = reading ? wrongWith(reading, reply.result) : call.wrong?.(reply.result)
   if (wrong !== undefined) return unusable(wrong)
-  return { is: 'result', result: reading ? readAs(reading, reply.result) : reply.result }
+  try {
+    return { is: 'result', result: reading ? readAs(reading, reply.result) : reply.result }
+  } catch (error) {
+    return unusable(`cannot be read: ${(error as Error).message}`)
+  }
 }

@@ -39,22 +39,22 @@ export interface FlatTrace {
   readonly type: string
   readonly action: Readonly<Record<string, unknown>>
   readonly result?: Readonly<Record<string, unknown>> | null
-  readonly error?: string
+  readonly error?: string | null
   readonly traceAddress: readonly number[]
   /** How many steps it called directly. */
-  readonly subtraces?: number
+  readonly subtraces?: number | null
   readonly transactionHash?: string | null
-  readonly blockHash?: string
+  readonly blockHash?: string | null
 }
 
 /** One step of a transaction as `callTracer` nests it. */
 export interface CallFrame {
   readonly type: string
   readonly from: string
-  readonly to?: string
-  readonly value?: string
-  readonly error?: string
-  readonly calls?: readonly CallFrame[]
+  readonly to?: string | null
+  readonly value?: string | null
+  readonly error?: string | null
+  readonly calls?: readonly CallFrame[] | null
 }
 
 export interface Receipt {

@@ -46,10 +46,10 @@ export function wrongBody(raw: unknown): string | undefined {
 export function wrongFlat(raw: unknown, block: TracedBlock): string | undefined {
   if (!Array.isArray(raw)) return 'no list of traces'
   const traces = raw as FlatTrace[]
-  if (traces.some(({ blockHash }) => blockHash !== undefined && lower(blockHash) !== block.hash))
-    return 'traces of another block'
-  if (traces.some(({ action, traceAddress, type }) => !action || !Array.isArray(traceAddress) || !type))
+  if (traces.some((one) => !one?.action || !Array.isArray(one.traceAddress) || !one.type))
     return 'a trace is not complete'
+  if (traces.some(({ blockHash }) => blockHash != null && lower(blockHash) !== block.hash))
+    return 'traces of another block'
   const traced = new Set(traces.filter((one) => one.traceAddress.length === 0).map((one) => lower(one.transactionHash)))
   const missing = block.transactions.find(({ hash }) => !traced.has(hash))
   return missing ? `transaction ${missing.index} has no trace` : wrongTree(traces)
@@ -65,16 +65,17 @@ function wrongTree(traces: readonly FlatTrace[]): string | undefined {
     called.set(parent, (called.get(parent) ?? 0) + 1)
   }
   const short = traces.find(
-    (one) => one.subtraces !== undefined && one.subtraces !== (called.get(nameOf(one, one.traceAddress)) ?? 0),
+    (one) => one.subtraces != null && one.subtraces !== (called.get(nameOf(one, one.traceAddress)) ?? 0),
   )
   return short && 'steps are missing from the traces'
 }
 
 export function wrongNested(raw: unknown, block: TracedBlock): string | undefined {
   if (!Array.isArray(raw) || raw.length !== block.transactions.length) return 'not one trace for every transaction'
-  const wrong = (raw as { txHash?: string; result?: unknown }[]).findIndex(
-    ({ txHash, result }, at) =>
-      (txHash !== undefined && lower(txHash) !== block.transactions[at]?.hash) || wrongFrame(result) !== undefined,
+  const wrong = (raw as ({ txHash?: string | null; result?: unknown } | null)[]).findIndex(
+    (one, at) =>
+      (one?.txHash != null && lower(one.txHash) !== block.transactions[at]?.hash) ||
+      wrongFrame(one?.result) !== undefined,
   )
   return wrong < 0 ? undefined : `transaction ${wrong} has no trace of its own`
 }

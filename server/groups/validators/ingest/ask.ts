@@ -57,7 +57,7 @@ export class Asker {
 
   #blockFrom(reply: BeaconReply, slot: number): Block {
     const version = reply.version ?? (reply.is === 'json' ? fieldsOf(reply.body, 'the answer').version : undefined)
-    const fork = version === undefined ? forkAt(this.#rules, epochAt(this.#rules, slot)) : forkNamed(String(version))
+    const fork = version == null ? forkAt(this.#rules, epochAt(this.#rules, slot)) : forkNamed(String(version))
     return reply.is === 'ssz'
       ? blockFromSsz(new View(reply.bytes), fork, this.#rules)
       : blockFromJson(dataOf(reply.body), fork)
@@ -254,7 +254,7 @@ export class Asker {
 export type NodeVotePay = Readonly<Record<'source' | 'target' | 'head' | 'inactivity', number>>
 
 function signed(value: unknown): number {
-  if (value === undefined) return 0
+  if (value == null) return 0
   const number = typeof value === 'string' ? Math.floor(Number(value)) : Number.NaN
   if (!Number.isSafeInteger(number)) throw new AnswerError('a reward is no number in text')
   // The floor of −0.0 would be another zero.
