@@ -2,7 +2,7 @@
 import { accountCalls, filterCall, headerCall, hexOf } from './blocks.ts'
 import { isNull, type RpcOutcome } from './outcomes.ts'
 import { toHeader } from './readings.ts'
-import { type AskOptions, isMissingState, isRateLimit, isUnknownMethod, type Rpc, type RpcCall } from './rpc.ts'
+import { type AskOptions, isFinalRefusal, isUnknownMethod, type Rpc, type RpcCall } from './rpc.ts'
 import type { Block, PlacedTrace, ReadForm, TraceForm } from './shapes.ts'
 import { lower } from './wrong.ts'
 
@@ -99,8 +99,7 @@ export function together(all: readonly Capabilities[]): Capabilities {
 }
 
 /** It was neither done nor is it plain that it cannot be. */
-const mayPass = (outcome: RpcOutcome): boolean =>
-  outcome.is !== 'result' && (isRateLimit(outcome) || !(isUnknownMethod(outcome) || isMissingState(outcome)))
+const mayPass = (outcome: RpcOutcome): boolean => outcome.is !== 'result' && !isFinalRefusal(outcome)
 
 /** trace_filter takes the whole chain at once, also when it has grown. */
 const anySpan = Number.MAX_SAFE_INTEGER

@@ -3,10 +3,13 @@
 // 1. No rolling second carries more calls than `perSecond` to the node, as it sees them come; every member of a batch counts.
 // 2. A line is used only after the node behind it has named the right chain; after a failure it is asked again.
 // 3. A line that failed rests, longer each time, and is then tried again: it is never given up for good.
+// 4. A request that is too large for the node, or takes it too long, is repeated with half as many calls (batch-size.ts).
 import type { RpcSettings } from '#core/settings/explorer.ts'
 import type { Clock } from '../clock.ts'
 import { FetchError, type FetchOptions } from '../fetch.ts'
+import { BatchSize } from './batch-size.ts'
 import { decode } from './decoder.ts'
+import { kindOf } from './node-errors.ts'
 import type { Asked, RpcOutcome } from './outcomes.ts'
 import { isWhole } from './readings.ts'
 
@@ -30,6 +33,8 @@ const bytesMax = 256 * 1024 * 1024
 /** Whole blocks asked for at once: already taking in more than this holds the thread up (decision 0067). */
 const wholeMax = 4
 const restMaxMs = 15_000
+/** A refused connection costs nothing, so it is tried often. */
+const unreachableRestMaxMs = 1000
 /** However long a node asks to be left alone. */
 const askedRestMaxMs = 60_000
 const fairMs = 1000
@@ -53,13 +58,16 @@ export class Line {
   readonly #counts: Counts
   readonly #restMs: number
   #sent: Sent[] = []
-  #batchMax: number
+  readonly #batch: BatchSize
+  readonly #wholeBatch: BatchSize
   #nextId = 1
   #failures = 0
   #restUntilMs = 0
   #verified = false
   #wrongChain = false
   trouble: string | undefined
+  /** The last request found nobody at the address. */
+  isUnreachable = false
 
   constructor(
     name: string,
@@ -77,7 +85,8 @@ export class Line {
     this.#counts = counts
     this.#post = post
     this.#restMs = restMs
-    this.#batchMax = settings.batchMax
+    this.#batch = new BatchSize(settings.batchMax)
+    this.#wholeBatch = new BatchSize(Math.min(wholeMax, settings.batchMax))
   }
 
   /** Not to be waited for: whoever is behind it has to be corrected first. */
@@ -96,14 +105,14 @@ export class Line {
     try {
       if (!this.#verified) await this.#verify(untilMs, signal)
       while (outcomes.length < calls.length) {
-        const part = calls.slice(outcomes.length, outcomes.length + this.#partMax(calls[outcomes.length]))
-        const answered = await this.#send(part, untilMs, signal)
+        const size = this.#sizeFor(calls[outcomes.length])
+        const part = calls.slice(outcomes.length, outcomes.length + this.#partMax(size))
+        const answered = await this.#sendSized(part, size, untilMs, signal)
         if (answered) outcomes.push(...answered)
-        // A refused batch: half as many next time.
-        else this.#batchMax = Math.max(1, Math.floor(part.length / 2))
       }
       this.#failures = 0
       this.trouble = undefined
+      this.isUnreachable = false
       return outcomes
     } catch (error) {
       if (!(error instanceof FetchError) || error.failure === 'stopped') throw error
@@ -122,15 +131,49 @@ export class Line {
     this.trouble = why
   }
 
-  #restAfter({ message, retryAfterMs }: FetchError): void {
-    if (retryAfterMs === undefined) this.rest(message)
+  #restAfter({ message, retryAfterMs, failure }: FetchError): void {
+    this.isUnreachable = failure === 'network'
+    if (this.isUnreachable)
+      this.rest(message, Math.min(this.#restMs * 2 ** Math.min(this.#failures, 10), unreachableRestMaxMs))
+    else if (retryAfterMs === undefined) this.rest(message)
     else this.rest(message, Math.min(retryAfterMs, askedRestMaxMs))
   }
 
-  #partMax(next: RpcCall | undefined): number {
+  #sizeFor(next: RpcCall | undefined): BatchSize {
+    return next?.reading && isWhole(next.reading) ? this.#wholeBatch : this.#batch
+  }
+
+  #partMax(size: BatchSize): number {
     const { perSecond } = this.#settings
-    const rateMax = perSecond > 0 ? perSecond : this.#batchMax
-    return Math.min(this.#batchMax, rateMax, next?.reading && isWhole(next.reading) ? wholeMax : this.#batchMax)
+    return Math.min(this.#batch.now, size.now, perSecond > 0 ? perSecond : size.now)
+  }
+
+  /** The outcomes from the first call on that the node answered in this request; undefined: none, and fewer are sent next time. */
+  async #sendSized(
+    part: readonly RpcCall[],
+    size: BatchSize,
+    untilMs: number,
+    signal?: AbortSignal,
+  ): Promise<readonly RpcOutcome[] | undefined> {
+    const isAlone = part.length === 1
+    try {
+      const answered = await this.#send(part, untilMs, signal)
+      if (!answered) {
+        this.#batch.refuse(part.length)
+        return undefined
+      }
+      const tooMuch = isAlone ? -1 : answered.findIndex((one) => isTooMuch(one))
+      if (tooMuch < 0) {
+        size.succeed()
+        return answered
+      }
+      size.shrink(part.length)
+      return answered.slice(0, tooMuch)
+    } catch (error) {
+      if (isAlone || !(error instanceof FetchError) || !isTooMuchAtOnce(error)) throw error
+      size.shrink(part.length)
+      return undefined
+    }
   }
 
   async #verify(untilMs: number, signal?: AbortSignal): Promise<void> {
@@ -215,6 +258,17 @@ export class Line {
     }
   }
 }
+
+const isTooMuch = (outcome: RpcOutcome): boolean => {
+  const kind = kindOf(outcome)
+  return kind === 'response too large' || kind === 'timeout'
+}
+
+/** HTTP statuses for a request that is too large or took too long: besu answers 408, geth 413, gateways 504 and 524. */
+const tooMuchStatuses: ReadonlySet<number | undefined> = new Set([408, 413, 504, 524])
+
+const isTooMuchAtOnce = ({ failure, status }: FetchError): boolean =>
+  failure === 'timeout' || failure === 'size' || (failure === 'status' && tooMuchStatuses.has(status))
 
 const quantityText = (value: unknown): string =>
   typeof value === 'string' && /^0x[0-9a-f]{1,16}$/i.test(value) ? BigInt(value).toString() : 'unknown'

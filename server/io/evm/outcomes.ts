@@ -1,6 +1,7 @@
 // What the text of an answer says to each call of a batch. Pure, and the same on whichever thread it is read.
 //
 // 1. An answer is believed only for the id it carries. What is missing, doubled or of another id is no answer.
+import { nodeErrorKind } from './node-errors.ts'
 import { type Reading, readAs, wrongWith } from './readings.ts'
 
 /** A call as far as its answer is concerned. */
@@ -24,7 +25,7 @@ export type Answered = readonly RpcOutcome[] | 'not JSON' | 'batch refused'
 export function outcomesIn(text: string, firstId: number, calls: readonly Asked[]): Answered {
   const replies = parsed(text)
   if (replies === undefined) return 'not JSON'
-  if (calls.length > 1 && !Array.isArray(replies)) return 'batch refused'
+  if (calls.length > 1 && isBatchRefusal(replies)) return 'batch refused'
   const byId = new Map<unknown, Reply>()
   for (const reply of [replies].flat() as Reply[]) byId.set(reply?.id, byId.has(reply?.id) ? doubled : reply)
   return calls.map((call, at) => outcomeOf(call, byId.get(firstId + at)))
@@ -37,6 +38,13 @@ function parsed(text: string): unknown {
   } catch {
     return undefined
   }
+}
+
+/** An object in place of a list, or a list whose only member is the refusal. */
+function isBatchRefusal(replies: unknown): boolean {
+  if (!Array.isArray(replies)) return true
+  const error = replies.length === 1 ? (replies[0] as Reply | null)?.error : undefined
+  return error ? nodeErrorKind(Number(error.code ?? 0), String(error.message)) === 'batch too large' : false
 }
 
 interface Reply {

@@ -8,6 +8,7 @@ import { SimChain } from '#sim/evm/chain.ts'
 import { SimNode } from '#sim/evm/node.ts'
 import { OwnedClock, systemClock } from '../clock.ts'
 import { FetchError } from '../fetch.ts'
+import { readBlocks } from './blocks.ts'
 import type { Post } from './line.ts'
 import { openRpc, type RpcCall } from './rpc.ts'
 
@@ -39,17 +40,106 @@ test('answers belong to the call whose id they carry, in whatever order they com
 })
 
 test('batches are no longer than the node takes, and a node that refuses one is asked with less', async () => {
-  const sizes: number[] = []
-  const rpc = open(
-    scripted((_, asked) => {
+  const error = { code: -32600, message: 'batch too large' }
+  // geth answers with a list that holds one error, under the id of the first call; others with an object.
+  for (const refusal of [({ id }: Asked) => [{ id, error }], () => ({ id: null, error })]) {
+    const sizes: number[] = []
+    const rpc = open(
+      scripted((_, asked) => {
+        sizes.push(asked.length)
+        return asked.length > 2 ? refusal(asked[0] as Asked) : echo(asked)
+      }),
+      ['http://a/'],
+      { batchMax: 4 },
+    )
+    assert.deepEqual(await rpc.results(calls('a', 'b', 'c', 'd', 'e')), ['a', 'b', 'c', 'd', 'e'])
+    assert.deepEqual(sizes, [4, 2, 2, 1])
+  }
+})
+
+test('a batch that takes the node too long, or whose answer is too large, is repeated with half as many calls', async () => {
+  const timeout = () => {
+    throw new FetchError('timeout', 'a did not answer within 1000 ms')
+  }
+  const late = () => {
+    throw new FetchError('status', 'a answered with status 408', { status: 408 })
+  }
+  // geth answers calls until the limit is reached, and the rest with errors.
+  const cut = (asked: readonly Asked[], message: string) =>
+    echo(asked).map((one, at) => (at < 2 ? one : { id: one.id, error: { code: -32003, message } }))
+  for (const tooMuch of [
+    timeout,
+    late,
+    (asked: readonly Asked[]) => cut(asked, 'response too large'),
+    (asked: readonly Asked[]) => cut(asked, 'request timed out'),
+  ]) {
+    const sizes: number[] = []
+    const post = scripted((_, asked) => {
       sizes.push(asked.length)
-      return asked.length > 2 ? { id: null, error: { code: -32600, message: 'batch too large' } } : echo(asked)
-    }),
-    ['http://a/'],
-    { batchMax: 4 },
-  )
-  assert.deepEqual(await rpc.results(calls('a', 'b', 'c', 'd', 'e')), ['a', 'b', 'c', 'd', 'e'])
-  assert.deepEqual(sizes, [4, 2, 2, 1])
+      return asked.length > 2 ? tooMuch(asked) : echo(asked)
+    })
+    const rpc = open(post, ['http://a/'], { batchMax: 8 })
+    const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']
+    assert.deepEqual(await rpc.results(calls(...names)), names)
+    assert.deepEqual(sizes.slice(0, 3), [8, 4, 2])
+    assert.equal(rpc.health()[0]?.trouble, undefined)
+    // What was too much once is tried again later.
+    for (let turn = 0; turn < 40; turn++) await rpc.results(calls(...names))
+    assert.ok(sizes.slice(3).some((size) => size > 2))
+  }
+})
+
+test('traces of whole blocks that take too long together are asked for in smaller batches', async () => {
+  const clock = new OwnedClock(0)
+  const chain = new SimChain({ seed: 'slow traces' })
+  chain.mine(8)
+  const node = new SimNode(chain)
+  const sizes: number[] = []
+  const post: Post = async (_, { body = '', timeoutMs }) => {
+    const asked = [JSON.parse(body)].flat() as Asked[]
+    const traces = asked.filter(({ method }) => method === 'trace_block').length
+    if (traces > 0) sizes.push(traces)
+    // Every block takes 2.8 s; the limit is 10 s.
+    if (traces * 2800 > timeoutMs) throw new FetchError('timeout', `no answer within ${timeoutMs} ms`)
+    return (await node.answer(body)).text
+  }
+  const rpc = openRpc({ chain: '1', rpc: [line('http://a/', { timeoutMs: 10_000 })], clock, post })
+  const seen = await readBlocks(rpc, 'trace_block', [1, 2, 3, 4, 5, 6, 7, 8])
+  assert.equal(seen.length, 8)
+  assert.deepEqual(sizes.slice(0, 3), [4, 2, 2])
+  assert.ok(sizes.slice(1).every((size) => size <= 2))
+})
+
+test('where all nodes refuse connections the error comes within a second, and a node that is back is used at once', async () => {
+  const clock = new OwnedClock(0)
+  let isThere = false
+  const post: Post = async (url, options) => {
+    if (!isThere) throw new FetchError('network', `${url} cannot be reached (ECONNREFUSED)`)
+    return scripted((_, asked) => echo(asked))(url, options)
+  }
+  const rpc = openRpc({ chain: '1', rpc: [line('http://a/'), line('http://b/')], clock, post })
+  /** How long it takes by the clock. */
+  const askedMs = async () => {
+    const startMs = clock.monotonicMs()
+    let isDone = false
+    const done = rpc.ask(calls('x')).finally(() => {
+      isDone = true
+    })
+    while (!isDone) {
+      for (let turn = 0; turn < 50; turn++) await null
+      if (!isDone) clock.move(50)
+    }
+    return { tookMs: clock.monotonicMs() - startMs, outcome: (await done)[0] }
+  }
+  for (let turn = 0; turn < 5; turn++) {
+    const { tookMs, outcome } = await askedMs()
+    assert.equal(outcome?.is, 'unusable')
+    assert.ok(tookMs <= 1100, `${tookMs} ms`)
+  }
+  isThere = true
+  const { tookMs, outcome } = await askedMs()
+  assert.deepEqual(outcome, { is: 'result', result: 'x' })
+  assert.ok(tookMs <= 1100, `${tookMs} ms`)
 })
 
 test('half a batch, null, a wrong id and a doubled id are no answers: only those calls are asked again', async () => {

@@ -9,6 +9,7 @@ import type { RpcSettings } from '#core/settings/explorer.ts'
 import type { Clock } from '../clock.ts'
 import { cleanUrls, FetchError, fetchBytes } from '../fetch.ts'
 import { type Counts, Line, type Post, type RpcCall } from './line.ts'
+import { kindOf } from './node-errors.ts'
 import type { RpcOutcome } from './outcomes.ts'
 
 export type { RpcCall } from './line.ts'
@@ -53,6 +54,8 @@ export interface RpcOptions {
 
 const attemptsPerLine = 3
 const attemptsMin = 5
+/** Where every node refuses connections, more tries than fit into this time only delay the error. */
+const unreachableMaxMs = 1000
 const attemptsOver = (lines: readonly Line[]): number => Math.max(attemptsMin, lines.length * attemptsPerLine)
 
 export function openRpc({ chain, rpc, clock, post = overHttp, restMs = 250 }: RpcOptions): Rpc {
@@ -102,12 +105,14 @@ async function askLines(
   let open = calls.map((_, at) => at)
   // A node that is well has said no: that is not worth waiting for one that is not.
   const isTold = (at: number) => calls[at]?.errorIsAnswer === true && outcomes[at]?.is === 'error'
+  const unreachableUntilMs = clock.monotonicMs() + unreachableMaxMs
   for (let attempt = 0; attempt < attemptsMax && open.length > 0; attempt++) {
     const line = best(lines, refusedBy)
     if (!line) break
     const waitMs = Math.max(line.restingMs(), 0)
     if (waitMs > 0 && (impatient || open.every(isTold))) break
-    if (clock.monotonicMs() + waitMs > untilMs) break
+    const nextMs = clock.monotonicMs() + waitMs
+    if (nextMs > untilMs || (nextMs > unreachableUntilMs && lines.every(({ isUnreachable }) => isUnreachable))) break
     if (waitMs > 0) await clock.sleep(Math.ceil(waitMs), signal)
     if (signal?.aborted) throw stopped()
     try {
@@ -135,8 +140,7 @@ async function askLines(
 
 /** Whether the same node may answer better in a moment. */
 const mayPass = (outcome: RpcOutcome, call: RpcCall | undefined): boolean =>
-  outcome.is === 'unusable' ||
-  (outcome.is === 'error' && !call?.errorIsAnswer && !isUnknownMethod(outcome) && !isMissingState(outcome))
+  outcome.is === 'unusable' || (outcome.is === 'error' && !call?.errorIsAnswer && !isFinalRefusal(outcome))
 
 const wordsOf = (outcome: RpcOutcome | undefined): string =>
   outcome && outcome.is !== 'result' ? outcome.words : 'no answer'
@@ -157,20 +161,16 @@ function best(lines: readonly Line[], refusedBy: ReadonlySet<Line>): Line | unde
 
 const stopped = () => new Fault('explorer.node_unavailable', { detail: 'the request to the node was given up' })
 
-const rateWords = /rate.?limit|too many|limit exceeded|capacity|throughput/i
-const stateWords =
-  /missing trie node|state.{0,40}(not available|unavailable|pruned|not found)|pruned|archive|historical state|old data not available/i
-const methodWords =
-  /method.{0,80}(not found|not supported|not available|does not exist|disabled|not whitelisted)|unsupported method|unknown method/i
-
-export const isRateLimit = (outcome: RpcOutcome): boolean =>
-  outcome.is === 'error' && (outcome.code === 429 || outcome.code === -32005 || rateWords.test(outcome.words))
+export const isRateLimit = (outcome: RpcOutcome): boolean => kindOf(outcome) === 'rate limit'
 
 /** The node does not have this method at all. */
-export const isUnknownMethod = (outcome: RpcOutcome): boolean =>
-  outcome.is === 'error' && (outcome.code === -32601 || outcome.code === -32004 || methodWords.test(outcome.words))
+export const isUnknownMethod = (outcome: RpcOutcome): boolean => kindOf(outcome) === 'unknown method'
 
-export const isMissingState = (outcome: RpcOutcome): boolean => outcome.is === 'error' && stateWords.test(outcome.words)
+export const isMissingState = (outcome: RpcOutcome): boolean => kindOf(outcome) === 'missing state'
+
+/** The same call is refused again, however often it is repeated. */
+export const isFinalRefusal = (outcome: RpcOutcome): boolean =>
+  isUnknownMethod(outcome) || isMissingState(outcome) || kindOf(outcome) === 'range too large'
 
 export function faultOf(outcome: Exclude<RpcOutcome, { is: 'result' }>): Fault {
   const code = isMissingState(outcome) ? 'explorer.not_archive' : 'explorer.node_unavailable'
