@@ -36,8 +36,6 @@ interface Entry {
 const keptMs = 3_600_000
 const unclearKeptMs = 5000
 const unclearKeptMaxMs = 60_000
-/** How long a node may take to tell. */
-const askMaxMs = 60_000
 /** How much longer than the first the others are waited for. */
 const graceMs = 2000
 
@@ -115,7 +113,7 @@ export class Abilities {
 
   async #told(one: Entry): Promise<boolean> {
     try {
-      one.can = await askCapabilities(one.rpc, this.#firstBlock, { untilMs: this.#clock.monotonicMs() + askMaxMs })
+      one.can = await askCapabilities(one.rpc, this.#firstBlock, this.#clock)
       one.failure = undefined
     } catch (error) {
       one.failure = error

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SimChain } from '#sim/evm/chain.ts'
 import { type SimAbilities, SimNode } from '#sim/evm/node.ts'
-import { systemClock } from '../clock.ts'
+import { OwnedClock, systemClock } from '../clock.ts'
+import { FetchError } from '../fetch.ts'
 import { askCapabilities, costs } from './capabilities.ts'
 import { openRpc } from './rpc.ts'
 
@@ -17,7 +18,7 @@ async function asked(abilities: SimAbilities) {
     post: async (_, { body }) => (await sim.answer(body ?? '')).text,
     restMs: 0,
   })
-  return askCapabilities(rpc, 0)
+  return askCapabilities(rpc, 0, systemClock)
 }
 
 const all: SimAbilities = {
@@ -57,4 +58,35 @@ test('a pruned node is noticed though it keeps the first state', async () => {
 test('no old state is no loss for a chain that is only indexed', async () => {
   const can = await asked({ ...all, stateBlocks: 10 })
   assert.deepEqual(costs(can, { mode: 'index', finalityBlocks: 0 }), [])
+})
+
+test('a method that never answers takes no time from the other tests', async () => {
+  const chain = new SimChain({ seed: 'abilities' })
+  chain.mine(40)
+  for (const slow of ['trace_filter', 'trace_block', 'debug_traceBlockByNumber', 'eth_getBlockReceipts']) {
+    const clock = new OwnedClock(0)
+    const sim = new SimNode(chain, all)
+    const rpc = openRpc({
+      chain: '1',
+      rpc: [{ url: 'http://sim/', perSecond: 0, batchMax: 50, timeoutMs: 10_000 }],
+      clock,
+      post: async (_, { body = '', timeoutMs }) => {
+        if (!body.includes(slow)) return (await sim.answer(body)).text
+        await clock.sleep(timeoutMs)
+        throw new FetchError('timeout', `no answer within ${timeoutMs} ms`)
+      },
+    })
+    let isDone = false
+    const asking = askCapabilities(rpc, 0, clock).finally(() => {
+      isDone = true
+    })
+    while (!isDone) {
+      for (let turn = 0; turn < 100; turn++) await null
+      if (!isDone) clock.move(100)
+    }
+    const { has } = await asking
+    const missing = Object.entries(has).flatMap(([name, is]) => (is ? [] : [name]))
+    assert.deepEqual(missing, [slow])
+    assert.equal(rpc.health()[0]?.trouble, undefined)
+  }
 })

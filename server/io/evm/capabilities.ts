@@ -1,4 +1,5 @@
 // What a node can do, found out by asking it, and what it costs when it cannot.
+import type { Clock } from '../clock.ts'
 import { accountCalls, filterCall, headerCall, hexOf } from './blocks.ts'
 import { isNull, type RpcOutcome } from './outcomes.ts'
 import { toHeader } from './readings.ts'
@@ -38,36 +39,53 @@ const tracer = { tracer: 'callTracer' }
 /** Whoever cannot be asked for a block is not asked for anything else. */
 const firstAttempts = 2
 
-/** Of one node. Throws when it cannot be asked at all. */
-export async function askCapabilities(rpc: Rpc, firstBlock: number, options: AskOptions = {}): Promise<Capabilities> {
-  const [latest] = await rpc.results([headerCall('latest')], { ...options, attemptsMax: firstAttempts })
+/** Time for each test on its own, so that a slow one takes nothing from the others. */
+const testMaxMs = 20_000
+
+/** Of one node. Throws when it cannot be asked at all. Cheap tests come first, trace_filter last: it may read the whole chain. */
+export async function askCapabilities(
+  rpc: Rpc,
+  firstBlock: number,
+  clock: Pick<Clock, 'monotonicMs'>,
+): Promise<Capabilities> {
+  const budget = (): AskOptions => ({ untilMs: clock.monotonicMs() + testMaxMs })
+  const [latest] = await rpc.results([headerCall('latest')], { ...budget(), attemptsMax: firstAttempts })
   const head = toHeader(latest).number
   // Nodes that prune still keep the first state: one from the middle tells.
   const old = Math.max(firstBlock, Math.floor(head / 2))
   const early = Math.min(Math.max(firstBlock, 1), head)
   let isClear = true
-  const once = (calls: readonly RpcCall[]) =>
+  const onceBy = (options: AskOptions) => (calls: readonly RpcCall[]) =>
     rpc.ask(
       calls.map((call) => ({ ...call, errorIsAnswer: true as const })),
       options,
     )
-  // An error may be a passing one: a second is taken for an answer, but not for long.
-  const ask = async (...calls: RpcCall[]) => {
-    const first = await once(calls)
-    if (!first.some(mayPass)) return first
-    const second = await once(calls)
-    isClear &&= !second.some(mayPass)
-    return second
+  /** One test with its own budget. An error may be a passing one: a second is taken for an answer, but not for long. */
+  const test = () => {
+    const once = onceBy(budget())
+    return async (...calls: RpcCall[]) => {
+      const first = await once(calls)
+      if (!first.some(mayPass)) return first
+      const second = await once(calls)
+      // Without the state of a block some nodes answer null.
+      isClear &&= !second.some((one) => mayPass(one) && !isNull(one))
+      return second
+    }
   }
-  const [byBlock, nested, single, receipts, filterBlocks] = await Promise.all([
-    ask({ method: 'trace_block', params: [hexOf(head)] }),
-    ask({ method: 'debug_traceBlockByNumber', params: [hexOf(Math.max(head, 1)), tracer] }),
-    once([{ method: 'debug_traceTransaction', params: [noHash, tracer] }]),
-    ask({ method: 'eth_getBlockReceipts', params: [hexOf(head)] }),
-    askFilter(ask, (...calls) => once(calls), firstBlock, head),
+  const [state, finalized] = await Promise.all([
+    test()(...accountCalls(noAddress, old), ...accountCalls(noAddress, early)),
+    test()(headerCall('finalized')),
   ])
-  const state = await ask(...accountCalls(noAddress, old), ...accountCalls(noAddress, early))
-  const finalized = await ask(headerCall('finalized'))
+  const [receipts, single, byBlock, nested] = await Promise.all([
+    test()({ method: 'eth_getBlockReceipts', params: [hexOf(head)] }),
+    onceBy(budget())([{ method: 'debug_traceTransaction', params: [noHash, tracer] }]),
+    test()({ method: 'trace_block', params: [hexOf(head)] }),
+    test()({ method: 'debug_traceBlockByNumber', params: [hexOf(Math.max(head, 1)), tracer] }),
+  ])
+  const filterOptions = budget()
+  const filterBlocks = await askFilter(test(), (...calls) => onceBy(filterOptions)(calls), firstBlock, head)
+  // A time-out of trace_filter counts against the node until it answers something else.
+  if (filterBlocks === 0) await onceBy(budget())([headerCall('latest')])
   const has: Record<Ability, boolean> = {
     trace_block: answered(byBlock),
     debug_traceBlockByNumber: answered(nested),
