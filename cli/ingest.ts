@@ -89,6 +89,9 @@ async function run(options: IngestOptions, task: 'follow' | 'repair'): Promise<v
     const tell = (event: Event) => {
       add(sum, event)
       if (event.is === 'plan') progress.plan(event.blocks)
+      // Following the chain logs it.
+      if (event.is === 'unreadable' && (task === 'repair' || options.once === true))
+        note(`tetrad: block ${event.block} cannot be read: ${event.reason}`)
       if (event.is === 'range') {
         const words = `node ${Math.round(share() * 100)} % of the time  ${sum.rows} rows`
         progress.step(event.range.until - event.range.from, words)

@@ -1,6 +1,7 @@
 // What the doctor can only ask whoever has the stores open: whether they are sound, whether what is in them is fresh and
 // complete, and whether a sample of stored answers still follows from its sources.
 import { ageText } from '#core/age.ts'
+import { indexProblems } from '#groups/explorer/index-start.ts'
 import { confirmationMaxMs } from '#groups/explorer/standing.ts'
 import { rateFindings } from '#groups/fx/rates.ts'
 import { sourceHealth } from '#groups/fx/source-health.ts'
@@ -10,6 +11,7 @@ import { factsRows } from '#store/backup.ts'
 import { listKeys } from '#store/keys.ts'
 import { coverageReport, rateStream, type Stream } from './coverage.ts'
 import { bad, type Diagnosis, examined, warn, well } from './diagnosis.ts'
+import { chainStream } from './heads.ts'
 import { networkFindings } from './network-findings.ts'
 import { rateAdvice } from './rate-advice.ts'
 import type { Recheck, Rechecked } from './recheck.ts'
@@ -24,6 +26,7 @@ export async function storeDiagnoses(desk: Desk, sampleSize: number): Promise<re
     ...(await examined('stores', 'see the log; restore the last backup if a file is damaged', () => soundness(desk))),
     ...(await examined('keys', 'see the log', () => keyFindings(desk))),
     ...(await examined('coverage', 'see the log', () => streamFindings(desk))),
+    ...(await examined('indexes', 'see the log', () => indexFindings(desk))),
     ...(await examined('networks', 'see the log', () => networkFindings(desk))),
     ...(await examined('rates', 'see the log', () => pricing(desk))),
     ...(await recheckFindings(desk, count)),
@@ -117,6 +120,10 @@ function aboutStream(stream: Stream): Diagnosis {
 
 const words: Partial<Record<Stream['standing'], string>> = {
   'not followed': 'nobody follows it; what was brought in is ',
+}
+
+async function indexFindings(desk: Desk): Promise<Diagnosis[]> {
+  return (await indexProblems(desk)).map(({ chain, says, todo }) => bad(chainStream(chain), says, todo))
 }
 
 async function pricing(desk: Desk): Promise<Diagnosis[]> {

@@ -12,7 +12,7 @@ export function watchHead(desk: Pick<Desk, 'state' | 'clock'>, chain: string): T
   followed.set(desk.state, (followed.get(desk.state) ?? new Set()).add(chain))
   noteStep(desk, chainStream(chain))
   return (progress) => {
-    if (progress.is !== 'plan') noteStep(desk, chainStream(chain))
+    if (progress.is === 'range' || progress.is === 'near') noteStep(desk, chainStream(chain))
   }
 }
 

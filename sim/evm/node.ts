@@ -30,6 +30,8 @@ export interface SimAbilities {
   readonly stateBlocks?: number
   readonly finalized?: boolean
   readonly batches?: boolean
+  /** Transactions that the node gives up on when it traces them. */
+  readonly untraceable?: (transaction: string, method: string) => boolean
   /** What every step of a trace carries as its input, to make traces as large as real ones. */
   readonly inputBytes?: number
 }
@@ -169,6 +171,9 @@ export class SimNode {
       case 'trace_filter':
         if (this.abilities.filterBlocks) return this.#filtered(params[0] as Filter, this.abilities.filterBlocks)
         break
+      case 'trace_transaction':
+        if (this.abilities.traces.includes('trace_block')) return this.#flatTrace(params[0])
+        break
       case 'trace_block':
       case 'debug_traceBlockByNumber':
       case 'debug_traceTransaction':
@@ -183,12 +188,36 @@ export class SimNode {
       const place = this.#place(what)
       const tx = place?.block.transactions[place.at]
       if (!tx) throw new RpcRefusal(-32000, 'transaction not found')
+      this.#giveUpOn([tx.hash], method)
       return nestedJson(tx.frame, input)
     }
     const block = this.#block(what, true) as SimBlock
-    if (method === 'trace_block') return flatJson(block, input)
+    if (method === 'trace_block') {
+      this.#giveUpOn(
+        block.transactions.map(({ hash }) => hash),
+        method,
+      )
+      return flatJson(block, input)
+    }
     if (block.number === 0) throw new RpcRefusal(-32000, 'genesis is not traceable')
-    return block.transactions.map((tx) => ({ txHash: tx.hash, result: nestedJson(tx.frame, input) }))
+    return block.transactions.map((tx) =>
+      this.abilities.untraceable?.(tx.hash, method)
+        ? { txHash: tx.hash, error: 'execution timeout' }
+        : { txHash: tx.hash, result: nestedJson(tx.frame, input) },
+    )
+  }
+
+  #flatTrace(hash: unknown): unknown {
+    const place = this.#place(hash)
+    if (!place) throw new RpcRefusal(-32000, 'transaction not found')
+    this.#giveUpOn([String(hash)], 'trace_transaction')
+    return (flatJson(place.block) as { transactionHash?: string }[]).filter((one) => one.transactionHash === hash)
+  }
+
+  #giveUpOn(transactions: readonly string[], method: string): void {
+    const { untraceable } = this.abilities
+    if (untraceable && transactions.some((hash) => untraceable(hash, method)))
+      throw new RpcRefusal(-32000, 'execution timeout')
   }
 
   #filtered({ fromBlock, toBlock, toAddress, fromAddress, after, count }: Filter, blocksMax: number): unknown {

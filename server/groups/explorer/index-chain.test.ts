@@ -14,7 +14,7 @@ import { catchUp, type Progress, repair } from './index-chain.ts'
 import { forgetFrom, forgettableFrom } from './index-forget.ts'
 import { findNear, keptBlocks } from './index-near.ts'
 import { coverJoined } from './index-seams.ts'
-import { chainFindings, startChains } from './index-start.ts'
+import { chainFindings, follow, indexProblems, startChains } from './index-start.ts'
 import { apply } from './index-tail.ts'
 import { needNode, openNode } from './node.ts'
 import { blocksOf, standingOf } from './standing.ts'
@@ -367,6 +367,100 @@ test('a chain whose node fails is not ready, and is ready again as soon as the n
   assert.match(ill?.says ?? '', /status 500/)
   at.sim.faults = undefined
   while (!(await chainFindings(at.real))[0]?.ok);
+})
+
+describe('a block that no node can trace', () => {
+  /** The first final block with a call of a contract, and that transaction. */
+  const heavy = ({ chain }: Stage, from: number) => {
+    for (const { number, transactions } of chain.blocks.slice(from))
+      for (const { hash, to } of transactions)
+        if (to !== null && chain.accountAt(to, number - 1).code !== '0x') return { block: number, hash }
+    return assert.fail('no transaction calls a contract')
+  }
+  /** The clock of the machine, so much later. */
+  const later = (byMs: number) => ({ ...systemClock, monotonicMs: () => systemClock.monotonicMs() + byMs })
+
+  for (const form of ['trace_block', 'debug_traceBlockByNumber'] as const) {
+    test(`${form}: it is left out and reported, the others are read, and it is read once a node can`, async () => {
+      await using at = await stage()
+      const { block, hash } = heavy(at, 5)
+      at.sim.abilities = { traces: [form], untraceable: (one) => one === hash }
+      await at.catchUp()
+      assert.deepEqual(await coverageOf(at.desk.state, blocksOf('1')), [
+        { from: 0, until: block },
+        { from: block + 1, until: at.chain.final + 1 },
+      ])
+      assert.equal((await keptBlocks(at.desk.state, '1')).at(-1)?.number, at.chain.head.number)
+      const [told] = at.told.filter((one) => one.is === 'unreadable')
+      assert.equal(told?.block, block)
+      assert.match(told?.reason ?? '', /execution timeout/)
+      const says = 'lacks 1 blocks that no node can trace; see the log'
+      assert.deepEqual((await chainFindings(at.real)).at(-1), { name: 'index of chain 1', ok: true, says })
+      const [problem] = await indexProblems(at.real)
+      for (const part of [`block ${block} is missing`, '127.0.0.1', 'execution timeout'])
+        assert.ok(problem?.says.includes(part), part)
+      // Not tried again with every pass.
+      const asked = at.sim.calls
+      at.chain.mine(1)
+      await at.catchUp()
+      assert.ok(at.sim.calls - asked < 20, `${at.sim.calls - asked} calls`)
+      at.sim.abilities = { traces: [form] }
+      await catchUp({ ...at.real, clock: later(120_000) }, at.node, () => {})
+      await at.catchUp()
+      await holds(at)
+      assert.deepEqual(await indexProblems(at.real), [])
+    })
+  }
+
+  test('near the head it holds the run back until it is final', async () => {
+    await using at = await stage()
+    const { block, hash } = heavy(at, at.chain.final + 3)
+    at.sim.abilities = { traces: ['trace_block'], untraceable: (one) => one === hash }
+    await at.catchUp()
+    assert.equal((await keptBlocks(at.desk.state, '1')).at(-1)?.number, block - 1)
+    at.chain.mine(20)
+    await at.catchUp()
+    assert.equal((await keptBlocks(at.desk.state, '1')).at(-1)?.number, at.chain.head.number)
+    const [, second] = await coverageOf(at.desk.state, blocksOf('1'))
+    assert.equal(second?.from, block + 1)
+  })
+
+  test('more than a few of them in one pass are an error', async () => {
+    await using at = await stage()
+    const early = new Set(
+      at.chain.blocks.slice(0, 40).flatMap(({ transactions }) => transactions.map(({ hash }) => hash)),
+    )
+    at.sim.abilities = { traces: ['trace_block'], untraceable: (hash) => early.has(hash) }
+    await assert.rejects(at.catchUp(), /block \d+ cannot be read/)
+  })
+})
+
+describe('an index that was stopped by a contradiction', () => {
+  test('is bad at once for /readyz and the doctor, also in a process that does not read the chain', async () => {
+    await using at = await stage({ index: { everyMs: 100 } })
+    await at.catchUp()
+    assert.deepEqual(await indexProblems(at.real), [])
+    const right = at.sim.chain
+    const other = new SimChain({ seed: 'another world', finalLag: 20 })
+    other.mine(62)
+    Object.assign(at.sim, { chain: other })
+    const [found] = await indexProblems(at.real)
+    assert.match(found?.says ?? '', /its index has stopped: .*another block 40 than the one that was final/)
+    assert.match(found?.todo ?? '', /tetrad repair --chain 1 --forget-from/)
+    const stop = new AbortController()
+    const warned = Promise.withResolvers<string>()
+    const log = { ...at.real.log, warn: (_: object, text: string) => warned.resolve(text) } as typeof at.real.log
+    const following = follow({ ...at.real, log }, at.node, stop.signal, (progress) => {
+      if (progress.is === 'near') stop.abort()
+    })
+    assert.equal(await warned.promise, 'the index of the chain has stopped')
+    const [, finding] = await chainFindings(at.real)
+    assert.deepEqual([finding?.name, finding?.ok], ['index of chain 1', false])
+    assert.match(finding?.says ?? '', /has stopped: a node contradicts blocks that were final/)
+    Object.assign(at.sim, { chain: right })
+    await following
+    assert.equal((await chainFindings(at.real)).length, 1)
+  })
 })
 
 describe('200', () => {

@@ -6,17 +6,20 @@
 // 3. Nothing is read without traces: a coverage that misses internal transfers would be a lie.
 // 4. Blocks of a range hang together, with the one after it, and with what was read on both sides of it before
 //    (index-seams.ts): nodes that are not on the same chain are not mixed, neither at once nor one after another.
+// 5. A block that no node can trace is left out and reported; the blocks around it are read (index-trouble.ts).
 import { Fault } from '#core/fault.ts'
 import { holes, type Range } from '#core/ranges.ts'
 import { headerCall, toHeader } from '#io/evm/blocks.ts'
 import type { AskOptions } from '#io/evm/rpc.ts'
-import type { Header } from '#io/evm/shapes.ts'
+import type { Header, SeenBlock } from '#io/evm/shapes.ts'
+import { UnreadableBlock } from '#io/evm/trace-recovery.ts'
 import type { Desk } from '#serve/answer.ts'
 import { coverageOf } from '#store/coverage.ts'
 import { type Funding, isBefore, putFundings } from './fundings.ts'
 import { type Kept, keptBlocks } from './index-near.ts'
 import { checkSeams, coverJoined } from './index-seams.ts'
 import { apply, changesOf, hookOn, type TailEvent } from './index-tail.ts'
+import { noteUnreadable, troubleOf, waitingBlocks } from './index-trouble.ts'
 import type { ChainNode, Tip } from './node.ts'
 import { blocksOf, confirmHead, putHead } from './standing.ts'
 import { fundingsOf, transfersOf } from './transfers.ts'
@@ -29,6 +32,8 @@ export type Progress =
   /** How many blocks are still to be read, and how far the chain goes. */
   | { readonly is: 'plan'; readonly blocks: number; readonly finalUntil: number }
   | { readonly is: 'range'; readonly range: Range; readonly rows: number }
+  /** A block that no node can trace; it is tried again later. */
+  | { readonly is: 'unreadable'; readonly block: number; readonly reason: string }
   /** The run of blocks that are not final: where it ends, and how many blocks were taken back to get there. */
   | { readonly is: 'near'; readonly head: number; readonly takenBack: number }
 
@@ -37,6 +42,8 @@ export type Tell = (progress: Progress) => void
 /** Blocks held in memory at a time, by each reader: their traces are large. */
 const blocksPerRead = 8
 const runBlocksPerRead = 8
+/** More blocks than this that cannot be read in one pass are no exception: the pass ends with the error. */
+const unreadableMax = 16
 
 /** Brings the index up to the chain's present head. */
 export async function catchUp(desk: IndexDesk, node: ChainNode, tell: Tell, signal?: AbortSignal): Promise<void> {
@@ -48,7 +55,7 @@ export async function catchUp(desk: IndexDesk, node: ChainNode, tell: Tell, sign
   await fill(desk, node, { from: node.chain.firstBlock, until: number + 1, lastHash: hash }, tell, signal)
   const top = settled.at(-1)
   const run = top && top.number >= number ? settled : await hookOn(desk.state, node.chain.id, final)
-  const head = await extend(desk, node, run, tip, options)
+  const head = await extend(desk, node, run, tip, options, tell)
   await confirmHead(desk.state, node.chain.id, number + 1, askedMs)
   tell({ is: 'near', head, takenBack })
 }
@@ -111,16 +118,32 @@ export async function fill(
 ): Promise<void> {
   const { rangeBlocks, parallel } = desk.settings.explorer.index
   await needTraces(node)
-  const missing = holes(await coverageOf(desk.state, blocksOf(node.chain.id)), span)
+  const trouble = troubleOf(desk.state, node.chain.id)
+  const covered = await coverageOf(desk.state, blocksOf(node.chain.id))
+  for (const { block } of trouble.unreadable.values())
+    if (covered.some(({ from, until }) => from <= block && block < until)) trouble.unreadable.delete(block)
+  const waiting = waitingBlocks(trouble, desk.clock.monotonicMs())
+  const missing = withoutBlocks(holes(covered, span), waiting)
   const blocks = missing.reduce((sum, { from, until }) => sum + until - from, 0)
   tell({ is: 'plan', blocks, finalUntil: span.until })
   const ranges = split(missing, rangeBlocks)
   const failed = new AbortController()
   const stop = signal ? AbortSignal.any([signal, failed.signal]) : failed.signal
+  let unreadable = 0
+  const read = async (range: Range): Promise<void> => {
+    try {
+      tell({ is: 'range', range, rows: await readRange(desk, node, range, span, stop) })
+    } catch (error) {
+      if (!(error instanceof UnreadableBlock) || stop.aborted || ++unreadable > unreadableMax) throw error
+      noteUnreadable(trouble, error.block, error.reason, desk.clock.monotonicMs())
+      tell({ is: 'unreadable', block: error.block, reason: error.reason })
+      for (const part of withoutBlocks([range], [error.block])) await read(part)
+    }
+  }
   const work = async () => {
     for (const range of ranges) {
       if (stop.aborted) return
-      tell({ is: 'range', range, rows: await readRange(desk, node, range, span, stop) })
+      await read(range)
     }
   }
   // All of them draw from the one generator, so each range is read by one. What fails first ends the others.
@@ -133,6 +156,15 @@ export async function fill(
   )
   await Promise.all(readers)
   if (cause && !signal?.aborted) throw cause.error
+}
+
+function withoutBlocks(ranges: readonly Range[], blocks: readonly number[]): Range[] {
+  return ranges.flatMap((range) =>
+    holes(
+      blocks.toSorted((a, b) => a - b).map((block) => ({ from: block, until: block + 1 })),
+      range,
+    ),
+  )
 }
 
 /** Cut at multiples of the size, so that a range that is read again is the same range. */
@@ -197,14 +229,26 @@ async function extend(
   from: readonly Kept[],
   { head }: Tip,
   options: AskOptions,
+  tell: Tell,
 ): Promise<number> {
   let run = from
+  const trouble = troubleOf(desk.state, node.chain.id)
   const endMax = (run[0]?.number ?? 0) + desk.settings.explorer.index.nearMax
   for (;;) {
     const top = run.at(-1) as Kept
-    const until = Math.min(head.number, endMax, top.number + runBlocksPerRead) + 1
+    const waiting = waitingBlocks(trouble, desk.clock.monotonicMs()).filter((block) => block > top.number)
+    const until = Math.min(head.number + 1, endMax + 1, top.number + runBlocksPerRead + 1, ...waiting)
     if (until <= top.number + 1 || options.signal?.aborted) return top.number
-    const seen = await node.read(numbersOf({ from: top.number + 1, until }), options)
+    let seen: SeenBlock[]
+    try {
+      seen = await node.read(numbersOf({ from: top.number + 1, until }), options)
+    } catch (error) {
+      if (!(error instanceof UnreadableBlock)) throw error
+      // The run ends before it for now. Once it is final, the blocks behind it are read without it.
+      noteUnreadable(trouble, error.block, error.reason, desk.clock.monotonicMs())
+      tell({ is: 'unreadable', block: error.block, reason: error.reason })
+      continue
+    }
     const events: TailEvent[] = []
     let parent = top.hash
     for (const one of seen) {

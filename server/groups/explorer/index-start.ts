@@ -6,6 +6,8 @@ import { abilityNames, costs } from '#io/evm/capabilities.ts'
 import type { Desk } from '#serve/answer.ts'
 import type { Finding } from '#serve/health.ts'
 import { catchUp, type Progress, type Tell } from './index-chain.ts'
+import { Contradicted, checkSeams } from './index-seams.ts'
+import { troubleOf } from './index-trouble.ts'
 import { type ChainNode, nodeOf } from './node.ts'
 
 /** A first catch-up may take days; it is bounded per range, not as a whole. */
@@ -53,10 +55,15 @@ export function follow(desk: FollowDesk, node: ChainNode, signal: AbortSignal, t
           stop,
         ),
       report: (outcome) => {
+        const trouble = troubleOf(desk.state, chain)
+        const isStopped = outcome.is === 'failed' && outcome.error instanceof Contradicted
+        // Another failure tells nothing about the contradiction.
+        if (isStopped) trouble.stopped = outcome.error.message
+        else if (outcome.is === 'done') trouble.stopped = undefined
         if (outcome.is === 'failed') {
           desk.log.warn(
             { chain, failures: outcome.failures, reason: wordsOf(outcome.error) },
-            'the chain could not be read',
+            isStopped ? 'the index of the chain has stopped' : 'the chain could not be read',
           )
         } else if (outcome.failuresBefore > 0) {
           desk.log.info({ chain, failures: outcome.failuresBefore }, 'the chain can be read again')
@@ -70,6 +77,10 @@ export function follow(desk: FollowDesk, node: ChainNode, signal: AbortSignal, t
 function logProgress(desk: FollowDesk, chain: string, progress: Progress): void {
   if (progress.is === 'plan' && progress.blocks > desk.settings.explorer.index.rangeBlocks) {
     desk.log.info({ chain, blocks: progress.blocks }, 'blocks to read')
+  }
+  if (progress.is === 'unreadable') {
+    const { block, reason } = progress
+    desk.log.warn({ chain, block, reason }, 'a block cannot be read and is left out of the index')
   }
   if (progress.is === 'near' && progress.takenBack > 0) {
     desk.log.info({ chain, blocks: progress.takenBack }, 'blocks taken back by a reorganisation')
@@ -118,8 +129,8 @@ const askAgainMs = 2000
  * Red for a chain none of whose nodes answers: what is not in the store yet cannot be answered. A node that was in trouble
  * is asked again here, since nobody else may be asking while the server is red.
  */
-export function chainFindings(desk: FollowDesk): Promise<readonly Finding[]> {
-  return Promise.all(
+export async function chainFindings(desk: FollowDesk): Promise<readonly Finding[]> {
+  const findings = await Promise.all(
     nodesOf(desk).map(async ({ chain, rpc }) => {
       const ill = () => rpc.health().filter(({ trouble }) => trouble !== undefined)
       const all = rpc.health().length
@@ -136,4 +147,61 @@ export function chainFindings(desk: FollowDesk): Promise<readonly Finding[]> {
       return { name: `node of chain ${chain.id}`, ok: ill().length < all, says }
     }),
   )
+  return [...findings, ...nodesOf(desk).flatMap((node) => indexFinding(desk, node))]
+}
+
+/** Only where there is something to report. What a node said is for the log: anybody may ask here. */
+function indexFinding({ state }: FollowDesk, { chain }: ChainNode): Finding[] {
+  const { stopped, unreadable } = troubleOf(state, chain.id)
+  const name = `index of chain ${chain.id}`
+  if (stopped !== undefined)
+    return [{ name, ok: false, says: 'has stopped: a node contradicts blocks that were final; see the log' }]
+  if (unreadable.size === 0) return []
+  return [{ name, ok: true, says: `lacks ${unreadable.size} blocks that no node can trace; see the log` }]
+}
+
+export interface IndexProblem {
+  readonly chain: string
+  readonly says: string
+  readonly todo: string
+}
+
+const unreadableShown = 5
+
+/** Longest wait for the node of each chain. */
+const checkMs = 5000
+
+/**
+ * What keeps the indexes from being complete, for the doctor. A contradiction is looked for here as well, since the process that
+ * reads the chain may be another one.
+ */
+export async function indexProblems(desk: FollowDesk): Promise<readonly IndexProblem[]> {
+  const all = nodesOf(desk).filter(({ chain }) => chain.mode !== 'probe')
+  const problems = all.map(async (node): Promise<IndexProblem[]> => {
+    const chain = node.chain.id
+    const { stopped, unreadable } = troubleOf(desk.state, chain)
+    const contradiction = stopped ?? (await contradictionOf(desk, node))
+    const todo = `check the node; if the chain itself has changed: tetrad repair --chain ${chain} --forget-from <block>`
+    return [
+      ...(contradiction === undefined ? [] : [{ chain, says: `its index has stopped: ${contradiction}`, todo }]),
+      ...[...unreadable.values()].slice(0, unreadableShown).map(({ block, reason }) => ({
+        chain,
+        says: `block ${block} is missing from its index, because no node can trace it: ${reason}`,
+        todo: `add a node that can trace the block, then: tetrad repair --chain ${chain} --from ${block} --until ${block + 1}`,
+      })),
+    ]
+  })
+  return (await Promise.all(problems)).flat()
+}
+
+/** undefined also where the node does not answer: that is another finding. */
+async function contradictionOf(desk: FollowDesk, node: ChainNode): Promise<string | undefined> {
+  const options = { untilMs: desk.clock.monotonicMs() + checkMs }
+  try {
+    const { head } = await node.tip(options)
+    await checkSeams(desk.state, node, head.number, options)
+    return undefined
+  } catch (error) {
+    return error instanceof Contradicted ? error.message : undefined
+  }
 }

@@ -36,7 +36,7 @@ const rowsOf = (block: Block, insight: Insight): Row[] =>
 
 const asNested = (block: Block, frames: readonly CallFrame[]): Insight => {
   const raw = frames.map((result) => ({ result }))
-  return { form: 'traced', moves: readAs({ as: 'nested', block }, raw) as Read['nested'] }
+  return { form: 'traced', moves: readAs({ as: 'nested', block }, raw) as Read['flat'] }
 }
 const asFlat = (block: Block, traces: readonly FlatTrace[]): Insight => ({
   form: 'traced',

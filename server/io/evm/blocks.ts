@@ -1,9 +1,11 @@
 // What is asked of a node: headers, accounts, code, and whole blocks with what is needed to find their transfers. A block
 // whose transactions and traces do not belong together is asked for again, and never handed on.
+import { Fault } from '#core/fault.ts'
 import type { Range } from '#core/ranges.ts'
 import type { Read } from './readings.ts'
 import type { AskOptions, Rpc, RpcCall } from './rpc.ts'
 import type { Account, Block, Insight, ReadForm, SeenBlock } from './shapes.ts'
+import { checkedBy, completeTraces, receiptCall, type TraceAnswer, traceCall } from './trace-recovery.ts'
 import { wrongHeader, wrongList, wrongQuantity } from './wrong.ts'
 
 export { toHeader } from './readings.ts'
@@ -66,51 +68,61 @@ export async function readBlocks(
     options,
   )) as Read['block'][]
   const questions = blocks.map((block) => insightCalls(block, form))
-  const answers = await rpc.results(questions.flat(), options)
+  const answers = await rpc.results(questions.flat(), { ...options, keepsFailures: true })
   const seen: SeenBlock[] = []
   let from = 0
   for (const [at, block] of blocks.entries()) {
     const until = from + (questions[at]?.length ?? 0)
-    seen.push({ block, insight: insightOf(form, answers.slice(from, until)) })
+    seen.push({ block, insight: await insightOf(rpc, form, block, answers.slice(from, until), options) })
     from = until
   }
   return seen
 }
 
 /** A block without transactions has nothing to trace; some nodes even refuse to try with the first one. */
-function insightCalls({ number, hash, transactions }: Block, form: ReadForm): RpcCall[] {
+function insightCalls(whole: Block, form: ReadForm): RpcCall[] {
+  const { number, transactions } = whole
   if (transactions.length === 0) return []
-  // As little as a check needs: it may have to go to another thread.
-  const block = { hash, transactions: transactions.map((tx) => ({ hash: tx.hash, index: tx.index })) }
-  const tracer = { tracer: 'callTracer' }
+  const block = checkedBy(whole, transactions)
   switch (form) {
     case 'trace_block':
       return [{ method: form, params: [hexOf(number)], reading: { as: 'flat', block } }]
     case 'debug_traceBlockByNumber':
-      return [{ method: form, params: [hexOf(number), tracer], reading: { as: 'nested', block } }]
+      return [{ method: form, params: [hexOf(number)], isTraced: true, reading: { as: 'nested', block } }]
     case 'debug_traceTransaction':
-      return transactions.map((tx) => ({ method: form, params: [tx.hash, tracer], reading: { as: 'frame' } }))
+      return transactions.map((tx) => traceCall(tx))
     case 'eth_getBlockReceipts':
       return [{ method: form, params: [hexOf(number)], reading: { as: 'receipts', block } }]
     case 'eth_getTransactionReceipt':
-      return transactions.map((tx) => ({
-        method: form,
-        params: [tx.hash],
-        reading: { as: 'receipt', block, hash: tx.hash },
-      }))
+      return transactions.map((tx) => receiptCall(block, tx))
   }
 }
 
-function insightOf(form: ReadForm, answers: readonly unknown[]): Insight {
+async function insightOf(
+  rpc: Pick<Rpc, 'results'>,
+  form: ReadForm,
+  block: Block,
+  answers: readonly unknown[],
+  options: AskOptions,
+): Promise<Insight> {
+  const failed = answers.find((one) => one instanceof Fault)
   switch (form) {
     case 'trace_block':
-    case 'debug_traceBlockByNumber':
-      return { form: 'traced', moves: (answers[0] ?? []) as Read['flat'] }
+    case 'debug_traceBlockByNumber': {
+      const [whole = []] = answers
+      const traces = (failed ? block.transactions.map(() => failed) : whole) as readonly TraceAnswer[]
+      return { form: 'traced', moves: await completeTraces(rpc, form, block, traces, options) }
+    }
     case 'debug_traceTransaction':
-      return { form: 'traced', moves: answers as Read['frame'][] }
+      return {
+        form: 'traced',
+        moves: await completeTraces(rpc, form, block, answers as readonly TraceAnswer[], options),
+      }
     case 'eth_getBlockReceipts':
+      if (failed) throw failed
       return { form: 'receipts', receipts: (answers[0] ?? []) as Read['receipts'] }
     case 'eth_getTransactionReceipt':
+      if (failed) throw failed
       return { form: 'receipts', receipts: answers as Read['receipt'][] }
   }
 }

@@ -1,6 +1,7 @@
 // What a node can do, found out by asking it, and what it costs when it cannot.
 import type { Clock } from '../clock.ts'
 import { accountCalls, filterCall, headerCall, hexOf } from './blocks.ts'
+import { kindOf } from './node-errors.ts'
 import { isNull, type RpcOutcome } from './outcomes.ts'
 import { toHeader } from './readings.ts'
 import { type AskOptions, isFinalRefusal, isUnknownMethod, type Rpc, type RpcCall } from './rpc.ts'
@@ -87,8 +88,8 @@ export async function askCapabilities(
   // A time-out of trace_filter counts against the node until it answers something else.
   if (filterBlocks === 0) await onceBy(budget())([headerCall('latest')])
   const has: Record<Ability, boolean> = {
-    trace_block: answered(byBlock),
-    debug_traceBlockByNumber: answered(nested),
+    trace_block: isOffered(byBlock),
+    debug_traceBlockByNumber: isOffered(nested),
     // There is no such transaction; a node that has the method says so, in its own words.
     debug_traceTransaction: single.every((one) => isNull(one) || (one.is !== 'unusable' && !isUnknownMethod(one))),
     trace_filter: filterBlocks > 0,
@@ -165,6 +166,10 @@ async function isListed(ask: Ask, block: number): Promise<boolean> {
 }
 
 export const traceForms: readonly TraceForm[] = ['trace_block', 'debug_traceBlockByNumber', 'debug_traceTransaction']
+
+/** A node that takes too long for this block has the method. */
+const isOffered = (outcomes: readonly RpcOutcome[]): boolean =>
+  outcomes.every((one) => one.is === 'result' || kindOf(one) === 'timeout')
 
 const answered = (outcomes: readonly RpcOutcome[]): boolean => outcomes.every(({ is }) => is === 'result')
 

@@ -15,6 +15,8 @@ import { isWhole } from './readings.ts'
 
 export interface RpcCall extends Asked {
   readonly params: readonly unknown[]
+  /** The options of callTracer are added as the last parameter, with a time limit that ends before the request's. */
+  readonly isTraced?: true
   /** An error is as good an answer as any: not asked again. */
   readonly errorIsAnswer?: true
 }
@@ -119,7 +121,7 @@ export class Line {
       // Parts that were answered before the failure count; the rest is asked elsewhere.
       if (!this.refused) this.#restAfter(error)
       if (outcomes.length === 0) throw error
-      return calls.map((_, at) => outcomes[at] ?? { is: 'unusable', words: error.message })
+      return calls.map((_, at) => outcomes[at] ?? unusableAfter(error))
     }
   }
 
@@ -201,7 +203,10 @@ export class Line {
     const sent = await this.#turn(calls.length, untilMs, signal)
     const firstId = this.#nextId
     this.#nextId += calls.length
-    const requests = calls.map(({ method, params }, at) => ({ jsonrpc: '2.0', id: firstId + at, method, params }))
+    const requests = calls.map(({ method, params, isTraced }, at) => ({
+      ...{ jsonrpc: '2.0', id: firstId + at, method },
+      params: isTraced ? [...params, this.#tracer] : params,
+    }))
     const body = JSON.stringify(calls.length === 1 ? requests[0] : requests)
     const text = await this.#posted(body, calls.length, untilMs, signal)
     // By now they have come.
@@ -231,6 +236,12 @@ export class Line {
       const isOurs = error instanceof FetchError && error.failure === 'timeout' && timeoutMs < this.#fairMs
       throw isOurs ? new FetchError('stopped', error.message) : error
     }
+  }
+
+  /** geth gives up on a transaction after 5 s otherwise; it should do so before the request ends, and name it. */
+  get #tracer(): object {
+    const seconds = Math.max(1, Math.floor((0.8 * this.#settings.timeoutMs) / 1000))
+    return { tracer: 'callTracer', timeout: `${seconds}s` }
   }
 
   /** Whoever had less time than this did not fail. */
@@ -269,6 +280,13 @@ const tooMuchStatuses: ReadonlySet<number | undefined> = new Set([408, 413, 504,
 
 const isTooMuchAtOnce = ({ failure, status }: FetchError): boolean =>
   failure === 'timeout' || failure === 'size' || (failure === 'status' && tooMuchStatuses.has(status))
+
+/** The outcome of a call that a request did not bring an answer to. */
+export const unusableAfter = (error: FetchError): RpcOutcome => ({
+  is: 'unusable',
+  words: error.message,
+  ...(!isTooMuchAtOnce(error) && { isNodeDown: true }),
+})
 
 const quantityText = (value: unknown): string =>
   typeof value === 'string' && /^0x[0-9a-f]{1,16}$/i.test(value) ? BigInt(value).toString() : 'unknown'

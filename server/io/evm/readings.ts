@@ -4,6 +4,7 @@ import { flatMoves, nestedMoves } from './moves.ts'
 import type { Block, CallFrame, FlatTrace, Header, Move, Receipt } from './shapes.ts'
 import {
   lower,
+  type NestedTrace,
   type TracedBlock,
   wrongBody,
   wrongFlat,
@@ -23,12 +24,17 @@ export type Reading =
 /** Whether the answer is a whole block's, which may be megabytes. */
 export const isWhole = ({ as }: Reading): boolean => as !== 'frame' && as !== 'receipt'
 
+/** A transaction that the node could not trace, with its error text. */
+export interface Untraced {
+  readonly error: string
+}
+
 /** What each reading makes of an answer. */
 export interface Read {
   readonly block: Block
   /** For each transaction of the block. */
   readonly flat: readonly (readonly Move[])[]
-  readonly nested: readonly (readonly Move[])[]
+  readonly nested: readonly (readonly Move[] | Untraced)[]
   readonly frame: readonly Move[]
   readonly receipts: readonly Receipt[]
   readonly receipt: Receipt
@@ -61,7 +67,9 @@ export function readAs(reading: Reading, raw: unknown): Read[Reading['as']] {
       return reading.block.transactions.map(({ hash }) => flatMoves(traces.get(hash) ?? []))
     }
     case 'nested':
-      return (raw as { result: CallFrame }[]).map(({ result }) => nestedMoves(result))
+      return (raw as NestedTrace[]).map(({ result, error }) =>
+        result ? nestedMoves(result) : { error: errorTextOf(error) },
+      )
     case 'frame':
       return nestedMoves(raw as CallFrame)
     case 'receipts':
@@ -69,6 +77,13 @@ export function readAs(reading: Reading, raw: unknown): Read[Reading['as']] {
     case 'receipt':
       return toReceipt(raw)
   }
+}
+
+const errorTextMax = 300
+
+const errorTextOf = (error: unknown): string => {
+  const { message } = (typeof error === 'object' && error !== null ? error : { message: error }) as { message: unknown }
+  return String(message).slice(0, errorTextMax)
 }
 
 export function toHeader(raw: unknown): Header {

@@ -191,7 +191,7 @@ test('what one node refuses another may know; when all refuse, that is the answe
   )
   assert.deepEqual(await rpc.results(calls('trace_block')), ['trace_block'])
   const nobody = open(scripted((_, asked) => refuse(asked)))
-  assert.deepEqual(await nobody.ask(calls('x')), [{ is: 'error', code: -32601, words: 'x: no' }])
+  assert.deepEqual(await nobody.ask(calls('x')), [{ is: 'error', code: -32601, words: 'x: no', node: 'http://a' }])
   assert.equal(nobody.counts().calls, 2)
 })
 
@@ -217,10 +217,10 @@ test('a clear no is not made to wait for a node at rest, nor is anything where t
     )
   })
   const rpc = openRpc({ chain: '1', rpc: [line('http://a/'), line('http://b/')], clock, post, restMs: 1000 })
-  const refusal = { is: 'error', code: -32601, words: 'y: no' }
+  const refusal = { is: 'error', code: -32601, words: 'y: no', node: 'http://b' }
   assert.deepEqual(await rpc.ask([{ method: 'y', params: [], errorIsAnswer: true }]), [refusal])
   const [outcome] = await rpc.of([0]).ask(calls('x'), { impatient: true })
-  assert.deepEqual(outcome, { is: 'unusable', words: 'nobody there' })
+  assert.deepEqual([outcome?.is, outcome?.is === 'unusable' && outcome.words], ['unusable', 'nobody there'])
   assert.deepEqual(await rpc.of([1]).results(calls('x')), [1])
 })
 

@@ -8,8 +8,8 @@ import { Fault } from '#core/fault.ts'
 import type { RpcSettings } from '#core/settings/explorer.ts'
 import type { Clock } from '../clock.ts'
 import { cleanUrls, FetchError, fetchBytes } from '../fetch.ts'
-import { type Counts, Line, type Post, type RpcCall } from './line.ts'
-import { kindOf } from './node-errors.ts'
+import { type Counts, Line, type Post, type RpcCall, unusableAfter } from './line.ts'
+import { kindOf, type NodeErrorKind } from './node-errors.ts'
 import type { RpcOutcome } from './outcomes.ts'
 
 export type { RpcCall } from './line.ts'
@@ -21,6 +21,8 @@ export interface AskOptions {
   /** There are others to ask: a node at rest is not waited for. */
   readonly impatient?: boolean
   readonly attemptsMax?: number
+  /** A call that failed has its CallFault in place of a result; nothing is thrown. */
+  readonly keepsFailures?: true
 }
 
 export interface RpcCounts extends Readonly<Counts> {
@@ -79,7 +81,9 @@ function over(lines: readonly Line[], clock: Clock, restMs: number, counts: () =
       const outcomes = await ask(calls, options)
       return outcomes.map((outcome) => {
         if (outcome.is === 'result') return outcome.result
-        throw faultOf(outcome)
+        const fault = faultOf(outcome)
+        if (options?.keepsFailures) return fault
+        throw fault
       })
     },
     counts,
@@ -100,9 +104,12 @@ async function askLines(
   { untilMs = Number.POSITIVE_INFINITY, signal, impatient = false, attemptsMax = attemptsOver(lines) }: AskOptions,
 ): Promise<RpcOutcome[]> {
   const words = lines.find(({ trouble }) => trouble !== undefined)?.trouble ?? 'no node could be asked in time'
-  const outcomes: RpcOutcome[] = calls.map(() => ({ is: 'unusable', words }))
+  const outcomes: RpcOutcome[] = calls.map(() => ({ is: 'unusable', words, isNodeDown: true }))
   const refusedBy = new Set<Line>()
+  const timedOut = new Set<Line>()
   let open = calls.map((_, at) => at)
+  // A node that was too slow twice is so a third time.
+  const noteTimeout = (line: Line) => (timedOut.has(line) ? refusedBy : timedOut).add(line)
   // A node that is well has said no: that is not worth waiting for one that is not.
   const isTold = (at: number) => calls[at]?.errorIsAnswer === true && outcomes[at]?.is === 'error'
   const unreachableUntilMs = clock.monotonicMs() + unreachableMaxMs
@@ -121,17 +128,19 @@ async function askLines(
         untilMs,
         signal,
       )
-      open = open.filter((at, index) => !settle(outcomes, at, answered[index] as RpcOutcome))
+      open = open.filter((at, index) => !settle(outcomes, at, answered[index] as RpcOutcome, line))
     } catch (error) {
       if (!(error instanceof FetchError)) throw error
       if (signal?.aborted) throw stopped()
-      for (const at of open) settle(outcomes, at, { is: 'unusable', words: error.message })
+      for (const at of open) settle(outcomes, at, unusableAfter(error), line)
       // It was not asked, for want of time: another may need less.
       if (error.failure === 'stopped') refusedBy.add(line)
+      if (error.failure === 'timeout') noteTimeout(line)
       continue
     }
     const left = open.map((at) => outcomes[at] as RpcOutcome)
     if (left.some(isRateLimit)) line.rest('the node limits the rate of calls')
+    else if (left.some((one) => kindOf(one) === 'timeout')) noteTimeout(line)
     else if (left.some((one, index) => mayPass(one, calls[open[index] as number]))) line.rest(wordsOf(left[0]), restMs)
     else if (left.length > 0) refusedBy.add(line)
   }
@@ -146,10 +155,11 @@ const wordsOf = (outcome: RpcOutcome | undefined): string =>
   outcome && outcome.is !== 'result' ? outcome.words : 'no answer'
 
 /** True when there is nothing more to ask. */
-function settle(outcomes: RpcOutcome[], at: number, outcome: RpcOutcome): boolean {
+function settle(outcomes: RpcOutcome[], at: number, outcome: RpcOutcome, { name }: Line): boolean {
   const before = outcomes[at]
   // A clear refusal says more than a later silence.
-  if (!(outcome.is === 'unusable' && before?.is === 'error')) outcomes[at] = outcome
+  if (!(outcome.is === 'unusable' && before?.is === 'error'))
+    outcomes[at] = outcome.is === 'result' ? outcome : { ...outcome, node: name }
   return outcome.is === 'result'
 }
 
@@ -172,10 +182,27 @@ export const isMissingState = (outcome: RpcOutcome): boolean => kindOf(outcome) 
 export const isFinalRefusal = (outcome: RpcOutcome): boolean =>
   isUnknownMethod(outcome) || isMissingState(outcome) || kindOf(outcome) === 'range too large'
 
-export function faultOf(outcome: Exclude<RpcOutcome, { is: 'result' }>): Fault {
-  const code = isMissingState(outcome) ? 'explorer.not_archive' : 'explorer.node_unavailable'
-  return new Fault(code, { detail: outcome.words, ...(code === 'explorer.node_unavailable' && { retryAfterMs: 5000 }) })
+/** A call that failed at every node. */
+export class CallFault extends Fault {
+  readonly kind: NodeErrorKind | 'node down' | undefined
+
+  constructor(outcome: Exclude<RpcOutcome, { is: 'result' }>) {
+    const { words, node } = outcome
+    const code = isMissingState(outcome) ? 'explorer.not_archive' : 'explorer.node_unavailable'
+    super(code, {
+      detail: node === undefined || words.includes(node) ? words : `${node}: ${words}`,
+      ...(code === 'explorer.node_unavailable' && { retryAfterMs: 5000 }),
+    })
+    this.kind = outcome.is === 'unusable' && outcome.isNodeDown ? 'node down' : kindOf(outcome)
+  }
+
+  /** The call itself is the reason, as far as can be seen: another call to the same node may succeed. */
+  get isOfCall(): boolean {
+    return this.kind === undefined || this.kind === 'timeout' || this.kind === 'response too large'
+  }
 }
+
+export const faultOf = (outcome: Exclude<RpcOutcome, { is: 'result' }>): CallFault => new CallFault(outcome)
 
 /** Sums the time during which anything at all is under way, so that parallel requests are not counted twice. */
 function stopwatch(clock: Clock) {

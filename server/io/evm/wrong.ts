@@ -70,12 +70,19 @@ function wrongTree(traces: readonly FlatTrace[]): string | undefined {
   return short && 'steps are missing from the traces'
 }
 
+/** A transaction in the answer of debug_traceBlockByNumber. `error`: the node could not trace this one. */
+export interface NestedTrace {
+  readonly txHash?: string | null
+  readonly result?: CallFrame | null
+  readonly error?: unknown
+}
+
 export function wrongNested(raw: unknown, block: TracedBlock): string | undefined {
   if (!Array.isArray(raw) || raw.length !== block.transactions.length) return 'not one trace for every transaction'
-  const wrong = (raw as ({ txHash?: string | null; result?: unknown } | null)[]).findIndex(
+  const wrong = (raw as (NestedTrace | null)[]).findIndex(
     (one, at) =>
       (one?.txHash != null && lower(one.txHash) !== block.transactions[at]?.hash) ||
-      wrongFrame(one?.result) !== undefined,
+      (wrongFrame(one?.result) !== undefined && !one?.error),
   )
   return wrong < 0 ? undefined : `transaction ${wrong} has no trace of its own`
 }
