@@ -399,7 +399,8 @@ describe('a block that no node can trace', () => {
       const [problem] = await indexProblems(at.real)
       for (const part of [`block ${block} is missing`, '127.0.0.1', 'execution timeout'])
         assert.ok(problem?.says.includes(part), part)
-      // Not tried again with every pass.
+      // Tried once more with the next pass, but not with every pass.
+      await at.catchUp()
       const asked = at.sim.calls
       at.chain.mine(1)
       await at.catchUp()

@@ -30,10 +30,10 @@ export function troubleOf(state: State, chain: string): IndexTrouble {
 const firstRetryMs = 60_000
 const retryMaxMs = 3_600_000
 
-/** Notes a block that could not be read, and when it is tried again: later each time. */
+/** Notes a block that could not be read, and when it is tried again: with the next pass first, since failures pass, then later each time. */
 export function noteUnreadable(trouble: IndexTrouble, block: number, reason: string, nowMs: number): void {
   const attempts = (trouble.unreadable.get(block)?.attempts ?? 0) + 1
-  const waitMs = Math.min(firstRetryMs * 2 ** (attempts - 1), retryMaxMs)
+  const waitMs = attempts === 1 ? 0 : Math.min(firstRetryMs * 2 ** (attempts - 2), retryMaxMs)
   trouble.unreadable.set(block, { block, reason, attempts, againMs: nowMs + waitMs })
 }
 

@@ -285,7 +285,7 @@ const isTooMuchAtOnce = ({ failure, status }: FetchError): boolean =>
 export const unusableAfter = (error: FetchError): RpcOutcome => ({
   is: 'unusable',
   words: error.message,
-  ...(!isTooMuchAtOnce(error) && { isNodeDown: true }),
+  ...(isTooMuchAtOnce(error) && { isTimeout: true }),
 })
 
 const quantityText = (value: unknown): string =>

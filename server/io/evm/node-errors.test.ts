@@ -13,14 +13,9 @@ describe('errors of the clients mean what their sources say', () => {
 
 test('errors that say nothing about the node as such are of no kind', () => {
   for (const [code, text] of [
-    [-32000, 'transaction not found'],
-    [-32000, 'header not found'],
-    [-32000, 'finalized block not found'],
     [-32000, 'genesis is not traceable'],
-    [-32001, 'block not found: finalized'],
     [-32603, 'Internal error'],
     [3, 'execution reverted'],
-    [-39001, 'Unknown block'],
   ] as const)
     assert.equal(nodeErrorKind(code, text), undefined, text)
 })

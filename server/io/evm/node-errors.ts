@@ -17,6 +17,8 @@ export type NodeErrorKind =
   /** State or history of that block was pruned. */
   | 'missing state'
   | 'rate limit'
+  /** The node does not know the block or the transaction: not yet, or not any more. */
+  | 'not found'
 
 /** Client, code, kind, text and where the client's source defines it. Gateways in front of nodes use many wordings. */
 export const knownErrors: readonly (readonly [string, number, NodeErrorKind, string, string])[] = [
@@ -96,6 +98,15 @@ export const knownErrors: readonly (readonly [string, number, NodeErrorKind, str
   ['besu', -32000, 'missing state', 'World state unavailable', 'RpcErrorType.java'],
   ['besu', 4444, 'missing state', 'Pruned history unavailable', 'RpcErrorType.java'],
   ['gateway', -32000, 'missing state', 'this request needs an archive node', 'observed'],
+  ['geth', -32000, 'not found', 'header not found', 'eth/api_backend.go'],
+  ['geth', -32000, 'not found', 'block #4096 not found', 'eth/api_debug.go'],
+  ['geth', -32000, 'not found', 'transaction not found', 'eth/tracers/api.go'],
+  ['geth', -32000, 'not found', 'finalized block not found', 'eth/api_backend.go'],
+  ['reth', -32001, 'not found', 'block not found: 0x1000', 'rpc-eth-types/src/error/mod.rs'],
+  ['reth', -32001, 'not found', 'unknown block or tx index', 'rpc-eth-types/src/error/mod.rs'],
+  ['nethermind', -32000, 'not found', 'Cannot find block hash for transaction 0xab', 'DebugRpcModule.cs'],
+  ['besu', -32000, 'not found', 'Block not found', 'RpcErrorType.java'],
+  ['besu', -39001, 'not found', 'Unknown block', 'RpcErrorType.java'],
   ['nethermind', -32005, 'rate limit', 'Too many requests', 'JsonRpcService.cs'],
   ['reth', -32009, 'rate limit', 'Server is busy, try again later', 'jsonrpsee types/src/error.rs'],
   ['gateway', 429, 'rate limit', 'slow down', 'observed'],
@@ -119,6 +130,7 @@ const rules: readonly (readonly [NodeErrorKind, { readonly text?: RegExp; readon
   ['missing state', { text: /state.{0,80}(not available|unavailable|pruned|not found)|historical state/i }],
   ['missing state', { text: /pruned|old data not available|archive/i }],
   ['rate limit', { text: /rate.?limit|too many|limit exceeded|capacity|throughput|^server is busy/i }],
+  ['not found', { text: /(block|header|transaction)\b.{0,80}not found|unknown block|cannot find/i }],
   ['unknown method', { codes: [-32601, -32604, -32004] }],
   ['missing state', { codes: [4444] }],
   ['rate limit', { codes: [429, -32005] }],

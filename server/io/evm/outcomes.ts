@@ -16,8 +16,8 @@ export type RpcOutcome =
   | { readonly is: 'result'; readonly result: unknown }
   /** The node refused this call. */
   | { readonly is: 'error'; readonly code: number; readonly words: string; readonly node?: string }
-  /** Nothing, null, or something that cannot be right: worth asking again. `isNodeDown`: the call is not the reason. */
-  | { readonly is: 'unusable'; readonly words: string; readonly node?: string; readonly isNodeDown?: true }
+  /** Nothing, null, or something that cannot be right: worth asking again. */
+  | { readonly is: 'unusable'; readonly words: string; readonly node?: string; readonly isTimeout?: true }
 
 /** Outcomes in the order of the calls, whose ids count up from the first. */
 export type Answered = readonly RpcOutcome[] | 'not JSON' | 'batch refused'

@@ -104,7 +104,7 @@ async function askLines(
   { untilMs = Number.POSITIVE_INFINITY, signal, impatient = false, attemptsMax = attemptsOver(lines) }: AskOptions,
 ): Promise<RpcOutcome[]> {
   const words = lines.find(({ trouble }) => trouble !== undefined)?.trouble ?? 'no node could be asked in time'
-  const outcomes: RpcOutcome[] = calls.map(() => ({ is: 'unusable', words, isNodeDown: true }))
+  const outcomes: RpcOutcome[] = calls.map(() => ({ is: 'unusable', words }))
   const refusedBy = new Set<Line>()
   const timedOut = new Set<Line>()
   let open = calls.map((_, at) => at)
@@ -184,7 +184,7 @@ export const isFinalRefusal = (outcome: RpcOutcome): boolean =>
 
 /** A call that failed at every node. */
 export class CallFault extends Fault {
-  readonly kind: NodeErrorKind | 'node down' | undefined
+  readonly kind: NodeErrorKind | 'unusable' | undefined
 
   constructor(outcome: Exclude<RpcOutcome, { is: 'result' }>) {
     const { words, node } = outcome
@@ -193,7 +193,7 @@ export class CallFault extends Fault {
       detail: node === undefined || words.includes(node) ? words : `${node}: ${words}`,
       ...(code === 'explorer.node_unavailable' && { retryAfterMs: 5000 }),
     })
-    this.kind = outcome.is === 'unusable' && outcome.isNodeDown ? 'node down' : kindOf(outcome)
+    this.kind = outcome.is === 'error' ? kindOf(outcome) : outcome.isTimeout ? 'timeout' : 'unusable'
   }
 
   /** The call itself is the reason, as far as can be seen: another call to the same node may succeed. */

@@ -78,8 +78,9 @@ export async function completeTraces(
 
 const isMoves = (one: TraceAnswer | undefined): one is readonly Move[] => Array.isArray(one)
 
-/** The node has answered that it cannot; it is neither busy nor out of reach. */
-const isAnswer = ({ kind }: CallFault): boolean => kind !== 'node down' && kind !== 'rate limit'
+/** The node has answered that it cannot; it is neither busy nor out of reach, and knows the block. */
+const isAnswer = ({ isOfCall, kind }: CallFault): boolean =>
+  isOfCall || kind === 'unknown method' || kind === 'missing state'
 
 const reasonOf = (answer: TraceAnswer | undefined): string =>
   answer instanceof Fault ? answer.message : isMoves(answer) ? '' : (answer?.error ?? 'no trace')
