@@ -454,12 +454,16 @@ describe('an index that was stopped by a contradiction', () => {
     const following = follow({ ...at.real, log }, at.node, stop.signal, (progress) => {
       if (progress.is === 'near') stop.abort()
     })
-    assert.equal(await warned.promise, 'the index of the chain has stopped')
-    const [, finding] = await chainFindings(at.real)
-    assert.deepEqual([finding?.name, finding?.ok], ['index of chain 1', false])
-    assert.match(finding?.says ?? '', /has stopped: a node contradicts blocks that were final/)
-    Object.assign(at.sim, { chain: right })
-    await following
+    try {
+      assert.equal(await warned.promise, 'the index of the chain has stopped')
+      const [, finding] = await chainFindings(at.real)
+      assert.deepEqual([finding?.name, finding?.ok], ['index of chain 1', false])
+      assert.match(finding?.says ?? '', /has stopped: a node contradicts blocks that were final/)
+      Object.assign(at.sim, { chain: right })
+      await following
+    } finally {
+      stop.abort()
+    }
     assert.equal((await chainFindings(at.real)).length, 1)
   })
 })

@@ -96,7 +96,10 @@ const flatCall = (block: Block, tx: Transaction): RpcCall => ({
   reading: { as: 'flat', block: checkedBy(block, [tx]) },
 })
 
-/** A transaction to an address that had no code before the block and has none after it moves its own value and nothing else. */
+/**
+ * A transaction to an address that had no code before the block and has none after it moves its own value and nothing else. Not
+ * noticed: a contract that was created and destroyed within this block, which left no code only before Cancun.
+ */
 async function plainTransfers(
   rpc: Pick<Rpc, 'results'>,
   block: Block,
