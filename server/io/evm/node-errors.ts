@@ -20,7 +20,10 @@ export type NodeErrorKind =
   /** The node does not know the block or the transaction: not yet, or not any more. */
   | 'not found'
 
-/** Client, code, kind, text and where the client's source defines it. Gateways in front of nodes use many wordings. */
+/**
+ * Client, code, kind, text and where the client's source defines it. Gateways in front of nodes have no public source: their
+ * lines are wordings that several of them use.
+ */
 export const knownErrors: readonly (readonly [string, number, NodeErrorKind, string, string])[] = [
   ['geth', -32600, 'batch too large', 'batch too large', 'rpc/errors.go'],
   [
@@ -77,7 +80,7 @@ export const knownErrors: readonly (readonly [string, number, NodeErrorKind, str
   ['reth', -32601, 'unknown method', 'Method not found', 'jsonrpsee types/src/error.rs'],
   ['besu', -32601, 'unknown method', 'Method not found', 'RpcErrorType.java'],
   ['besu', -32604, 'unknown method', 'Method not enabled', 'RpcErrorType.java'],
-  ['gateway', -32000, 'unknown method', 'rpc method is not whitelisted', 'observed'],
+  ['gateway', -32000, 'unknown method', 'rpc method is not whitelisted', 'common wording'],
   ['geth', -32000, 'missing state', 'missing trie node 0a1b (path ) state 0x0a1b is not available', 'trie/errors.go'],
   ['geth', -32000, 'missing state', 'historical state 0a1b is not available', 'triedb/pathdb/reader.go'],
   ['geth', -32000, 'missing state', 'required historical state unavailable (reexec=128)', 'eth/state_accessor.go'],
@@ -97,7 +100,7 @@ export const knownErrors: readonly (readonly [string, number, NodeErrorKind, str
   ['reth', 4444, 'missing state', 'pruned history unavailable: requested 5, earliest available 100', 'error/mod.rs'],
   ['besu', -32000, 'missing state', 'World state unavailable', 'RpcErrorType.java'],
   ['besu', 4444, 'missing state', 'Pruned history unavailable', 'RpcErrorType.java'],
-  ['gateway', -32000, 'missing state', 'this request needs an archive node', 'observed'],
+  ['gateway', -32000, 'missing state', 'this request needs an archive node', 'common wording'],
   ['geth', -32000, 'not found', 'header not found', 'eth/api_backend.go'],
   ['geth', -32000, 'not found', 'block #4096 not found', 'eth/api_debug.go'],
   ['geth', -32000, 'not found', 'transaction not found', 'eth/tracers/api.go'],
@@ -109,9 +112,9 @@ export const knownErrors: readonly (readonly [string, number, NodeErrorKind, str
   ['besu', -39001, 'not found', 'Unknown block', 'RpcErrorType.java'],
   ['nethermind', -32005, 'rate limit', 'Too many requests', 'JsonRpcService.cs'],
   ['reth', -32009, 'rate limit', 'Server is busy, try again later', 'jsonrpsee types/src/error.rs'],
-  ['gateway', 429, 'rate limit', 'slow down', 'observed'],
-  ['gateway', -32005, 'rate limit', 'daily request count exceeded, request rate limited', 'observed'],
-  ['gateway', -32000, 'rate limit', 'exceeded its compute units per second capacity', 'observed'],
+  ['gateway', 429, 'rate limit', 'slow down', 'common wording'],
+  ['gateway', -32005, 'rate limit', 'daily request count exceeded, request rate limited', 'common wording'],
+  ['gateway', -32000, 'rate limit', 'exceeded its compute units per second capacity', 'common wording'],
 ]
 
 /** The first that matches decides. Codes come last: clients use -32005 for several limits. */
