@@ -57,7 +57,7 @@ describe('the state on PostgreSQL', { skip: noPostgres }, () => {
   test('the tests of the eight endpoints pass', async () => {
     const { NODE_TEST_CONTEXT: _, ...env } = process.env
     const files = endpointTests.map((name) => join(groups, `${name}.test.ts`))
-    const child = spawn(process.execPath, ['--test', '--test-reporter=tap', ...files], {
+    const child = spawn(process.execPath, ['--test', '--test-isolation=none', '--test-reporter=tap', ...files], {
       env: { ...env, TETRAD_TEST_STATE: server.url },
       stdio: ['ignore', 'pipe', 'inherit'],
     })
