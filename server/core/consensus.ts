@@ -25,7 +25,35 @@ export interface ConsensusRules {
   readonly inactivityQuotient: Readonly<{ altair: number; bellatrix: number }>
   readonly slashingQuotient: Readonly<{ altair: number; bellatrix: number; electra: number }>
   readonly whistleblowerQuotient: Readonly<{ altair: number; electra: number }>
+  /** Effective balances follow balances that leave this band; in quarters of an increment on mainnet. */
+  readonly hysteresis: Readonly<{ quotient: number; down: number; up: number }>
+  /** Gwei; since Electra the second for validators that compound. */
+  readonly effectiveMax: Readonly<{ phase0: number; electra: number }>
+  readonly blockLimits: BlockLimits
 }
+
+/** The most members that each list of a block may have: they set the shape of its hash tree. */
+export type BlockLimits = Readonly<Record<keyof typeof limitNames, number>>
+
+/** Name in the node's list, and mainnet's figure. */
+const limitNames = {
+  proposerSlashings: ['MAX_PROPOSER_SLASHINGS', 16],
+  attesterSlashings: ['MAX_ATTESTER_SLASHINGS', 2],
+  attesterSlashingsElectra: ['MAX_ATTESTER_SLASHINGS_ELECTRA', 1],
+  attestations: ['MAX_ATTESTATIONS', 128],
+  attestationsElectra: ['MAX_ATTESTATIONS_ELECTRA', 8],
+  deposits: ['MAX_DEPOSITS', 16],
+  exits: ['MAX_VOLUNTARY_EXITS', 16],
+  validatorsPerCommittee: ['MAX_VALIDATORS_PER_COMMITTEE', 2048],
+  bytesPerTransaction: ['MAX_BYTES_PER_TRANSACTION', 2 ** 30],
+  transactions: ['MAX_TRANSACTIONS_PER_PAYLOAD', 2 ** 20],
+  withdrawals: ['MAX_WITHDRAWALS_PER_PAYLOAD', 16],
+  credentialsChanges: ['MAX_BLS_TO_EXECUTION_CHANGES', 16],
+  blobCommitments: ['MAX_BLOB_COMMITMENTS_PER_BLOCK', 4096],
+  depositRequests: ['MAX_DEPOSIT_REQUESTS_PER_PAYLOAD', 8192],
+  withdrawalRequests: ['MAX_WITHDRAWAL_REQUESTS_PER_PAYLOAD', 16],
+  consolidationRequests: ['MAX_CONSOLIDATION_REQUESTS_PER_PAYLOAD', 2],
+} as const
 
 /** Weights of the flags and of the rest; the same on every network. */
 export const weights = { source: 14, target: 26, head: 14, sync: 2, proposer: 8, all: 64 } as const
@@ -80,6 +108,18 @@ export function readRules(spec: Readonly<Record<string, unknown>>): ConsensusRul
       altair: figure('WHISTLEBLOWER_REWARD_QUOTIENT', 512),
       electra: figure('WHISTLEBLOWER_REWARD_QUOTIENT_ELECTRA', 4096),
     },
+    hysteresis: {
+      quotient: atLeastOne(figure('HYSTERESIS_QUOTIENT', 4), 'HYSTERESIS_QUOTIENT'),
+      down: figure('HYSTERESIS_DOWNWARD_MULTIPLIER', 1),
+      up: figure('HYSTERESIS_UPWARD_MULTIPLIER', 5),
+    },
+    effectiveMax: {
+      phase0: figure('MAX_EFFECTIVE_BALANCE', 32_000_000_000),
+      electra: figure('MAX_EFFECTIVE_BALANCE_ELECTRA', 2_048_000_000_000),
+    },
+    blockLimits: Object.fromEntries(
+      Object.entries(limitNames).map(([key, [name, mainnet]]) => [key, atLeastOne(figure(name, mainnet), name)]),
+    ) as BlockLimits,
   }
 }
 
@@ -94,6 +134,9 @@ function atLeastOne(value: number, name: string): number {
 
 export const forkAt = (rules: ConsensusRules, epoch: number): Fork =>
   forks.findLast((fork) => epoch >= rules.forkEpochs[fork]) ?? 'phase0'
+
+/** Whether a fork is this one or a later one. */
+export const isForkFrom = (fork: Fork, since: Fork): boolean => forks.indexOf(fork) >= forks.indexOf(since)
 
 export const isFrom = (rules: ConsensusRules, fork: Fork, epoch: number): boolean => epoch >= rules.forkEpochs[fork]
 

@@ -3,7 +3,7 @@
 import type { Fork } from '#core/consensus.ts'
 import type { Ledger } from './ledger.ts'
 import type { Plan } from './plan.ts'
-import type { SimValidator, VotePay } from './records.ts'
+import type { Identity, SimPendingDeposit, SimValidator, VotePay } from './records.ts'
 
 export const far = Number.POSITIVE_INFINITY
 export const eth = 1_000_000_000n
@@ -20,7 +20,7 @@ export interface ChainData {
   bits: readonly boolean[]
   readonly slashed: bigint[]
   /** Deposits that wait for an epoch's end. */
-  readonly queue: { readonly validator: number; readonly gwei: bigint }[]
+  readonly queue: SimPendingDeposit[]
   readonly consolidations: { readonly from: number; readonly to: number }[]
 }
 
@@ -89,6 +89,22 @@ export class ChainState {
     const taken = validator.balance + amount < 0n ? -validator.balance : amount
     validator.balance += taken
     this.#ledger.add(Math.floor((slot - 1) / this.plan.slotsPerEpoch), index, 'earnings', taken)
+  }
+
+  enter(who: Identity, balance: bigint, activation: number): void {
+    this.validators.push({
+      ...who,
+      balance,
+      effective: least(balance - (balance % eth), 32n * eth),
+      slashed: false,
+      eligible: activation,
+      activation,
+      exit: far,
+      withdrawable: far,
+      score: 0n,
+      previous: 0,
+      current: 0,
+    })
   }
 
   /** Tells the proposer's reward. */
@@ -260,7 +276,11 @@ export class ChainState {
 
   #moveQueues(ended: number): void {
     if (!this.isFrom('electra', ended)) return
-    for (const { validator, gwei } of this.data.queue.splice(0, depositsPerEpoch)) this.at(validator).balance += gwei
+    for (const { gwei, slot: _, ...who } of this.data.queue.splice(0, depositsPerEpoch)) {
+      const known = this.validators.find(({ pubkey }) => pubkey === who.pubkey)
+      if (known) known.balance += gwei
+      else this.enter(who, gwei, far)
+    }
     for (const { from, to } of this.data.consolidations.splice(0)) {
       const source = this.at(from)
       const moved = least(source.balance, source.effective)

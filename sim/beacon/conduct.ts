@@ -3,6 +3,9 @@
 import type { Chance } from '../chance.ts'
 import type { ChainState } from './chain.ts'
 import { eth, far } from './chain.ts'
+import type { Identity } from './records.ts'
+
+export type { Identity }
 
 /** Chances, for each duty. */
 export interface Habits {
@@ -69,12 +72,6 @@ export interface Moment {
   readonly isFirst: boolean
   /** Everyone who has a seat in a sync committee that is known. */
   readonly seated: ReadonlySet<number>
-}
-
-export interface Identity {
-  readonly pubkey: string
-  readonly depositor: string
-  readonly credentials: string
 }
 
 export interface Conduct {

@@ -1,8 +1,11 @@
 // Simulated blocks and states in the two forms of the Beacon API. The SSZ is laid out as the consensus specifications lay
-// out their containers; parts nobody reads are zeros.
-import { type Fork, forks } from '#core/consensus.ts'
-import type { Plan } from './plan.ts'
-import type { SimAttestation, SimBlock, SimDeposit, SimValidator, Snapshot } from './records.ts'
+// out their containers; parts nobody reads are zeros. Roots are the real ones: they are hashed by the server's code, which is
+// held against recorded roots and another implementation (forks.test.ts, recording.test.ts).
+import { type Fork, forks, readRules } from '#core/consensus.ts'
+import { blockTypeOf } from '#io/beacon/block-type.ts'
+import { rootOf } from '#io/beacon/ssz-type.ts'
+import { type Plan, specOf } from './plan.ts'
+import type { SimAttestation, SimBlock, SimDeposit, SimPendingDeposit, SimValidator, Snapshot } from './records.ts'
 
 /** A field of a container: bytes of fixed length, or a part that only its offset stands for. */
 type Part = { readonly fixed: Buffer } | { readonly variable: Buffer }
@@ -81,10 +84,10 @@ const depositData = ({ pubkey, credentials, gwei }: SimDeposit): Buffer =>
   Buffer.concat([hex(pubkey), hex(credentials), u64(gwei), Buffer.alloc(96)])
 
 /** Since Electra deposits are requests of the execution side. */
-const depositsIn = ({ fork, deposits }: SimBlock): { own: readonly SimDeposit[]; requests: readonly SimDeposit[] } =>
+const depositsIn = ({ fork, deposits }: Rootless): { own: readonly SimDeposit[]; requests: readonly SimDeposit[] } =>
   isFrom(fork, 'electra') ? { own: [], requests: deposits } : { own: deposits, requests: [] }
 
-function payloadBytes(block: SimBlock): Buffer {
+function payloadBytes(block: Rootless): Buffer {
   const { payload } = block
   const withdrawals = block.withdrawals.map(({ validator, amount }) =>
     Buffer.concat([u64(0), u64(validator), Buffer.alloc(20), u64(amount)]),
@@ -109,10 +112,13 @@ const requestBytes = (requests: readonly SimDeposit[]): Buffer =>
 /** Withdrawals and consolidations that were asked for. */
 const noRequests = [Buffer.alloc(0), Buffer.alloc(0)]
 
-export function blockBytes(block: SimBlock): Buffer {
+/** A block before its root is known. */
+export type Rootless = Omit<SimBlock, 'root'>
+
+function bodyBytes(block: Rootless): Buffer {
   const { fork } = block
   const { own, requests } = depositsIn(block)
-  const body = container([
+  return container([
     zeros(96 + 72 + 32),
     variable(Buffer.concat(block.proposerSlashings.map((index) => Buffer.concat([headerOf(index), headerOf(index)])))),
     variable(
@@ -132,12 +138,37 @@ export function blockBytes(block: SimBlock): Buffer {
     ...(isFrom(fork, 'deneb') ? [variable(Buffer.alloc(0))] : []),
     ...(isFrom(fork, 'electra') ? [variable(listOf([requestBytes(requests), ...noRequests]))] : []),
   ])
-  const message = container([
-    fixed(Buffer.concat([u64(block.slot), u64(block.proposer), hex(block.parentRoot), Buffer.alloc(32)])),
-    variable(body),
-  ])
-  return container([variable(message), zeros(96)])
 }
+
+const messageBytes = (block: Rootless): Buffer =>
+  container([
+    fixed(Buffer.concat([u64(block.slot), u64(block.proposer), hex(block.parentRoot), Buffer.alloc(32)])),
+    variable(bodyBytes(block)),
+  ])
+
+export const blockBytes = (block: SimBlock): Buffer => container([variable(messageBytes(block)), zeros(96)])
+
+const rulesOf = memo((plan: Plan) => readRules(specOf(plan, '1')))
+
+function memo<K extends object, V>(make: (key: K) => V): (key: K) => V {
+  const known = new WeakMap<K, V>()
+  return (key) => {
+    const value = known.get(key) ?? make(key)
+    known.set(key, value)
+    return value
+  }
+}
+
+export const blockRootOf = (block: Rootless, plan: Plan): string =>
+  rootOf(blockTypeOf(block.fork, rulesOf(plan)).message, messageBytes(block))
+
+export const headerJson = (block: SimBlock, plan: Plan) => ({
+  slot: String(block.slot),
+  proposer_index: String(block.proposer),
+  parent_root: block.parentRoot,
+  state_root: root0,
+  body_root: rootOf(blockTypeOf(block.fork, rulesOf(plan)).message.fields.body, bodyBytes(block)),
+})
 
 const text = (bytes: Buffer): string => `0x${bytes.toString('hex')}`
 const root0 = text(Buffer.alloc(32))
@@ -146,62 +177,100 @@ const depositJson = ({ pubkey, credentials, gwei }: SimDeposit) => ({
   pubkey,
   withdrawal_credentials: credentials,
   amount: String(gwei),
-  signature: text(Buffer.alloc(96)),
+  signature: zeroText(96),
+})
+
+const zeroText = (bytes: number): string => text(Buffer.alloc(bytes))
+
+const attestationJson = (attestation: SimAttestation, fork: Fork) => ({
+  aggregation_bits: text(bitsOf(attestation.bits, attestation.bits.length, true)),
+  data: {
+    ...dataJson,
+    slot: String(attestation.slot),
+    index: isFrom(fork, 'electra') ? '0' : String(attestation.committees[0]),
+    beacon_block_root: attestation.head,
+    target: { epoch: String(attestation.targetEpoch), root: attestation.target },
+  },
+  signature: zeroText(96),
+  ...(isFrom(fork, 'electra') && { committee_bits: text(committeeBits(attestation.committees)) }),
+})
+
+const checkpoint0 = { epoch: '0', root: root0 }
+const dataJson = { slot: '0', index: '0', beacon_block_root: root0, source: checkpoint0, target: checkpoint0 }
+
+const signedHeaderJson = (index: number) => ({
+  message: { slot: '1', proposer_index: String(index), parent_root: root0, state_root: root0, body_root: root0 },
+  signature: zeroText(96),
+})
+
+const indexedJson = (indices: readonly number[]) => ({
+  attesting_indices: indices.map(String),
+  data: dataJson,
+  signature: zeroText(96),
+})
+
+const payloadJson = ({ fork, payload, withdrawals }: SimBlock) => ({
+  parent_hash: root0,
+  fee_recipient: payload.feeRecipient,
+  state_root: root0,
+  receipts_root: root0,
+  logs_bloom: zeroText(256),
+  prev_randao: root0,
+  block_number: String(payload.number),
+  gas_limit: '0',
+  gas_used: '0',
+  timestamp: '0',
+  extra_data: '0x',
+  base_fee_per_gas: '0',
+  block_hash: payload.hash,
+  transactions: payload.transactions.map((_, at) => text(transactionBytes(at))),
+  ...(isFrom(fork, 'capella') && {
+    withdrawals: withdrawals.map(({ validator, amount }) => ({
+      index: '0',
+      validator_index: String(validator),
+      address: zeroText(20),
+      amount: String(amount),
+    })),
+  }),
+  ...(isFrom(fork, 'deneb') && { blob_gas_used: '0', excess_blob_gas: '0' }),
 })
 
 export function blockJson(block: SimBlock): unknown {
   const { fork } = block
   const { own, requests } = depositsIn(block)
-  const header = (index: number) => ({ message: { slot: '1', proposer_index: String(index) }, signature: '0x' })
-  const payload = {
-    fee_recipient: block.payload.feeRecipient,
-    block_number: String(block.payload.number),
-    block_hash: block.payload.hash,
-    transactions: block.payload.transactions.map((_, at) => text(transactionBytes(at))),
-    ...(isFrom(fork, 'capella') && {
-      withdrawals: block.withdrawals.map(({ validator, amount }) => ({
-        index: '0',
-        validator_index: String(validator),
-        address: text(Buffer.alloc(20)),
-        amount: String(amount),
-      })),
+  const body = {
+    randao_reveal: zeroText(96),
+    eth1_data: { deposit_root: root0, deposit_count: '0', block_hash: root0 },
+    graffiti: root0,
+    proposer_slashings: block.proposerSlashings.map((index) => ({
+      signed_header_1: signedHeaderJson(index),
+      signed_header_2: signedHeaderJson(index),
+    })),
+    attester_slashings: block.attesterSlashings.map(({ first, second }) => ({
+      attestation_1: indexedJson(first),
+      attestation_2: indexedJson(second),
+    })),
+    attestations: block.attestations.map((attestation) => attestationJson(attestation, fork)),
+    deposits: own.map((deposit) => ({ proof: new Array(33).fill(root0), data: depositJson(deposit) })),
+    voluntary_exits: [],
+    sync_aggregate: {
+      sync_committee_bits: text(bitsOf(block.syncBits)),
+      sync_committee_signature: zeroText(96),
+    },
+    ...(isFrom(fork, 'bellatrix') && { execution_payload: payloadJson(block) }),
+    ...(isFrom(fork, 'capella') && { bls_to_execution_changes: [] }),
+    ...(isFrom(fork, 'deneb') && { blob_kzg_commitments: [] }),
+    ...(isFrom(fork, 'electra') && {
+      execution_requests: {
+        deposits: requests.map((deposit, at) => ({ ...depositJson(deposit), index: String(at) })),
+        withdrawals: [],
+        consolidations: [],
+      },
     }),
   }
-  return {
-    message: {
-      slot: String(block.slot),
-      proposer_index: String(block.proposer),
-      parent_root: block.parentRoot,
-      state_root: root0,
-      body: {
-        proposer_slashings: block.proposerSlashings.map((index) => ({
-          signed_header_1: header(index),
-          signed_header_2: header(index),
-        })),
-        attester_slashings: block.attesterSlashings.map(({ first, second }) => ({
-          attestation_1: { attesting_indices: first.map(String) },
-          attestation_2: { attesting_indices: second.map(String) },
-        })),
-        attestations: block.attestations.map((attestation) => ({
-          aggregation_bits: text(bitsOf(attestation.bits, attestation.bits.length, true)),
-          data: {
-            slot: String(attestation.slot),
-            index: isFrom(fork, 'electra') ? '0' : String(attestation.committees[0]),
-            beacon_block_root: attestation.head,
-            source: { epoch: '0', root: root0 },
-            target: { epoch: String(attestation.targetEpoch), root: attestation.target },
-          },
-          ...(isFrom(fork, 'electra') && { committee_bits: text(committeeBits(attestation.committees)) }),
-        })),
-        deposits: own.map((deposit) => ({ data: depositJson(deposit) })),
-        voluntary_exits: [],
-        sync_aggregate: { sync_committee_bits: text(bitsOf(block.syncBits)) },
-        ...(isFrom(fork, 'bellatrix') && { execution_payload: payload }),
-        ...(isFrom(fork, 'electra') && { execution_requests: { deposits: requests.map(depositJson) } }),
-      },
-    },
-    signature: text(Buffer.alloc(96)),
-  }
+  const { slot, proposer, parentRoot } = block
+  const message = { slot: String(slot), proposer_index: String(proposer), parent_root: parentRoot, state_root: root0 }
+  return { message: { ...message, body }, signature: zeroText(96) }
 }
 
 const record = (validator: Readonly<SimValidator>): Buffer =>
@@ -213,8 +282,10 @@ const record = (validator: Readonly<SimValidator>): Buffer =>
     ...[validator.eligible, validator.activation, validator.exit, validator.withdrawable].map(u64),
   ])
 
-/** As far as all forks since Altair share it. */
-export function stateBytes(slot: number, { validators, finalized }: Snapshot, plan: Plan): Buffer {
+export function stateBytes(slot: number, snapshot: Snapshot, plan: Plan): Buffer {
+  const { validators, finalized, queue, consolidations } = snapshot
+  const epoch = Math.floor(slot / plan.slotsPerEpoch)
+  const fork = forks.findLast((one) => epoch >= (plan.forkEpochs[one] ?? Number.POSITIVE_INFINITY)) ?? 'altair'
   return container([
     zeros(8 + 32),
     fixed(u64(slot)),
@@ -233,9 +304,34 @@ export function stateBytes(slot: number, { validators, finalized }: Snapshot, pl
     zeros(32),
     variable(Buffer.concat(validators.map(({ score }) => u64(score)))),
     zeros(2 * (plan.syncSeats * 48 + 48)),
-    variable(Buffer.alloc(600)),
+    ...(isFrom(fork, 'bellatrix') ? [variable(Buffer.alloc(584))] : []),
+    ...(isFrom(fork, 'capella') ? [zeros(16), variable(Buffer.alloc(0))] : []),
+    ...(isFrom(fork, 'electra')
+      ? [
+          zeros(48),
+          variable(Buffer.concat(queue.map(pendingDeposit))),
+          variable(Buffer.alloc(0)),
+          variable(Buffer.concat(consolidations.map(({ from, to }) => Buffer.concat([u64(from), u64(to)])))),
+        ]
+      : []),
+    ...(isFrom(fork, 'fulu') ? [zeros(2 * 8 * plan.slotsPerEpoch)] : []),
   ])
 }
+
+const pendingDeposit = ({ pubkey, credentials, gwei, slot }: SimPendingDeposit): Buffer =>
+  Buffer.concat([hex(pubkey), hex(credentials), u64(gwei), Buffer.alloc(96), u64(slot)])
+
+export const pendingDepositsJson = ({ queue }: Snapshot) =>
+  queue.map(({ pubkey, credentials, gwei, slot }) => ({
+    pubkey,
+    withdrawal_credentials: credentials,
+    amount: String(gwei),
+    signature: zeroText(96),
+    slot: String(slot),
+  }))
+
+export const pendingConsolidationsJson = ({ consolidations }: Snapshot) =>
+  consolidations.map(({ from, to }) => ({ source_index: String(from), target_index: String(to) }))
 
 const epochText = (epoch: number): string =>
   epoch === Number.POSITIVE_INFINITY ? '18446744073709551615' : String(epoch)

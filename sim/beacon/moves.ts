@@ -1,8 +1,8 @@
 // What blocks bring beside votes, carried out on the chain: slashings, exits, consolidations, deposits, withdrawals.
 import type { Chance } from '../chance.ts'
-import { type ChainState, eth, far, least } from './chain.ts'
-import type { Happenings, Identity, Moment } from './conduct.ts'
-import type { SimBlock, SimDeposit } from './records.ts'
+import { type ChainState, eth, far } from './chain.ts'
+import type { Happenings, Moment } from './conduct.ts'
+import type { Identity, SimBlock, SimDeposit } from './records.ts'
 
 /** Withdrawals in a block, at most. */
 const withdrawalsMax = 3
@@ -32,7 +32,7 @@ export function accuse(chain: ChainState, { proposer, slot, epoch }: Moment, wha
 /** Tells the payments into the deposit contract. Before Electra the block carries them itself, later they wait in a queue. */
 export function move(
   chain: ChainState,
-  epoch: number,
+  { slot, epoch }: Pick<Moment, 'slot' | 'epoch'>,
   { exits, consolidations, deposits }: Happenings,
   newcomer: () => Identity,
 ): Omit<SimDeposit, 'block'>[] {
@@ -43,10 +43,11 @@ export function move(
   return deposits.flatMap(({ validator, gwei, from }) => {
     const isNew = validator === 'new'
     if (!isNew && !isWell(validator)) return []
-    const index = isNew ? enter(chain, newcomer(), isElectra ? 0n : gwei, far) : validator
-    if (isElectra) chain.data.queue.push({ validator: index, gwei })
-    else if (!isNew) chain.at(index).balance += gwei
-    const { pubkey, credentials, depositor } = chain.at(index)
+    const { pubkey, credentials, depositor } = isNew ? newcomer() : chain.at(validator)
+    const who = { pubkey, credentials, depositor }
+    if (isElectra) chain.data.queue.push({ ...who, gwei, slot })
+    else if (isNew) chain.enter(who, gwei, far)
+    else chain.at(validator).balance += gwei
     return [{ pubkey, credentials, gwei, from: from ?? depositor }]
   })
 }
@@ -63,23 +64,4 @@ export function withdraw(chain: ChainState, epoch: number, draws: Chance): SimBl
   const chosen = draws.shuffled(due).slice(0, withdrawalsMax)
   for (const { validator, amount } of chosen) chain.at(validator).balance -= amount
   return chosen
-}
-
-/** Tells the new validator's index. */
-export function enter(chain: ChainState, who: Identity, balance: bigint, activation: number): number {
-  return (
-    chain.validators.push({
-      ...who,
-      balance,
-      effective: least(balance - (balance % eth), 32n * eth),
-      slashed: false,
-      eligible: activation,
-      activation,
-      exit: far,
-      withdrawable: far,
-      score: 0n,
-      previous: 0,
-      current: 0,
-    }) - 1
-  )
 }

@@ -3,8 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readRules } from '#core/consensus.ts'
 import { EpochReader } from '#groups/validators/ingest/read.ts'
-import { blockFromJson } from '#io/beacon/block-json.ts'
-import { blockFromSsz } from '#io/beacon/block-ssz.ts'
+import { blockFromJson, blockFromSsz } from '#io/beacon/block-ssz.ts'
 import { openBeacon } from '#io/beacon/client.ts'
 import { View } from '#io/beacon/ssz.ts'
 import { systemClock } from '#io/clock.ts'
@@ -29,11 +28,12 @@ test('a block says the same as SSZ and as JSON, in every fork', async () => {
     const world = actWorld(`forms/${number}`, { epochs: 9 })
     await using node = await openNode(world, { ssz: true })
     const rules = readRules(specOf(world.plan, '1'))
-    for (const { slot, fork } of [...world.blocks.values()].filter((_, at) => at % 5 === 0)) {
+    for (const { slot, fork, root } of [...world.blocks.values()].filter((_, at) => at % 5 === 0)) {
       const url = `${node.url}/eth/v2/beacon/blocks/${slot}`
       const bytes = await (await fetch(url, { headers: { accept: 'application/octet-stream' } })).bytes()
-      const [ssz, json] = [blockFromSsz(new View(bytes), fork, rules), blockFromJson(await dataOf(url), fork)]
+      const [ssz, json] = [blockFromSsz(new View(bytes), fork, rules), blockFromJson(await dataOf(url), fork, rules)]
       assert.deepEqual(plain(ssz), plain(json), `slot ${slot}`)
+      assert.equal(ssz.root, root)
       seen.add(fork)
     }
   }

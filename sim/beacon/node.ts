@@ -3,9 +3,17 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { chance } from '../chance.ts'
 import { openSimDoor, type SimDoor } from './door.ts'
-import { blockBytes, blockJson, stateBytes, validatorJson } from './encode.ts'
+import {
+  blockBytes,
+  blockJson,
+  headerJson,
+  pendingConsolidationsJson,
+  pendingDepositsJson,
+  stateBytes,
+  validatorJson,
+} from './encode.ts'
 import { specOf } from './plan.ts'
-import { type EpochRecord, genesisRoot, type SimBlock, type Snapshot, type World } from './records.ts'
+import { type EpochRecord, genesisHeader, genesisRoot, type SimBlock, type Snapshot, type World } from './records.ts'
 import { blockReward, syncRewards, voteRewards } from './rewards.ts'
 
 export interface NodeHabits {
@@ -13,6 +21,8 @@ export interface NodeHabits {
   readonly ssz?: boolean
   /** Whole states as SSZ. */
   readonly states?: boolean
+  /** Pending deposits and consolidations as JSON; unless set to false. */
+  readonly queues?: boolean
   /** Tells what it paid. */
   readonly rewards?: boolean
   /** Says 404 for the states of empty slots. */
@@ -120,12 +130,9 @@ class Node {
   async #header(slot: number): Promise<Answer> {
     const block = await this.#blockAt(slot)
     if (!block && slot !== 0) return undefined
-    const message = {
-      slot: String(slot),
-      proposer_index: String(block?.proposer ?? 0),
-      parent_root: block?.parentRoot ?? `0x${'00'.repeat(32)}`,
-    }
-    return { json: { root: block?.root ?? genesisRoot, canonical: true, header: { message, signature: '0x' } } }
+    const message = block ? headerJson(block, this.#world.plan) : genesisHeader
+    const signature = `0x${'00'.repeat(96)}`
+    return { json: { root: block?.root ?? genesisRoot, canonical: true, header: { message, signature } } }
   }
 
   async #block(slot: number, isSszWanted: boolean): Promise<Answer> {
@@ -168,6 +175,10 @@ class Node {
         return {
           json: state.validators.map(({ balance }, index) => ({ index: String(index), balance: String(balance) })),
         }
+      case 'pending_deposits':
+        return this.#habits.queues === false ? undefined : { json: pendingDepositsJson(state) }
+      case 'pending_consolidations':
+        return this.#habits.queues === false ? undefined : { json: pendingConsolidationsJson(state) }
       case 'committees':
         return record && { json: committeesOf(record, this.#world) }
       case 'sync_committees':

@@ -1,5 +1,6 @@
 // What acting leaves behind: one record for each epoch, of everything that can be asked of a node about it.
 import type { Fork } from '#core/consensus.ts'
+import { headerRoot } from '#io/beacon/block-type.ts'
 import type { Plan } from './plan.ts'
 
 export interface SimValidator {
@@ -74,10 +75,20 @@ export interface SimBlock {
   readonly rewards: { readonly votes: bigint; readonly sync: bigint; readonly slashings: bigint; readonly seat: bigint }
 }
 
+export type Identity = Readonly<Pick<SimValidator, 'pubkey' | 'credentials' | 'depositor'>>
+
+/** A deposit that waits for an epoch's end, since Electra. */
+export interface SimPendingDeposit extends Identity {
+  readonly gwei: bigint
+  readonly slot: number
+}
+
 export interface Snapshot {
   readonly finalized: number
   readonly justified: number
   readonly validators: readonly Readonly<SimValidator>[]
+  readonly queue: readonly SimPendingDeposit[]
+  readonly consolidations: readonly { readonly from: number; readonly to: number }[]
 }
 
 /** What was paid for the votes of an epoch, in gwei. */
@@ -111,4 +122,13 @@ export interface World {
   epoch(epoch: number): EpochRecord | undefined | Promise<EpochRecord | undefined>
 }
 
-export const genesisRoot = `0x${'11'.repeat(32)}`
+const zeroRoot = `0x${'00'.repeat(32)}`
+/** Nobody proposed it. */
+export const genesisHeader = {
+  slot: '0',
+  proposer_index: '0',
+  parent_root: zeroRoot,
+  state_root: zeroRoot,
+  body_root: zeroRoot,
+}
+export const genesisRoot = headerRoot(genesisHeader)

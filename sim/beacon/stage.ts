@@ -3,13 +3,14 @@
 import { forks } from '#core/consensus.ts'
 import { type Chance, chance } from '../chance.ts'
 import { type ChainData, ChainState, eth, freshChain } from './chain.ts'
-import type { Conduct, Identity, Moment } from './conduct.ts'
+import type { Conduct, Moment } from './conduct.ts'
+import { blockRootOf } from './encode.ts'
 import type { Ledger } from './ledger.ts'
-import { accuse, enter, move, withdraw } from './moves.ts'
+import { accuse, move, withdraw } from './moves.ts'
 import { makePayload, paidBy, writePayload } from './payload.ts'
 import type { Plan } from './plan.ts'
 import { type Committees, freshPolls, Polls, type PollsData } from './polls.ts'
-import type { EpochRecord, SimBlock, SimDeposit, Snapshot, VotePay } from './records.ts'
+import type { EpochRecord, Identity, SimBlock, SimDeposit, Snapshot, VotePay } from './records.ts'
 
 export interface Script {
   readonly seed: string
@@ -68,7 +69,7 @@ export class Stage {
 
   #begin(): void {
     const { validators } = this.#script.plan
-    for (let index = 0; index < validators; index++) enter(this.#chain, this.#newcomer(), 32n * eth, 0)
+    for (let index = 0; index < validators; index++) this.#chain.enter(this.#newcomer(), 32n * eth, 0)
     this.#data.deposits = this.#chain.validators.map(({ pubkey, credentials, depositor: from }, index) => {
       const block = 1 + Math.floor(index / depositsPerBlock)
       return { pubkey, credentials, gwei: 32n * eth, from, block }
@@ -110,13 +111,19 @@ export class Stage {
   }
 
   #newcomer(): Identity {
-    const index = this.#chain.validators.length
+    const { validators, data } = this.#chain
+    const known = new Set(validators.map(({ pubkey }) => pubkey))
+    const waiting = new Set(data.queue.map(({ pubkey }) => pubkey).filter((pubkey) => !known.has(pubkey)))
+    const index = validators.length + waiting.size
     return this.#script.conduct.newcomer(index, chance(`${this.#script.seed}/validator ${index}`))
   }
 
   #snapshot(): Snapshot {
-    const { finalized, justified, validators } = this.#data.chain
-    return { finalized, justified, validators: validators.map((validator) => ({ ...validator })) }
+    const { finalized, justified, validators, queue, consolidations } = this.#data.chain
+    return {
+      ...{ finalized, justified, queue: [...queue], consolidations: [...consolidations] },
+      validators: validators.map((validator) => ({ ...validator })),
+    }
   }
 
   #assign(epoch: number, draws: Chance): Duties {
@@ -149,23 +156,23 @@ export class Stage {
     this.#ledger.add(epoch, proposer, 'proposer_duties', 1)
     const habits = conduct.habits(proposer, epoch)
     if (this.#chain.at(proposer).slashed || draws.happens(habits.missed)) return
-    const root = `0x${draws.hex(64)}`
+    const orphan = `0x${draws.hex(64)}`
     if (draws.happens(habits.orphaned)) {
-      this.#polls.orphaned(slot, root)
+      this.#polls.orphaned(slot, orphan)
       return
     }
     const seated = new Set([...this.#data.seats.values()].flat())
     const moment = { slot, epoch, proposer, isFirst: blocks.size === 0, seated }
-    const block = this.#build(moment, root, duties.sync, draws)
+    const block = this.#build(moment, duties.sync, draws)
     blocks.set(slot, block)
-    this.#polls.built(slot, root)
+    this.#polls.built(slot, block.root)
     this.#ledger.add(epoch, proposer, 'proposed', 1)
     if (!this.#chain.isFrom('bellatrix', epoch)) return
     if (block.payload.transactions.length === 0) this.#ledger.add(epoch, proposer, 'proposed_empty', 1)
     if (plan.hasExecution) writePayload(this.#ledger, epoch, proposer, block.payload)
   }
 
-  #build(moment: Moment, root: string, sync: readonly number[], draws: Chance): SimBlock {
+  #build(moment: Moment, sync: readonly number[], draws: Chance): SimBlock {
     const { slot, epoch, proposer } = moment
     const parentRoot = this.#polls.head
     const happenings = this.#script.conduct.happenings(moment, this.#chain, draws)
@@ -174,23 +181,23 @@ export class Stage {
     const { attestations, gwei: votes } = this.#polls.include(slot, epoch, draws)
     this.#data.height += 1
     const block = this.#data.height
-    const deposits = move(this.#chain, epoch, happenings, () => this.#newcomer()).map((one) => ({ ...one, block }))
+    const deposits = move(this.#chain, moment, happenings, () => this.#newcomer()).map((one) => ({ ...one, block }))
     if (deposits.length > 0) this.#data.deposits = [...this.#data.deposits, ...deposits]
     this.#chain.earn(proposer, votes, slot)
     this.#ledger.add(epoch, proposer, 'block_reward', votes)
     const signing = this.#signSync(moment, sync, draws)
-    return {
+    const made = {
       ...{
         fork: forks.findLast((one) => this.#chain.isFrom(one, epoch)) ?? 'altair',
         slot,
         proposer,
-        root,
         parentRoot,
       },
       ...{ withdrawals, ...accused, attestations, deposits, syncBits: signing.bits },
       payload: makePayload({ slot, number: block, owner: this.#chain.at(proposer).depositor }, draws),
       rewards: { votes, slashings, sync: signing.gwei, seat: signing.seat },
     }
+    return { ...made, root: blockRootOf(made, this.#script.plan) }
   }
 
   #signSync({ slot, epoch, proposer }: Moment, seats: readonly number[], draws: Chance) {

@@ -1,8 +1,10 @@
 // A signed block from its SSZ bytes, Altair to Fulu: only the parts that ratings need, at the places where the containers
 // of the consensus specifications put them (decision 0100).
-import { type ConsensusRules, type Fork, forks } from '#core/consensus.ts'
+import { type ConsensusRules, type Fork, isForkFrom as isFrom } from '#core/consensus.ts'
 import { type Attestation, type Block, inBoth, type Payload, payloadOf } from './block.ts'
-import { SszError, type View } from './ssz.ts'
+import { blockTypeOf } from './block-type.ts'
+import { SszError, View } from './ssz.ts'
+import { rootOf } from './ssz-type.ts'
 
 const dataSize = 128
 const signatureSize = 96
@@ -13,9 +15,17 @@ const withdrawalSize = 44
 const listsAt = 96 + 72 + 32
 const syncAt = listsAt + 5 * 4
 
-const isFrom = (fork: Fork, since: Fork): boolean => forks.indexOf(fork) >= forks.indexOf(since)
-
 export function blockFromSsz(view: View, fork: Fork, rules: ConsensusRules): Block {
+  const parts = blockParts(view, fork, rules)
+  return { ...parts, root: rootOf(blockTypeOf(fork, rules).message, view.variable(0).bytes) }
+}
+
+/** JSON is converted to SSZ, so that both forms are read and hashed by the same code. */
+export const blockFromJson = (signed: unknown, fork: Fork, rules: ConsensusRules): Block =>
+  blockFromSsz(new View(blockTypeOf(fork, rules).signed.fromJson(signed, 'block')), fork, rules)
+
+/** Everything but the root. */
+export function blockParts(view: View, fork: Fork, rules: ConsensusRules): Omit<Block, 'root'> {
   if (fork === 'phase0') throw new SszError('blocks before Altair are not read')
   const message = view.variable(0)
   const body = message.variable(80)

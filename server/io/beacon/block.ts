@@ -32,6 +32,8 @@ export interface Block {
   readonly fork: Fork
   readonly slot: number
   readonly proposer: number
+  /** Computed from all of the block's bytes, never taken from an answer. */
+  readonly root: string
   readonly parentRoot: string
   readonly attestations: readonly Attestation[]
   /** One bit per seat of the sync committee. */

@@ -2,8 +2,8 @@
 // for a block means that its slot is empty. Which question to ask next when there is none is the reader's business.
 import { type ConsensusRules, epochAt, type Fork, forkAt, forks } from '#core/consensus.ts'
 import type { Block } from '#io/beacon/block.ts'
-import { blockFromJson } from '#io/beacon/block-json.ts'
-import { blockFromSsz } from '#io/beacon/block-ssz.ts'
+import { blockFromJson, blockFromSsz } from '#io/beacon/block-ssz.ts'
+import { headerRoot } from '#io/beacon/block-type.ts'
 import { type Beacon, type BeaconReply, dataOf } from '#io/beacon/client.ts'
 import { type Committees, committeesFromDuties, committeesFromJson } from '#io/beacon/committees.ts'
 import { AnswerError, fieldsOf, figureOf, hexOf, listOf } from '#io/beacon/json.ts'
@@ -37,7 +37,10 @@ export class Asker {
       const fields = fieldsOf(data, 'data')
       const message = fieldsOf(fieldsOf(fields.header, 'header').message, 'message')
       if (figureOf(message.slot, 'slot') !== slot) return undefined
-      return { root: hexOf(fields.root, 'root', 32), parentRoot: hexOf(message.parent_root, 'parent_root', 32) }
+      const root = headerRoot(message)
+      if (hexOf(fields.root, 'root', 32) !== root)
+        throw new AnswerError(`the header of slot ${slot} has the root ${root}, not ${fields.root}`)
+      return { root, parentRoot: hexOf(message.parent_root, 'parent_root', 32) }
     })
   }
 
@@ -60,7 +63,7 @@ export class Asker {
     const fork = version == null ? forkAt(this.#rules, epochAt(this.#rules, slot)) : forkNamed(String(version))
     return reply.is === 'ssz'
       ? blockFromSsz(new View(reply.bytes), fork, this.#rules)
-      : blockFromJson(dataOf(reply.body), fork)
+      : blockFromJson(dataOf(reply.body), fork, this.#rules)
   }
 
   /** The whole state, where the node offers it: one answer for everything, twenty times smaller than JSON. */
