@@ -52,7 +52,7 @@ async function runIngest(options: BeaconCommand): Promise<void> {
   await withStores(options, (stores, settings) => ingestBeacon(options, stores, settings))
 }
 
-const nodesFaults = new Set(['BeaconError', 'DepositGap', 'FetchError', 'Fault'])
+const nodesFaults = new Set(['BeaconError', 'ContradictionError', 'DepositGap', 'FetchError', 'Fault'])
 
 /** What a node does not give is for the person at the keyboard to see, not a broken belief of ours. */
 async function inWords(work: Promise<void>): Promise<void> {

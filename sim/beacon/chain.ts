@@ -21,7 +21,7 @@ export interface ChainData {
   readonly slashed: bigint[]
   /** Deposits that wait for an epoch's end. */
   readonly queue: SimPendingDeposit[]
-  readonly consolidations: { readonly from: number; readonly to: number }[]
+  readonly consolidations: { readonly from: number; readonly to: number; readonly epoch: number }[]
 }
 
 export const freshChain = (): ChainData => ({
@@ -276,12 +276,17 @@ export class ChainState {
 
   #moveQueues(ended: number): void {
     if (!this.isFrom('electra', ended)) return
-    for (const { gwei, slot: _, ...who } of this.data.queue.splice(0, depositsPerEpoch)) {
+    const { queue, consolidations, finalized } = this.data
+    const { slotsPerEpoch } = this.plan
+    const due = queue.slice(0, depositsPerEpoch).filter(({ slot }) => slot <= finalized * slotsPerEpoch)
+    for (const { gwei, slot: _, ...who } of queue.splice(0, due.length)) {
       const known = this.validators.find(({ pubkey }) => pubkey === who.pubkey)
       if (known) known.balance += gwei
       else this.enter(who, gwei, far)
     }
-    for (const { from, to } of this.data.consolidations.splice(0)) {
+    // What was asked for in this very epoch waits for the next one's end.
+    const waiting = consolidations.filter(({ epoch }) => epoch < ended).length
+    for (const { from, to } of consolidations.splice(0, waiting)) {
       const source = this.at(from)
       const moved = least(source.balance, source.effective)
       source.balance -= moved

@@ -39,7 +39,8 @@ export function move(
   const isWell = (index: number) => !chain.at(index).slashed
   const isElectra = chain.isFrom('electra', epoch)
   for (const index of exits.filter(isWell)) chain.leave(index, epoch)
-  if (isElectra) chain.data.consolidations.push(...consolidations.filter(({ to }) => isWell(to)))
+  if (isElectra)
+    chain.data.consolidations.push(...consolidations.filter(({ to }) => isWell(to)).map((one) => ({ ...one, epoch })))
   return deposits.flatMap(({ validator, gwei, from }) => {
     const isNew = validator === 'new'
     if (!isNew && !isWell(validator)) return []

@@ -18,12 +18,17 @@ interface Scripted extends AsyncDisposable {
   readonly asked: string[]
 }
 
-/** Answers genesis and spec by itself, everything else by the script. */
-async function openNode(script: (path: string, asked: number) => Reply, genesis = '100'): Promise<Scripted> {
+/** Answers genesis, spec and whether it is syncing by itself, everything else by the script. */
+async function openNode(
+  script: (path: string, asked: number) => Reply,
+  genesis = '100',
+  syncing = json({ is_syncing: false }),
+): Promise<Scripted> {
   const asked: string[] = []
   const server = createServer((request, response) => {
     asked.push(request.url ?? '/')
     const path = (request.url ?? '/').replace(/\?.*/, '')
+    if (path.endsWith('/node/syncing')) return syncing(response)
     if (path.endsWith('/genesis')) return json({ genesis_time: genesis, genesis_validators_root: '0xaa' })(response)
     if (path.endsWith('/spec')) return json({ SLOTS_PER_EPOCH: '8', SECONDS_PER_SLOT: '2' })(response)
     script(path, asked.filter((one) => one === path).length)(response)
@@ -154,4 +159,24 @@ test('passing answers of a node lie in one place, and never over one that is sti
   assert.deepEqual([await look('/a'), await look('/b')], [true, true])
   assert.equal(places[0], places[1])
   assert.deepEqual(await Promise.all(['/c', '/d', '/e'].map(look)), [true, true, true])
+})
+
+test('a node that is still syncing is not asked, another one is; a node that does not say is', async () => {
+  const behind = json({ is_syncing: true, sync_distance: '4000' })
+  await using first = await openNode(() => json('first'), '100', behind)
+  await using second = await openNode(() => json('second'), '100', json('not here', 403))
+  assert.equal(await ask(open(first, second)), 'second')
+  await assert.rejects(ask(open(first)), /it is still syncing, 4000 slots behind/)
+  assert(!first.asked.includes('/thing'))
+})
+
+test('an answer about payloads that the node has not verified counts as a failure of the node', async () => {
+  const optimistic: Reply = (response) =>
+    void response
+      .writeHead(200, { 'content-type': 'application/json' })
+      .end(JSON.stringify({ data: 'first', execution_optimistic: true }))
+  await using first = await openNode(() => optimistic)
+  await using second = await openNode(() => json('second'))
+  assert.equal(await ask(open(first, second)), 'second')
+  await assert.rejects(ask(open(first)), /has not verified the execution payloads/)
 })

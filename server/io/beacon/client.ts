@@ -57,8 +57,19 @@ export interface Beacon {
   chain(signal?: AbortSignal): Promise<Chain>
   /** What `read` makes of the answer; undefined: there is none. An answer that `read` refuses counts as a failure of the node. */
   ask<T>(question: Question, read: (reply: BeaconReply) => T, signal?: AbortSignal): Promise<T | undefined>
+  /** Each node by itself, in the order of the settings. */
+  each(): readonly SingleBeacon[]
   /** What is wrong with each node, in words; undefined: it is well. */
   health(): readonly { readonly name: string; readonly trouble: string | undefined }[]
+}
+
+/** One node of several. */
+export interface SingleBeacon {
+  readonly name: string
+  readonly beacon: Beacon
+  /** Its answers contradicted each other: others are asked first for a while. */
+  distrust(reason: string): void
+  isDistrusted(): boolean
 }
 
 /** No node gave a usable answer; the last one's words. Worth trying again later. */
@@ -69,10 +80,23 @@ export class BeaconError extends Error {
   }
 }
 
+/** Answers of a node contradict each other, or the rules of the chain. Nothing is stored of the epoch. */
+export class ContradictionError extends BeaconError {
+  /** What differs, with everything that could differ otherwise: equal when two nodes answer alike. Undefined: not to be settled so. */
+  readonly remainder: string | undefined
+
+  constructor(message: string, remainder?: string) {
+    super(message)
+    this.name = 'ContradictionError'
+    this.remainder = remainder
+  }
+}
+
 const bytesMaxUsual = 64 * 1024 * 1024
 const attemptsPerNode = 3
 const attemptsMin = 5
 const restMaxMs = 15_000
+const distrustMs = 600_000
 const accepts: Record<Accept, string> = {
   json: 'application/json',
   ssz: 'application/octet-stream',
@@ -114,8 +138,14 @@ class Node {
     this.trouble = why
   }
 
+  distrust(why: string): void {
+    this.rest(why)
+    this.#restUntilMs = this.#options.clock.monotonicMs() + distrustMs
+  }
+
   async chain(expected: ChainIdentity | undefined, signal?: AbortSignal): Promise<Chain> {
     if (this.#chain) return this.#chain
+    await this.#refuseSyncing(signal)
     const genesis = fieldsOf(await this.#json('/eth/v1/beacon/genesis', signal), 'genesis')
     const spec = fieldsOf(await this.#json('/eth/v1/config/spec', signal), 'spec')
     const rules = rulesOf(spec)
@@ -143,11 +173,21 @@ class Node {
       return lent
     }
     const reply = await this.#fetch(question, signal, question.isPassing ? room : undefined)
+    refuseOptimistic(reply)
     const value = reply && read(reply)
     this.#room ??= lent
     this.#failures = 0
     this.trouble = undefined
     return value
+  }
+
+  /** Until a node has caught up, its finality is old and its states may be missing. Not every provider answers this. */
+  async #refuseSyncing(signal?: AbortSignal): Promise<void> {
+    const reply = await this.#fetch({ path: '/eth/v1/node/syncing' }, signal).catch(() => undefined)
+    signal?.throwIfAborted()
+    const body = (reply?.is === 'json' ? reply.body : undefined) as SyncingBody | undefined
+    if (body?.data?.is_syncing === true)
+      throw new AnswerError(`it is still syncing, ${body.data.sync_distance} slots behind`)
   }
 
   async #json(path: string, signal?: AbortSignal): Promise<unknown> {
@@ -191,6 +231,17 @@ class Node {
   }
 }
 
+interface SyncingBody {
+  readonly data?: { readonly is_syncing?: unknown; readonly sync_distance?: unknown }
+}
+
+function refuseOptimistic(reply: BeaconReply | undefined): void {
+  if (reply?.is !== 'json') return
+  const { execution_optimistic } = (reply.body ?? {}) as { readonly execution_optimistic?: unknown }
+  if (execution_optimistic === true)
+    throw new AnswerError('it has not verified the execution payloads it answers about (execution_optimistic)')
+}
+
 function rulesOf(spec: Readonly<Record<string, unknown>>): ConsensusRules {
   try {
     return readRules(spec)
@@ -220,28 +271,38 @@ export const dataOf = (body: unknown): unknown => fieldsOf(body, 'the answer').d
 
 export function openBeacon(options: BeaconOptions): Beacon {
   const names = cleanUrls(options.urls)
-  const nodes = options.urls.map((url, at) => new Node(url, names[at] ?? cleanUrl(url), options))
+  const all = options.urls.map((url, at) => new Node(url, names[at] ?? cleanUrl(url), options))
   let known: Chain | undefined
   const expected = () => known?.identity ?? options.identity
-  const tried = <T>(work: (node: Node) => Promise<T>, signal?: AbortSignal) => inTurn(nodes, options, work, signal)
-  return {
-    async chain(signal) {
-      known ??= await tried((node) => node.chain(expected(), signal), signal)
-      return known
-    },
-    ask: (question, read, signal) =>
-      tried(async (node) => {
-        known ??= await node.chain(expected(), signal)
-        await node.chain(expected(), signal)
-        const value = await node.ask(question, read, signal)
-        if (value !== undefined) return value
-        return elsewhere(nodes, node, async (other) => {
-          await other.chain(expected(), signal)
-          return other.ask(question, read, signal)
-        })
-      }, signal),
-    health: () => nodes.map(({ name, trouble }) => ({ name, trouble })),
+  const viewOf = (nodes: readonly Node[]): Beacon => {
+    const tried = <T>(work: (node: Node) => Promise<T>, signal?: AbortSignal) => inTurn(nodes, options, work, signal)
+    return {
+      async chain(signal) {
+        known ??= await tried((node) => node.chain(expected(), signal), signal)
+        return known
+      },
+      ask: (question, read, signal) =>
+        tried(async (node) => {
+          known ??= await node.chain(expected(), signal)
+          await node.chain(expected(), signal)
+          const value = await node.ask(question, read, signal)
+          if (value !== undefined) return value
+          return elsewhere(nodes, node, async (other) => {
+            await other.chain(expected(), signal)
+            return other.ask(question, read, signal)
+          })
+        }, signal),
+      each: () =>
+        nodes.map((node) => ({
+          name: node.name,
+          beacon: viewOf([node]),
+          distrust: (reason) => node.distrust(reason),
+          isDistrusted: () => node.restingMs() > restMaxMs,
+        })),
+      health: () => nodes.map(({ name, trouble }) => ({ name, trouble })),
+    }
   }
+  return viewOf(all)
 }
 
 /** Asks the other nodes that are well, each once; what they fail at is theirs. */

@@ -8,6 +8,7 @@ import { type Fork, readRules } from '#core/consensus.ts'
 import { blockFromJson, blockFromSsz, blockParts } from './block-ssz.ts'
 import { blockTypeOf } from './block-type.ts'
 import { hasSameCredentials, pubkeyOf, withdrawalAddressOf } from './names.ts'
+import { nothingPending } from './pending.ts'
 import { SszError, View } from './ssz.ts'
 import { stateFromSsz, validatorsFromJson } from './validators.ts'
 
@@ -97,7 +98,8 @@ const isElectra = (fork: Fork): boolean => fork === 'electra' || fork === 'fulu'
 for (const sample of samples.filter(({ kind }) => kind === 'state')) {
   test(`a ${sample.fork} state gives validators, balances, scores and finality from its SSZ`, () => {
     const state = stateFromSsz(bytesOf(sample), rules.minimal)
-    const { scores, pubkeys, credentials, ...validators } = state.validators
+    const { scores, pubkeys, credentials, pending, ...validators } = state.validators
+    assert.equal(pending, nothingPending)
     const fromJson = validatorsFromJson(sample.json.validators, 1)
     const { pubkeys: ownKeys, credentials: ownCredentials, ...rest } = fromJson
     assert.deepEqual(validators, rest)

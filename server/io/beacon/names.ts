@@ -25,12 +25,12 @@ export function namesFrom(records: Uint8Array, stride: number, count: number, pa
   }
 }
 
-/** Nobody's credentials have changed; two bytes of each key, in case that it is another chain after all. */
+/** Nobody's key or kind of credentials has changed. Keys never do: if one did, the new one must come into view. */
 function isContinued(records: Uint8Array, stride: number, count: number, { pubkeys, credentials }: Names): boolean {
   const both = Math.min(count, pubkeys.length / pubkeySize)
   for (let index = 0, at = 0; index < both; index++, at += stride) {
     const key = index * pubkeySize
-    if (records[at] !== pubkeys[key] || records[at + 1] !== pubkeys[key + 1]) return false
+    for (let byte = 0; byte < pubkeySize; byte++) if (records[at + byte] !== pubkeys[key + byte]) return false
     if (records[at + pubkeySize] !== credentials[index * credentialsSize]) return false
   }
   return true
@@ -88,4 +88,21 @@ export function namesOf({ pubkeys, credentials }: Names, indices: ArrayLike<numb
     )
   }
   return own
+}
+
+/** Indices of the validators with these public keys (0x text, lower case); keys that nobody has are left out. */
+export function indicesOfKeys(
+  { pubkeys }: Pick<Names, 'pubkeys'>,
+  keys: Iterable<string>,
+): ReadonlyMap<string, number> {
+  const byStart = Map.groupBy(new Set(keys), (key) => Number.parseInt(key.slice(2, 10), 16))
+  const found = new Map<string, number>()
+  if (byStart.size === 0) return found
+  const bytes = Buffer.from(pubkeys.buffer, pubkeys.byteOffset, pubkeys.length)
+  for (let at = 0; at < bytes.length; at += pubkeySize) {
+    if (!byStart.has(bytes.readUInt32BE(at))) continue
+    const key = `0x${bytes.toString('hex', at, at + pubkeySize)}`
+    if (byStart.get(bytes.readUInt32BE(at))?.includes(key)) found.set(key, at / pubkeySize)
+  }
+  return found
 }

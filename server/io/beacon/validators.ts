@@ -1,8 +1,9 @@
 // All validators of a network at one moment, as columns: a million of them are a few dozen megabytes, not a million
 // objects. They come from the SSZ of a whole state or from the JSON list, whichever the node offers.
-import type { ConsensusRules } from '#core/consensus.ts'
+import { type ConsensusRules, epochAt, forkAt, isForkFrom } from '#core/consensus.ts'
 import { AnswerError, bytesOf, fieldsOf, figureOf, listOf } from './json.ts'
 import { credentialsSize, type Names, namesFrom, pubkeySize } from './names.ts'
+import { nothingPending, type PendingQueues, pendingFromState } from './pending.ts'
 import { SszError, type View } from './ssz.ts'
 
 export interface Validators extends Names {
@@ -17,6 +18,8 @@ export interface Validators extends Names {
   readonly activation: Float64Array
   readonly exit: Float64Array
   readonly withdrawable: Float64Array
+  /** Undefined: the source does not offer them. */
+  readonly pending?: PendingQueues | undefined
   /** Inactivity scores, where the source tells them. */
   readonly scores?: Float64Array | undefined
 }
@@ -66,12 +69,15 @@ export function stateFromSsz(view: View, rules: ConsensusRules, past?: Names): S
   // Scores are the last variable part before those that differ from fork to fork; there is one for each validator.
   const scoresFrom = view.u32(at.scores)
   const scores = view.part(scoresFrom, scoresFrom + count * 8)
+  const slot = view.u64(at.slot)
+  const hasQueues = isForkFrom(forkAt(rules, epochAt(rules, slot)), 'electra')
   return {
-    slot: view.u64(at.slot),
+    slot,
     finalizedEpoch: view.u64(at.finalized),
     validators: {
       ...fromRecords(records, balances, scores, count, rules.increment),
       ...namesFrom(records.bytes, recordSize, count, past),
+      pending: hasQueues ? pendingFromState(view, at.end, rules) : nothingPending,
     },
   }
 }

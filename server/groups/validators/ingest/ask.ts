@@ -1,6 +1,6 @@
 // The questions that ingest puts to a beacon node, each with its answer decoded. Undefined: the node has no answer, which
 // for a block means that its slot is empty. Which question to ask next when there is none is the reader's business.
-import { type ConsensusRules, epochAt, type Fork, forkAt, forks } from '#core/consensus.ts'
+import { type ConsensusRules, epochAt, type Fork, forkAt, forks, isFrom } from '#core/consensus.ts'
 import type { Block } from '#io/beacon/block.ts'
 import { blockFromJson, blockFromSsz } from '#io/beacon/block-ssz.ts'
 import { headerRoot } from '#io/beacon/block-type.ts'
@@ -8,6 +8,12 @@ import { type Beacon, type BeaconReply, dataOf } from '#io/beacon/client.ts'
 import { type Committees, committeesFromDuties, committeesFromJson } from '#io/beacon/committees.ts'
 import { AnswerError, fieldsOf, figureOf, hexOf, listOf } from '#io/beacon/json.ts'
 import type { Names } from '#io/beacon/names.ts'
+import {
+  nothingPending,
+  type PendingQueues,
+  pendingConsolidationsFromJson,
+  pendingDepositsFromJson,
+} from '#io/beacon/pending.ts'
 import { View } from '#io/beacon/ssz.ts'
 import { type StateParts, stateFromSsz, type Validators, validatorsFromJson } from '#io/beacon/validators.ts'
 
@@ -91,15 +97,30 @@ export class Asker {
     )
   }
 
+  /** Undefined also where the node does not offer one of them. */
+  async pending(slot: number): Promise<PendingQueues | undefined> {
+    if (!isFrom(this.#rules, 'electra', epochAt(this.#rules, slot))) return nothingPending
+    const ask = (what: string, read: (data: unknown) => Uint8Array) =>
+      this.#data(`/eth/v1/beacon/states/${slot}/${what}`, read, stateBytesMax)
+    const deposits = await ask('pending_deposits', pendingDepositsFromJson)
+    const consolidations = deposits && (await ask('pending_consolidations', pendingConsolidationsFromJson))
+    return consolidations && { deposits, consolidations }
+  }
+
   /** Gwei by validator. */
   async balances(slot: number, count: number): Promise<Float64Array | undefined> {
     return this.#data(
       `/eth/v1/beacon/states/${slot}/validator_balances`,
       (data) => {
         const balances = new Float64Array(count)
-        for (const member of listOf(data, 'balances')) {
+        const list = listOf(data, 'balances')
+        const seen = new Uint8Array(list.length)
+        for (const member of list) {
           const { index, balance } = fieldsOf(member, 'balances')
           const at = figureOf(index, 'index')
+          if (!(at < list.length) || seen[at] === 1)
+            throw new AnswerError(`the list of ${list.length} balances has a hole or a double`)
+          seen[at] = 1
           if (at < count) balances[at] = figureOf(balance, 'balance')
         }
         return balances

@@ -1,22 +1,33 @@
 // What each validator's balance gained in an epoch by its duties (decision 0104).
 //
 // 1. From the state at the epoch's first slot to that at the next epoch's: the blocks behind the first state, then what the
-//    chain pays between the epochs, then the block in the next epoch's first slot.
-// 2. The rules' own account decides. What the balance shows beyond it was moved: deposits, withdrawals, consolidations.
+//    chain pays between the epochs, then the deposits and consolidations that it carries out there, then the block in the next
+//    epoch's first slot.
+// 2. The rules' own account decides. Deposits, withdrawals and consolidations move balances without being earned.
 // 3. A balance never falls below zero, so penalties are taken from what is there, one after another, as the chain does.
 // 4. Of a slashed validator the balance itself is the witness: a later penalty depends on all that were slashed around then.
-import { type ConsensusRules, firstSlotAt } from '#core/consensus.ts'
+// 5. What then is left between the rules' account and the state's balances has no explanation (verify.ts).
+import { type ConsensusRules, firstSlotAt, isForkFrom } from '#core/consensus.ts'
+import type { Block } from '#io/beacon/block.ts'
+import { indicesOfKeys } from '#io/beacon/names.ts'
+import { type PendingChange, pendingChange } from '#io/beacon/pending.ts'
 import type { BlockEffects } from './effects.ts'
-import type { EpochReading } from './epoch.ts'
+import type { EpochStates } from './epoch.ts'
 import type { VotePay } from './pay.ts'
 
 export interface Earnings {
   /** Gwei by validator. */
   readonly earned: Float64Array
   readonly moved: Moved
+  /** Balances when the chain adjusted effective balances, between the two epochs. */
+  readonly atAdjustment: Float64Array
+  /** Validators whose balance differs from the rules' account, with the difference in gwei. */
+  readonly unexplained: ReadonlyMap<number, number>
+  /** Both states list what waits in their queues, so that every deposit is known. */
+  readonly isExact: boolean
 }
 
-/** What came or went otherwise: deposits, consolidations. Withdrawals are told by blocks and not part of it. */
+/** What came or went otherwise than by duties: deposits, consolidations. Withdrawals are told by blocks and not part of it. */
 export interface Moved {
   readonly validators: number
   /** What came and what went, both zero or more. */
@@ -27,32 +38,112 @@ export interface Moved {
 /** `after`: effects of the blocks behind the first state; `pay`: for the votes of the epoch before, if there was one. */
 export function earningsOf(
   rules: ConsensusRules,
-  { epoch, now, next, blocks }: EpochReading,
+  reading: EpochStates,
   pay: VotePay | undefined,
   after: readonly BlockEffects[],
 ): Earnings {
-  const path = new BalancePath(next.count, now.balance)
-  const bySlot = new Map(blocks.map((block) => [block.slot, block]))
+  const { epoch, now, next } = reading
   const nextFirst = firstSlotAt(rules, epoch + 1)
-  for (const one of after) {
-    if (one.slot === nextFirst) path.pay(pay)
-    path.apply(one, bySlot.get(one.slot)?.payload?.withdrawals ?? [])
+  const bySlot = new Map(reading.blocks.map((block) => [block.slot, block]))
+  const blocks = after.flatMap(({ slot }) => bySlot.get(slot) ?? [])
+  const isExact = now.pending !== undefined && next.pending !== undefined
+  const change = now.pending && next.pending ? pendingChange(now.pending, next.pending) : noChange
+  const moves = new Moves(reading, blocks, change)
+  const path = new BalancePath(next.count, now.balance)
+  const turn = () => {
+    moves.queue(path)
+    path.pay(pay)
+    moves.carryOut(path, rules.increment)
+    return path.balance.slice()
   }
-  if (after.at(-1)?.slot !== nextFirst) path.pay(pay)
+  let atAdjustment: Float64Array | undefined
+  for (const one of after) {
+    if (one.slot === nextFirst) atAdjustment = turn()
+    const block = bySlot.get(one.slot)
+    path.apply(one, block?.payload?.withdrawals ?? [])
+    if (block) moves.deposit(path, block)
+  }
+  atAdjustment ??= turn()
   const { balance, earned } = path
-  let [validators, inGwei, outGwei] = [0, 0, 0]
+  const unexplained = new Map<number, number>()
   for (let index = 0; index < next.count; index++) {
     const rest = (next.balance[index] as number) - (balance[index] as number)
     if (rest === 0) continue
-    if (rest < 0 && next.slashed[index] === 1) {
-      earned[index] = (earned[index] as number) + rest
-      continue
-    }
-    validators += 1
-    if (rest > 0) inGwei += rest
-    else outGwei -= rest
+    atAdjustment[index] = (atAdjustment[index] as number) + rest
+    if (rest < 0 && next.slashed[index] === 1) earned[index] = (earned[index] as number) + rest
+    else unexplained.set(index, rest)
   }
-  return { earned, moved: { validators, inGwei, outGwei } }
+  return { earned, moved: moves.total(unexplained), atAdjustment, unexplained, isExact }
+}
+
+const noChange: PendingChange = { deposits: [], queued: [], consolidations: [] }
+
+/** Deposits and consolidations of an epoch, and what they add up to. */
+class Moves {
+  readonly #change: PendingChange
+  readonly #indices: ReadonlyMap<string, number>
+  readonly #reading: EpochStates
+  readonly #byValidator = new Map<number, number>()
+  /** Deposits of blocks that went into the queue. */
+  readonly #carried: string[]
+
+  constructor(reading: EpochStates, blocks: readonly Block[], change: PendingChange) {
+    const { next } = reading
+    this.#reading = reading
+    this.#change = change
+    const inBlocks = blocks.flatMap(({ deposits }) => deposits)
+    this.#carried = inBlocks.map(({ pubkey, amount }) => `${pubkey} ${amount}`)
+    this.#indices = indicesOfKeys(
+      next,
+      [...inBlocks, ...change.deposits, ...change.queued].map(({ pubkey }) => pubkey),
+    )
+  }
+
+  /** A balance above the need goes into the queue when a validator begins to compound. */
+  queue(path: BalancePath): void {
+    for (const { pubkey, gwei, slot } of this.#change.queued) {
+      if (slot !== 0) continue
+      const carried = this.#carried.indexOf(`${pubkey} ${gwei}`)
+      if (carried >= 0) this.#carried.splice(carried, 1)
+      else this.#move(path, this.#indices.get(pubkey), 0 - gwei)
+    }
+  }
+
+  carryOut(path: BalancePath, increment: number): void {
+    const { now } = this.#reading
+    for (const { pubkey, gwei } of this.#change.deposits) this.#move(path, this.#indices.get(pubkey), gwei)
+    for (const { source, target } of this.#change.consolidations) {
+      if (!(source < now.count && target < now.count) || now.slashed[source] === 1) continue
+      const effective = (now.increments[source] as number) * increment
+      const gwei = Math.min(path.balance[source] as number, effective)
+      this.#move(path, source, 0 - gwei)
+      this.#move(path, target, gwei)
+    }
+  }
+
+  /** Before Electra a block's deposits are credited at once; later they wait. */
+  deposit(path: BalancePath, { fork, deposits }: Block): void {
+    if (isForkFrom(fork, 'electra')) return
+    for (const { pubkey, amount } of deposits) this.#move(path, this.#indices.get(pubkey), amount)
+  }
+
+  /** A deposit with a wrong signature makes no validator. */
+  #move(path: BalancePath, validator: number | undefined, gwei: number): void {
+    if (validator === undefined) return
+    path.balance[validator] = (path.balance[validator] as number) + gwei
+    this.#byValidator.set(validator, (this.#byValidator.get(validator) ?? 0) + gwei)
+  }
+
+  total(unexplained: ReadonlyMap<number, number>): Moved {
+    const all = new Map(this.#byValidator)
+    for (const [index, gwei] of unexplained) all.set(index, (all.get(index) ?? 0) + gwei)
+    const sums = [...all.values()].filter((gwei) => gwei !== 0)
+    return {
+      validators: sums.length,
+      inGwei: sums.reduce((sum, gwei) => sum + Math.max(0, gwei), 0),
+      outGwei: sums.reduce((sum, gwei) => sum + Math.max(0, 0 - gwei), 0),
+    }
+  }
 }
 
 /** Balances as the rules move them through an epoch. */

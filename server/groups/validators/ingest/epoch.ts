@@ -25,3 +25,6 @@ export interface ExecutionGwei {
   readonly baselineMev: number
   readonly external: number
 }
+
+/** The two states of an epoch and the blocks that lead from one to the other. */
+export type EpochStates = Pick<EpochReading, 'epoch' | 'now' | 'next' | 'blocks'>

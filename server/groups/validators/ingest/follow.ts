@@ -228,6 +228,9 @@ export class Follower {
       await this.#expire(tx, from, until)
     })
     this.#left = { at: until, scores, watched }
+    for (const { piece } of batch)
+      for (const reason of piece.settled)
+        this.#desk.log.warn({ network, reason }, 'a beacon node contradicted itself; another node was used')
     for (const { change, at } of changes) this.#tellChange(change, at)
     // Once: they may still come.
     if (!this.#hasToldAbsent) await tellAbsent(this.#desk, network)

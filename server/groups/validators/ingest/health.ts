@@ -44,9 +44,11 @@ export async function networkHealth(desk: HealthDesk, network: Network): Promise
   const epochSeconds = time.slotSeconds * time.slotsPerEpoch
   const sinceGenesis = clock.now() / 1000 - time.genesisUnix
   const behindEpochs = until === undefined ? undefined : Math.floor(sinceGenesis / epochSeconds) - until
-  const since = runOf(desk, network)?.standing.failingSinceMs ?? null
+  const run = runOf(desk, network)?.standing
+  const since = run?.failingSinceMs ?? null
   const failingMs = since === null ? 0 : clock.now() - since
-  const isFailing = failingMs > Math.max(failingMinMs, epochSeconds * 1000)
+  const contradiction = run?.isContradicted ? contradicted(run.trouble ?? '', network) : undefined
+  const isFailing = contradiction !== undefined || failingMs > Math.max(failingMinMs, epochSeconds * 1000)
   const other = await windowsTrouble(facts.aside, network, time, async () => covered)
   const moves = isMoving(desk, networkStream(network), until ?? 0)
   const isFresh = other === undefined && !isFailing && behindEpochs !== undefined && behindEpochs <= behindMaxEpochs
@@ -56,11 +58,19 @@ export async function networkHealth(desk: HealthDesk, network: Network): Promise
     ageSeconds: until === undefined ? undefined : Math.round(sinceGenesis - until * epochSeconds),
     isFresh,
     isMoving: !isFresh && moves && !isFailing && other === undefined,
-    trouble: other === undefined ? (isFailing ? unreadable(failingMs) : undefined) : { says: other, todo: otherTodo },
+    trouble:
+      other === undefined
+        ? (contradiction ?? (isFailing ? unreadable(failingMs) : undefined))
+        : { says: other, todo: otherTodo },
   }
 }
 
 const otherTodo = 'correct the setting and start again; until then the network is neither read nor answered'
+
+const contradicted = (reason: string, network: Network) => ({
+  says: `its beacon node contradicts itself: ${reason}`,
+  todo: `repair the node, or add a second one to validators.networks.${network}.beacon.urls to decide; until then the epoch is read again and not stored`,
+})
 
 const unreadable = (failingMs: number) => ({
   says: `its beacon node has not been readable for ${Math.floor(failingMs / 60_000)} min`,

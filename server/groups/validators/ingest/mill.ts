@@ -6,7 +6,7 @@
 // 2. A piece that begins anywhere else is preceded by a pass over the epoch before it, with the scores that were stored.
 import { strict as assert } from 'node:assert'
 import { epochAt } from '#core/consensus.ts'
-import { type Beacon, BeaconError, type Chain } from '#io/beacon/client.ts'
+import { type Beacon, BeaconError, type Chain, ContradictionError, type SingleBeacon } from '#io/beacon/client.ts'
 import type { Validators } from '#io/beacon/validators.ts'
 import type { PieceBatch } from '../duties.ts'
 import type { LapseColumns } from '../lapses.ts'
@@ -17,7 +17,7 @@ import { changesOf, type Enrolled, enrolledIn, type RegistryChanges } from './en
 import type { ExecutionSource } from './execution.ts'
 import { Lapses } from './lapses.ts'
 import { EpochReader } from './read.ts'
-import { type Carry, type Refined, refineEpoch } from './refine.ts'
+import { type AcceptRemainder, type Carry, type Refined, refineEpoch, verifyPay } from './refine.ts'
 import { type ScoreHistory, withScores } from './scores.ts'
 import { settle } from './settle.ts'
 import { Sums } from './sums.ts'
@@ -37,6 +37,8 @@ export interface Piece extends Pick<PieceBatch, 'validator' | 'sums'> {
   /** Epochs in which balances moved otherwise than by duties. */
   readonly moved: readonly (Moved & { readonly epoch: number })[]
   readonly audits: readonly AuditLine[]
+  /** Contradictions of nodes that another node settled. */
+  readonly settled: readonly string[]
   /** Who is kept, in rising order, and how many validators there were when the piece began and ended; undefined: everyone is. */
   readonly watched:
     | { readonly validators: Int32Array; readonly countBefore: number; readonly count: number }
@@ -82,6 +84,9 @@ export class EpochMill implements Mill {
   readonly #lapses = new Lapses()
   #reader: EpochReader | undefined
   #starts: readonly Start[] = []
+  /** Remainders of balances that two nodes have alike. */
+  readonly #agreed = new Set<string>()
+  #enrolled: Pick<Start, 'at' | 'enrolled'> | undefined
   #auditFromEpoch = 0
 
   constructor(beacon: Beacon, { watch = [], auditValidators = 0, execution }: MillOptions = {}) {
@@ -101,9 +106,67 @@ export class EpochMill implements Mill {
     return this.#reader.under(signal).finalizedEpoch()
   }
 
-  async piece({ from, until, scores: stored }: PieceRequest, signal: AbortSignal): Promise<Piece> {
+  /** When answers contradict each other, each node is read alone: the first whose answers agree is used. */
+  async piece(request: PieceRequest, signal: AbortSignal): Promise<Piece> {
+    const nodes = this.#beacon.each()
+    try {
+      return await this.#make(request, this.#beacon, (remainder) => this.#agreed.has(remainder), signal)
+    } catch (error) {
+      if (!(error instanceof ContradictionError)) throw error
+      this.#startAgain(request.from)
+      const [only, second] = nodes
+      if (only && !second) throw named(error, only.name)
+    }
+    return this.#makeFromOne(nodes, request, signal)
+  }
+
+  async #makeFromOne(nodes: readonly SingleBeacon[], request: PieceRequest, signal: AbortSignal): Promise<Piece> {
+    const found: { readonly node: SingleBeacon; readonly error: ContradictionError }[] = []
+    let failure: unknown
+    const trusted = nodes.filter(({ isDistrusted }) => !isDistrusted())
+    for (const node of trusted.length > 0 ? trusted : nodes) {
+      // Two nodes that have the same remainder leave the rules in doubt, not a node.
+      const accept: AcceptRemainder = (remainder) => {
+        if (found.some(({ error }) => error.remainder === remainder)) this.#agreed.add(remainder)
+        return this.#agreed.has(remainder)
+      }
+      try {
+        const piece = await this.#make(request, node.beacon, accept, signal)
+        const isAgreed = ({ remainder }: ContradictionError) => remainder !== undefined && this.#agreed.has(remainder)
+        for (const { node: other, error } of found) if (!isAgreed(error)) other.distrust(error.message)
+        const settled = found.map(
+          ({ error }) =>
+            `${error.message}; ${node.name} ${isAgreed(error) ? 'answers the same, so it is stored' : 'decided'}`,
+        )
+        return { ...piece, settled }
+      } catch (error) {
+        signal.throwIfAborted()
+        this.#startAgain(request.from)
+        if (!(error instanceof BeaconError)) throw error
+        const own = named(error, node.name)
+        if (own instanceof ContradictionError) found.push({ node, error: own })
+        failure = own
+      }
+    }
+    throw found.at(-1)?.error ?? failure
+  }
+
+  /** Nothing that was read may be used again. Only the registry stays as it was written. */
+  #startAgain(from: number): void {
+    const enrolled = this.#starts.find(({ at }) => at === from)?.enrolled
+    if (enrolled) this.#enrolled = { at: from, enrolled }
+    this.#reader = undefined
+    this.#starts = []
+  }
+
+  async #make(
+    { from, until, scores: stored }: PieceRequest,
+    beacon: Beacon,
+    accept: AcceptRemainder,
+    signal: AbortSignal,
+  ): Promise<Piece> {
     const chain = await this.chain(signal)
-    this.#reader ??= new EpochReader(this.#beacon, chain.rules)
+    this.#reader ??= new EpochReader(beacon, chain.rules)
     const reader = this.#reader.under(signal)
     const start = this.#starts.find(({ at }) => at === from) ?? (await this.#startAt(reader, chain, from, stored))
     // The one before it has been written, and its memory is needed.
@@ -121,7 +184,7 @@ export class EpochMill implements Mill {
       if (epoch === from) countBefore = reading.now.count
       const own = reading.blocks.filter(({ slot }) => epochAt(chain.rules, slot) === epoch)
       const execution = await this.#execution?.read(own, signal)
-      const refined = refineEpoch(chain.rules, { ...reading, execution }, carry, this.#sums)
+      const refined = refineEpoch(chain.rules, { ...reading, execution }, carry, this.#sums, { accept })
       this.#lapses.gather(chain.rules, reading, refined.votes, refined.effects)
       audits.push(...(await this.#audit(chain, epoch, refined, signal)))
       if (refined.moved.validators > 0) moved.push({ epoch, ...refined.moved })
@@ -130,22 +193,26 @@ export class EpochMill implements Mill {
       last = reading.next
     }
     assert(carry && last, 'a piece has at least one epoch')
+    const ahead = await reader.readAhead(until)
+    if (ahead) verifyPay(chain.rules, ahead, carry, accept)
     const kept = this.#watch.kept(last)
     const registry = changesOf(last, start.enrolled, kept)
     this.#starts = [start, { at: until, carry, scores, enrolled: enrolledIn(last) }]
     const watched = kept && { validators: indicesIn(kept), countBefore, count: kept.length }
     const isKept = (index: number) => kept?.[index] !== 0
     const lapses = this.#lapses.take(isKept)
-    return { ...this.#sums.take(isKept), lapses, scores, registry, moved, audits, watched }
+    reader.askFrom(this.#beacon)
+    return { ...this.#sums.take(isKept), lapses, scores, registry, moved, audits, settled: [], watched }
   }
 
   /** A start that nothing in memory leads to. */
   async #startAt(reader: EpochReader, chain: Chain, from: number, scores: ScoreHistory): Promise<Start> {
     this.#starts = []
-    if (from === 0) return { at: from, carry: undefined, scores, enrolled: undefined }
+    const enrolled = this.#enrolled?.at === from ? this.#enrolled.enrolled : undefined
+    if (from === 0) return { at: from, carry: undefined, scores, enrolled }
     const carry = await this.#warmUp(reader, chain, from - 1, scores, warmUpMax)
     const own = scores.get(from - 1)
-    return { at: from, carry: own ? { ...carry, scores: own } : carry, scores, enrolled: undefined }
+    return { at: from, carry: own ? { ...carry, scores: own } : carry, scores, enrolled }
   }
 
   async #warmUp(
@@ -162,7 +229,7 @@ export class EpochMill implements Mill {
     }
     const before = needsBefore ? await this.#warmUp(reader, chain, epoch - 1, scores, passes - 1) : undefined
     settle(reading, before)
-    return refineEpoch(chain.rules, reading, before, this.#sums, scores.get(epoch - 1)).carry
+    return refineEpoch(chain.rules, reading, before, this.#sums, { startScores: scores.get(epoch - 1) }).carry
   }
 
   /** A sample against the node's own figures. What the node does not tell never holds up the ratings. */
@@ -181,6 +248,13 @@ export class EpochMill implements Mill {
       return []
     }
   }
+}
+
+/** The node that an error is about, for the operator. */
+function named(error: BeaconError, node: string): BeaconError {
+  if (error instanceof ContradictionError)
+    return new ContradictionError(`${error.message}; node ${node}`, error.remainder)
+  return error
 }
 
 /** All of a piece that grows with the network. */

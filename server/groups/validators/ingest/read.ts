@@ -1,15 +1,16 @@
 // Reads finalized epochs in order, each with the one after it, and keeps what the next epoch needs again.
 //
-// 1. A slot is empty only when the chain says so: the block after a gap names the one before it as its parent. A node that
-//    merely lacks blocks is found out (decision 0101).
+// 1. Every block names the root of the one before it, and roots are computed from the blocks themselves. An altered block and
+//    a node that lacks blocks are both found out (decision 0101).
 // 2. Nodes differ in which states they can answer for. Each part has its ways, tried in order (decision 0102); when all
 //    fail the epoch is not read, rather than read in part.
 // 3. Only the epochs at hand are kept, so memory does not grow with time.
-import { type ConsensusRules, firstSlotAt } from '#core/consensus.ts'
+import { type ConsensusRules, epochAt, firstSlotAt, isFrom } from '#core/consensus.ts'
 import type { Block } from '#io/beacon/block.ts'
-import { type Beacon, BeaconError } from '#io/beacon/client.ts'
+import { type Beacon, BeaconError, ContradictionError } from '#io/beacon/client.ts'
 import type { Committees } from '#io/beacon/committees.ts'
 import type { Names } from '#io/beacon/names.ts'
+import { nothingPending } from '#io/beacon/pending.ts'
 import { isActiveAt, type Validators } from '#io/beacon/validators.ts'
 import { Asker } from './ask.ts'
 import type { EpochReading } from './epoch.ts'
@@ -27,16 +28,23 @@ export interface Reading extends EpochReading {
 }
 
 const blocksAtOnce = 8
+/** A node that does not offer whole states is asked again after so many epochs. */
+const statesRestEpochs = 32
+
+type Link = Pick<Block, 'slot' | 'root'>
 
 export class EpochReader {
-  readonly #beacon: Beacon
+  #beacon: Beacon
   readonly #rules: ConsensusRules
   #ask: Asker
   readonly #blocks = new Map<number, readonly Block[]>()
   readonly #boundaries = new Map<number, Boundary>()
   readonly #syncCommittees = new Map<number, Uint32Array>()
-  readonly #linked = new Set<number>()
-  #offersState = true
+  readonly #committees = new Map<number, Committees>()
+  /** The last block up to the end of each epoch that has been read. */
+  readonly #lasts = new Map<number, Link | undefined>()
+  /** Whole states are not asked for before this epoch, because the node did not offer them. */
+  #statesFromEpoch = 0
   /** Of the last state: the next one shares most of them. */
   #names: Names | undefined
 
@@ -52,6 +60,11 @@ export class EpochReader {
     return this
   }
 
+  /** What has been read is kept; questions from now on go here. */
+  askFrom(beacon: Beacon): void {
+    this.#beacon = beacon
+  }
+
   async finalizedEpoch(): Promise<number> {
     return there(await this.#ask.finalizedEpoch('head'), 'the finalized epoch')
   }
@@ -61,7 +74,7 @@ export class EpochReader {
     this.#forget(epoch)
     const [own, next] = [await this.#blocksOf(epoch), await this.#blocksOf(epoch + 1)]
     const blocks = [...own, ...next]
-    await this.#proveGaps(epoch, blocks)
+    await this.#verifyLinks(epoch, blocks)
     const now = await this.#boundary(epoch)
     const boundary = await this.#boundary(epoch + 1)
     const proposers = there(await this.#ask.proposers(epoch), `the proposers of epoch ${epoch}`)
@@ -70,7 +83,7 @@ export class EpochReader {
       epoch,
       blocks,
       proposers,
-      committees: await this.#committees(epoch, own, now.validators),
+      committees: await this.#committeesOf(epoch, own, now.validators),
       sync: {
         now: await this.#sync(epoch, own, now.validators),
         next: await this.#sync(epoch + 1, next, boundary.validators),
@@ -82,12 +95,41 @@ export class EpochReader {
     }
   }
 
+  /**
+   * What verifies the pay for the votes of the epoch before: this epoch's own blocks and the state behind them. Undefined where the
+   * node does not have that state. Nothing that is not final yet is kept.
+   */
+  async readAhead(epoch: number): Promise<Omit<EpochReading, 'finalizedEpoch'> | undefined> {
+    this.#forget(epoch)
+    const end = firstSlotAt(this.#rules, epoch + 1)
+    const own = await this.#blocksOf(epoch)
+    const now = await this.#boundary(epoch)
+    const next = this.#boundaries.get(epoch + 1)?.validators ?? (await this.#validatorsAt(end))
+    if (!next) return undefined
+    this.#boundaries.set(epoch + 1, { validators: next, awaitsPay: false })
+    const after = await this.#ask.block(end)
+    const header = after && (await this.#ask.header(end))
+    if (header) this.#verifyLink(epoch, { slot: end, root: after.root }, { slot: end, parentRoot: header.root })
+    const last = own.at(-1)
+    if (after && last) this.#verifyLink(epoch, last, after)
+    const sync = await this.#sync(epoch, own, now.validators)
+    return {
+      epoch,
+      blocks: after ? [...own, after] : own,
+      proposers: [],
+      committees: await this.#committeesOf(epoch, own, now.validators),
+      sync: { now: sync, next: after ? await this.#sync(epoch + 1, [after], next) : sync },
+      now: now.validators,
+      next,
+    }
+  }
+
   #forget(epoch: number): void {
-    for (const kept of [this.#blocks, this.#boundaries])
+    for (const kept of [this.#blocks, this.#boundaries, this.#committees])
       for (const at of kept.keys()) if (at < epoch || at > epoch + 2) kept.delete(at)
     const period = Math.floor(epoch / this.#rules.epochsPerSyncPeriod)
     for (const at of this.#syncCommittees.keys()) if (at < period || at > period + 1) this.#syncCommittees.delete(at)
-    for (const at of this.#linked) if (at < firstSlotAt(this.#rules, epoch - 1)) this.#linked.delete(at)
+    for (const at of this.#lasts.keys()) if (at < epoch - 1) this.#lasts.delete(at)
   }
 
   async #blocksOf(epoch: number): Promise<readonly Block[]> {
@@ -106,43 +148,50 @@ export class EpochReader {
     return blocks
   }
 
-  async #proveGaps(epoch: number, blocks: readonly Block[]): Promise<void> {
-    const first = firstSlotAt(this.#rules, epoch)
+  /** Each block names the root of the one before it, and the block behind the last one names the last one's. */
+  async #verifyLinks(epoch: number, blocks: readonly Block[]): Promise<void> {
     const end = firstSlotAt(this.#rules, epoch + 2)
-    let before = await this.#blockBefore(blocks[0], first)
+    let before: Link | undefined = await this.#blockBefore(blocks[0], epoch)
     for (const block of blocks) {
-      if (before !== undefined && before < block.slot - 1) await this.#proveGap(before, block.slot, block.parentRoot)
-      before = block.slot
+      if (before) this.#verifyLink(epoch, before, block)
+      before = block
     }
-    if (before === undefined || before === end - 1) return
+    const ownLast = blocks.findLast(({ slot }) => slot < firstSlotAt(this.#rules, epoch + 1))
+    this.#lasts.set(epoch, ownLast ?? this.#lasts.get(epoch - 1)).set(epoch + 1, before)
+    if (!before) return
     for (let slot = end; slot < end + 2 * this.#rules.slotsPerEpoch; slot++) {
       const header = await this.#ask.header(slot)
-      if (header) return this.#proveGap(before, slot, header.parentRoot)
+      if (header) return this.#verifyLink(epoch, before, { slot, parentRoot: header.parentRoot })
     }
+    const own = before.slot === end - 1 ? await this.#ask.header(before.slot) : undefined
+    if (own) return this.#verifyLink(epoch, before, { slot: end, parentRoot: own.root })
     throw new BeaconError(
-      `no block is found behind slot ${before}, so that it is not certain that the slots up to ${end} are empty`,
+      `no block is found behind slot ${before.slot}, so that it is not certain that the slots up to ${end} are empty`,
     )
   }
 
-  /** The slot of the block before the first one, looked for only where there is a gap to prove. */
-  async #blockBefore(block: Block | undefined, first: number): Promise<number | undefined> {
-    if (block && (block.slot === Math.max(first, 1) || this.#linked.has(block.slot))) return undefined
-    for (let slot = first - 1; slot >= Math.max(0, first - 2 * this.#rules.slotsPerEpoch); slot--) {
-      if (await this.#ask.header(slot)) return slot
+  /** The block before the epoch: as it was read, or as the node lists it where there is a gap to verify. */
+  async #blockBefore(block: Block | undefined, epoch: number): Promise<Link | undefined> {
+    const known = this.#lasts.get(epoch - 1)
+    if (known) return known
+    const first = firstSlotAt(this.#rules, epoch)
+    if (block && block.slot === Math.max(first, 1)) return undefined
+    for (let slot = Math.max(0, first - 1); slot >= Math.max(0, first - 2 * this.#rules.slotsPerEpoch); slot--) {
+      const header = await this.#ask.header(slot)
+      if (header) return { slot, root: header.root }
     }
-    return first === 0 ? 0 : undefined
+    return undefined
   }
 
-  async #proveGap(before: number, after: number, parentRoot: string): Promise<void> {
-    if (this.#linked.has(after)) return
-    const header = await this.#ask.header(before)
-    if (header && header.root !== parentRoot) {
-      throw new BeaconError(
-        `the node has no blocks between slots ${before} and ${after}, but the chain has: it has not read that stretch completely`,
-      )
-    }
-    if (!header && before > 0) throw new BeaconError(`the node has the block of slot ${before}, but not its header`)
-    this.#linked.add(after)
+  #verifyLink(epoch: number, before: Link, after: Pick<Block, 'slot' | 'parentRoot'>): void {
+    if (before.root === after.parentRoot) return
+    const gap =
+      after.slot - before.slot > 1
+        ? 'the node lacks blocks between them, or one of the two was altered'
+        : 'one of the two was altered'
+    throw new ContradictionError(
+      `epoch ${epoch}, slot ${after.slot}: the block names ${after.parentRoot} as its parent, but the block of slot ${before.slot} has the root ${before.root}: ${gap}`,
+    )
   }
 
   async #boundary(epoch: number): Promise<Boundary> {
@@ -155,7 +204,8 @@ export class EpochReader {
   }
 
   async #validatorsAt(slot: number): Promise<Validators | undefined> {
-    if (this.#offersState) {
+    const epoch = epochAt(this.#rules, slot)
+    if (epoch >= this.#statesFromEpoch) {
       const state = await this.#ask.state(slot, this.#names)
       if (state) {
         this.#names = { pubkeys: state.validators.pubkeys, credentials: state.validators.credentials }
@@ -163,9 +213,10 @@ export class EpochReader {
       }
     }
     const validators = await this.#ask.validators(slot)
-    // The slot was there and its state was not offered: it never will be.
-    if (validators) this.#offersState = false
-    return validators
+    if (!validators) return undefined
+    // The slot is there and its state is not offered: perhaps never, perhaps not now.
+    if (epoch >= this.#statesFromEpoch) this.#statesFromEpoch = epoch + statesRestEpochs
+    return { ...validators, pending: await this.#ask.pending(slot) }
   }
 
   async #rebuilt(epoch: number): Promise<Boundary> {
@@ -184,16 +235,22 @@ export class EpochReader {
         `the node has neither the state of slot ${first} nor those around it; an archive node has them`,
       )
     }
-    return { validators: { ...validators, balance: balances }, awaitsPay: true }
+    // What waits is known for another moment than the balances.
+    const pending = isFrom(this.#rules, 'electra', epoch) ? undefined : nothingPending
+    return { validators: { ...validators, balance: balances, pending }, awaitsPay: true }
   }
 
-  async #committees(epoch: number, own: readonly Block[], validators: Validators): Promise<Committees> {
+  async #committeesOf(epoch: number, own: readonly Block[], validators: Validators): Promise<Committees> {
+    const known = this.#committees.get(epoch)
+    if (known) return known
     const first = firstSlotAt(this.#rules, epoch)
     const committees =
       (await this.#ask.committees(first, epoch)) ??
       (own[0] && (await this.#ask.committees(own[0].slot, epoch))) ??
       (await this.#ask.attesterDuties(epoch, activeAt(validators, epoch)))
-    return there(committees, `the committees of epoch ${epoch}`)
+    const found = there(committees, `the committees of epoch ${epoch}`)
+    this.#committees.set(epoch, found)
+    return found
   }
 
   async #sync(epoch: number, own: readonly Block[], validators: Validators): Promise<Uint32Array> {
@@ -224,8 +281,8 @@ export class EpochReader {
     const first = firstSlotAt(this.#rules, epoch)
     const odd = own.find(({ slot, proposer }) => proposers[slot - first] !== proposer)
     if (odd)
-      throw new BeaconError(
-        `slot ${odd.slot}: the block is of ${odd.proposer}, the duty of ${proposers[odd.slot - first]}`,
+      throw new ContradictionError(
+        `epoch ${epoch}, slot ${odd.slot}: the block is of validator ${odd.proposer}, the duty of ${proposers[odd.slot - first]}`,
       )
   }
 }

@@ -231,7 +231,10 @@ test('a node that lacks blocks is found out: nothing is written', async () => {
       /beacon\/(blocks|headers)\/(9|10|11)$/.test(exchange.path) ? { ...exchange, status: 404, body: '{}' } : exchange,
   })
   await using desk = await deskFor(node)
-  await assert.rejects(ingest(desk, node), /has not read that stretch completely/)
+  await assert.rejects(
+    ingest(desk, node),
+    /slot 12: the block names 0x\w+ as its parent, but the block of slot 8 has the root 0x\w+: the node lacks blocks/,
+  )
   assert.deepEqual(await coveredEpochs(desk.facts, 'hoodi'), [])
 })
 

@@ -16,6 +16,7 @@ import { payVotes, type Scores, type VotePay } from './pay.ts'
 import { scoresFrom } from './scores.ts'
 import { type Stake, stakeOf } from './stake.ts'
 import type { Sums } from './sums.ts'
+import { verifyBalances, verifyRegistry } from './verify.ts'
 import { flag, tallyVotes, type Votes } from './votes.ts'
 
 /** What an epoch leaves to the next one. */
@@ -36,20 +37,24 @@ export interface Refined {
   readonly votes: Votes
 }
 
+/** Whether a remainder of balances is what another node has as well. */
+export type AcceptRemainder = (remainder: string) => boolean
+
+const acceptNone: AcceptRemainder = () => false
+
 /**
  * Adds the epoch to the sums. Without `before` (the first pass, unless it is epoch 0) the result is good for its carry only,
- * and the scores that its votes find come separately.
+ * and the scores that its votes find come separately. Throws a ContradictionError before the sums change.
  */
 export function refineEpoch(
   rules: ConsensusRules,
   reading: EpochReading,
   before: Carry | undefined,
   sums: Sums,
-  startScores: Scores = new Map(),
+  { startScores = new Map(), accept = acceptNone }: { startScores?: Scores | undefined; accept?: AcceptRemainder } = {},
 ): Refined {
   const { epoch, now, next } = reading
-  const stakes = [stakeOf(rules, epoch, now), stakeOf(rules, epoch + 1, next)] as const
-  const votes = tallyVotes(rules, reading.committees, reading.blocks, stakes)
+  const { stakes, votes, after, earnings } = accountFor(rules, reading, before, accept)
   const { pay, scores } = payVotes(rules, votes, {
     stake: stakes[1],
     isSlashed: slashedBy(rules, reading, stakes[1]),
@@ -57,25 +62,48 @@ export function refineEpoch(
     // A whole state tells the scores that this epoch's votes find; otherwise they are carried on from epoch to epoch.
     scores: next.scores ? scoresFrom(next.scores) : (before?.scores ?? startScores),
   })
-  const gweiOf = (slot: number) => (before?.proposerGwei.get(slot) ?? 0) + (votes.proposerGwei.get(slot) ?? 0)
-  const after = effectsAfterFirst(rules, reading, stakes, gweiOf)
   const lastSlot = firstSlotAt(rules, epoch + 1)
   const own = [...(before?.first ? [before.first] : []), ...after.filter(({ slot }) => slot < lastSlot)]
 
   sums.reach(Math.max(now.count, next.count))
   addVotes(sums, votes, pay)
   addBlocks(sums, reading, own, firstSlotAt(rules, epoch))
-  const { earned, moved } = earningsOf(rules, reading, epoch > 0 ? before?.pay : undefined, after)
+  const { earned, moved } = earnings
   for (let index = 0; index < earned.length; index++) sums.add('earnings', index, earned[index] as number)
   markRows(sums, reading, epoch)
   const first = after.find(({ slot }) => slot === lastSlot)
   return { carry: { epoch, proposerGwei: votes.proposerGwei, pay, scores, first }, moved, pay, effects: own, votes }
 }
 
+/** An epoch without what can only be known when the next one has ended. */
+type Account = Omit<EpochReading, 'finalizedEpoch' | 'proposers'>
+
+/**
+ * Verifies what `before` says was paid for votes: it is paid at the end of the epoch after theirs. So the last epoch that is about to
+ * be stored is verified with the balances that follow it.
+ */
+export function verifyPay(rules: ConsensusRules, reading: Account, before: Carry, accept = acceptNone): void {
+  accountFor(rules, reading, before, accept)
+}
+
+/** Accounts for all balances of the epoch and throws where it cannot. */
+function accountFor(rules: ConsensusRules, reading: Account, before: Carry | undefined, accept: AcceptRemainder) {
+  const { epoch, now, next } = reading
+  verifyRegistry(reading)
+  const stakes = [stakeOf(rules, epoch, now), stakeOf(rules, epoch + 1, next)] as const
+  const votes = tallyVotes(rules, reading.committees, reading.blocks, stakes)
+  const gweiOf = (slot: number) => (before?.proposerGwei.get(slot) ?? 0) + (votes.proposerGwei.get(slot) ?? 0)
+  const after = effectsAfterFirst(rules, reading, stakes, gweiOf)
+  const earnings = earningsOf(rules, reading, epoch > 0 ? before?.pay : undefined, after)
+  // Without what the epoch before left, balances cannot be accounted for.
+  if (before || epoch === 0) verifyBalances(rules, reading, earnings, accept)
+  return { stakes, votes, after, earnings }
+}
+
 /** Of the blocks behind the epoch's first state, up to the next one's: those of slots first + 1 to next first. */
 function effectsAfterFirst(
   rules: ConsensusRules,
-  { epoch, blocks, now, sync }: EpochReading,
+  { epoch, blocks, now, sync }: Account,
   stakes: readonly [Stake, Stake],
   gweiOf: (slot: number) => number,
 ): BlockEffects[] {

@@ -16,6 +16,8 @@ export interface Standing extends Progress {
   readonly rounds: number
   /** Why the last look failed; null: it did not. */
   readonly trouble: string | null
+  /** It failed because the node's answers contradict each other. */
+  readonly isContradicted: boolean
   /** Since when looks have failed without anything read between them; null: the last one did not. */
   readonly failingSinceMs: number | null
   /** Of the epochs that were asked about, how many nobody has read. */
@@ -39,6 +41,7 @@ export class Run {
       isBusy: false,
       rounds: 0,
       trouble: null,
+      isContradicted: false,
       failingSinceMs: null,
       missing: 0,
     }
@@ -63,13 +66,15 @@ export class Run {
   }
 
   step({ until, finalizedEpoch, written }: Progress): void {
-    this.#standing = { ...this.#standing, until, finalizedEpoch, written, failingSinceMs: null }
+    const fine = { failingSinceMs: null, isContradicted: false }
+    this.#standing = { ...this.#standing, until, finalizedEpoch, written, ...fine }
   }
 
-  end(trouble: string | null, nowMs: number): void {
-    const { rounds, failingSinceMs } = this.#standing
-    const since = trouble === null ? null : (failingSinceMs ?? nowMs)
-    this.#standing = { ...this.#standing, isBusy: false, rounds: rounds + 1, trouble, failingSinceMs: since }
+  end(trouble: string | null, nowMs: number, isContradicted = false): void {
+    const { rounds, failingSinceMs: before } = this.#standing
+    const failingSinceMs = trouble === null ? null : (before ?? nowMs)
+    const ended = { isBusy: false, rounds: rounds + 1, trouble, failingSinceMs, isContradicted }
+    this.#standing = { ...this.#standing, ...ended }
   }
 }
 

@@ -101,7 +101,8 @@ async function follow(
       },
       report: (outcome: PollOutcome<Progress>) => {
         if (outcome.is === 'done') run.step(outcome.value)
-        run.end(outcome.is === 'done' ? null : wordsOf(outcome.error), desk.clock.now())
+        if (outcome.is === 'done') run.end(null, desk.clock.now())
+        else run.end(wordsOf(outcome.error), desk.clock.now(), isContradiction(outcome.error))
         report(outcome)
       },
     },
@@ -145,7 +146,16 @@ export function depositsOf(
   return new DepositReader(state, network, openRpc({ chain: chainId, rpc, clock }), deposits.contract)
 }
 
+/** By name: an error that comes from another thread has lost its class. */
+const isContradiction = (error: unknown): boolean => error instanceof Error && error.name === 'ContradictionError'
+
 const wordsOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+
+function failureText(error: unknown, what: string): string {
+  if (error instanceof Fault) return 'the network is not read'
+  if (isContradiction(error)) return `${what} contradicts itself; the epoch is not stored and is read again`
+  return `${what} could not be read`
+}
 
 /** Failures and recoveries, each with a line. */
 const telling =
@@ -154,7 +164,7 @@ const telling =
     if (outcome.is === 'failed') {
       desk.log.warn(
         { network, failures: outcome.failures, reason: wordsOf(outcome.error) },
-        outcome.error instanceof Fault ? 'the network is not read' : `${what} could not be read`,
+        failureText(outcome.error, what),
       )
     } else if (outcome.failuresBefore > 0) {
       desk.log.info({ network }, `${what} can be read again`)

@@ -10,8 +10,10 @@
 import { strict as assert } from 'node:assert'
 import { type ConsensusRules, epochAt, firstSlotAt, isFrom, isqrt, weights } from '#core/consensus.ts'
 import { type Attestation, type Block, bitLength, hasBit } from '#io/beacon/block.ts'
+import { ContradictionError } from '#io/beacon/client.ts'
 import type { Committees } from '#io/beacon/committees.ts'
 import { baseReward, floorDivide, type Stake } from './stake.ts'
+import { verifyCommittees } from './verify.ts'
 
 export const flag = { source: 1, target: 2, head: 4 } as const
 
@@ -52,6 +54,7 @@ export function tallyVotes(
     const slot = committees.firstSlot + Math.floor(at / committees.perSlot)
     for (const index of members) votes.dutySlot[index] = slot
   })
+  verifyCommittees(stakes[0], votes.dutySlot, committees)
   const roots = rootsOf(blocks)
   for (const block of blocks) {
     const stake = stakes[epochAt(rules, block.slot) - epoch]
@@ -100,10 +103,12 @@ function include(
       numerator += baseReward(stake, index) * weightOf(fresh)
     }
   }
-  assert(
-    place === bitLength(attestation.bits),
-    `slot ${block.slot}: an aggregate has ${bitLength(attestation.bits)} bits, its committees ${place} members`,
-  )
+  const bits = bitLength(attestation.bits)
+  if (place !== bits) {
+    throw new ContradictionError(
+      `epoch ${votes.epoch}, slot ${block.slot}: an attestation has ${bits} bits, its committees have ${place} members`,
+    )
+  }
   return floorDivide(numerator, ((weights.all - weights.proposer) * weights.all) / weights.proposer)
 }
 
@@ -134,7 +139,7 @@ function membersOf(attestation: Attestation, committees: Committees): Uint32Arra
     : [attestation.index]
   return chosen.map((index) => {
     const members = index < committees.perSlot ? committees.members[first + index] : undefined
-    assert(members, `slot ${attestation.slot} has no committee ${index}`)
+    if (!members) throw new ContradictionError(`slot ${attestation.slot}: there is no committee ${index}`)
     return members
   })
 }
