@@ -12,6 +12,7 @@ import { SettingsSchema } from '#core/settings.ts'
 import { Follower } from '#groups/validators/ingest/follow.ts'
 import { openMills } from '#groups/validators/ingest/mills.ts'
 import { millStart } from '#groups/validators/ingest/start.ts'
+import { systemClock } from '#io/clock.ts'
 import { silentLog } from '#io/log.ts'
 import { openStores } from '#store/open.ts'
 
@@ -34,7 +35,7 @@ try {
   const { value: settings } = complete(SettingsSchema, {
     validators: { networks: { mainnet: { beacon: { urls: [url], fromEpoch: firstEpoch } } } },
   })
-  const desk = { ...stores, settings, log: silentLog }
+  const desk = { ...stores, settings, log: silentLog, clock: systemClock }
   await using mills = openMills([await millStart(desk, 'mainnet')])
   const follower = new Follower(desk, 'mainnet', mills.of('mainnet'))
   let most = 0

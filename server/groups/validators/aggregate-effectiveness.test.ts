@@ -126,12 +126,12 @@ describe('200', () => {
 
   test('windows are cut to what was asked for and is there, both ends included, decision 0032', async () => {
     const { data } = await body({ indices: [5], granularity: 'week', groupBy: 'timeWindow', from: '2130' })
-    // Mondays: 2026-09-21 is day 2120, 09-28 is 2127. Day 2120 was not read, so that week begins with it all the same.
+    // Mondays: 2026-09-21 is day 2120, 09-28 is 2127. Day 2120 was not read, so the epochs of that week begin with day 2121.
     assert.deepEqual(
       data.map((record) => [record.day, record.startDay, record.endDay, record.startEpoch, record.endEpoch]),
       [
         [undefined, 2127, 2130, day(2127), day(2131) - 1],
-        [undefined, 2120, 2126, day(2120), day(2127) - 1],
+        [undefined, 2120, 2126, day(2121), day(2127) - 1],
         [undefined, 2114, 2119, day(2114), day(2120) - 1],
       ],
     )

@@ -21,7 +21,16 @@ import { pathTo } from './links.ts'
 import { aggregateSql, methodHeaders, type PlaceField } from './method.ts'
 import { indicesOf } from './registry.ts'
 import { shape } from './shape.ts'
-import { type Asked, askedEpochs, chainTimeOf, confidenceOf, countedEpochs, refuse, servedEpochs } from './span.ts'
+import {
+  type Asked,
+  askedEpochs,
+  chainTimeOf,
+  confidenceOf,
+  countedEpochs,
+  cutToRead,
+  refuse,
+  servedEpochs,
+} from './span.ts'
 import { hourlyStandingOf, keptOf, rowStandingOf } from './standing.ts'
 import { type Windows, windowsIn, windowsOver } from './windows.ts'
 
@@ -46,7 +55,10 @@ export const aggregateEffectiveness = answer(endpoint, shape, async (query, { st
     countedServed && who.length > 0
       ? await readPage(
           facts,
-          planOf({ query, time, asked, served, counted: { asked: counted, served: countedServed }, who, signal }),
+          planOf({
+            ...{ query, time, asked, served, covered: standing.covered, who, signal },
+            counted: { asked: counted, served: countedServed },
+          }),
         )
       : nothing
   const isLacking = standing.isWatched && mayLackSomebody
@@ -101,6 +113,7 @@ interface Question extends Pick<Fold, 'who' | 'signal'> {
   readonly time: ChainTime
   readonly asked: Asked
   readonly served: Epochs
+  readonly covered: readonly Range[]
   readonly counted: { readonly asked: Range; readonly served: Epochs }
 }
 
@@ -124,7 +137,7 @@ function foldOf({
   served,
   who,
   signal,
-}: Omit<Question, 'asked'> & { readonly asked: Range }): Pick<Plan, 'windows' | 'fold'> {
+}: Omit<Question, 'asked' | 'covered'> & { readonly asked: Range }): Pick<Plan, 'windows' | 'fold'> {
   const line = chainDays(time)
   const newest = line.dayOf((served.until - 1) as Epoch)
   const days = { from: line.dayOf(served.from), until: newest + 1 }
@@ -222,11 +235,14 @@ function toRecord(plan: Plan, fields: readonly AggregateField[], row: KeyRow & R
 }
 
 /** Where a window lies, cut to what was asked for and is there; both ends included, as on the wire (decision 0032). */
-function placeOf({ query, time, served, windows }: Plan, key: number): Place {
+function placeOf({ query, time, served, covered, windows }: Plan, key: number): Place {
   const days = windows.daysOf(key)
   const line = chainDays(time)
   const [first, last] = [days.from as ChainDay, (days.until - 1) as ChainDay]
-  const epochs = overlap({ from: line.epochsOf(first).from, until: line.epochsOf(last).until }, served)
+  const epochs = cutToRead(
+    covered,
+    overlap({ from: line.epochsOf(first).from, until: line.epochsOf(last).until }, served),
+  )
   return {
     day: (query.granularity ?? 'day') === 'day' ? first : null,
     startDay: first,

@@ -116,6 +116,26 @@ describe('200', () => {
     )
   })
 
+  test('a day that was not read to its end does not claim the epochs that are missing', async () => {
+    await using own = await openDesk()
+    await register(own, 'mainnet', [5])
+    for (const [from, until] of [
+      [day(2114), day(2114) + 90],
+      [day(2115) + 9, day(2116)],
+    ] as const) {
+      const epochs = Array.from({ length: until - from }, (_, at) => ({ ...perfect, epoch: from + at, validator: 5 }))
+      await writeEpochs(own, 'mainnet', { from, until }, epochs)
+    }
+    const { results } = (await ask(effectiveness, own, { validator_index_or_pubkey: '5' })).body
+    assert.deepEqual(
+      results.map((record) => [record.day, record.startEpoch, record.endEpoch, record.endSlot]),
+      [
+        [2114, day(2114), day(2114) + 89, (day(2114) + 90) * 32 - 1],
+        [2115, day(2115) + 9, day(2116) - 1, day(2116) * 32 - 1],
+      ],
+    )
+  })
+
   test('an hour that crosses midnight is one record of the chain day and two of the UTC days', async () => {
     const hour = (given: Given) => body({ ...given, granularity: 'hour', limit: 1000 })
     assert.equal((await hour({ fromDay: 2114, toDay: 2114 })).results.length, 25)

@@ -20,7 +20,7 @@ import { linksOf } from './links.ts'
 import { figures, methodHeaders } from './method.ts'
 import { type One, readOne } from './one.ts'
 import { shape } from './shape.ts'
-import { confidenceOf } from './span.ts'
+import { confidenceOf, cutToRead } from './span.ts'
 import { type Windows, windowsIn, windowsOver } from './windows.ts'
 
 const endpoint = contract['validators.effectiveness']
@@ -40,7 +40,7 @@ export const effectiveness = answer(endpoint, shape, async (query, desk, visit) 
   }
 })
 
-interface Plan extends Pick<One, 'index' | 'time' | 'line'> {
+interface Plan extends Pick<One, 'index' | 'time' | 'line' | 'covered'> {
   readonly query: Query
   readonly served: Epochs
   readonly windows: Windows | undefined
@@ -59,7 +59,7 @@ function planOf(
   { epochs, days }: NonNullable<One['served']>,
   signal: AbortSignal | undefined,
 ): Plan {
-  const { index, time, line } = one
+  const { index, time, line, covered } = one
   const windows = query.granularity === 'hour' ? undefined : windowsOver(line, query.granularity, days)
   const grain = query.utc ? (windows ? 'utcDay' : 'utcHour') : windows ? 'day' : 'hour'
   const fold: Fold = {
@@ -72,7 +72,7 @@ function planOf(
     signal,
   }
   const moment = once((atMs: number) => new Date(atMs).toISOString())
-  return { query, time, line, served: epochs, index, windows, fold, moment, date: once(formatDate) }
+  return { query, time, line, covered, served: epochs, index, windows, fold, moment, date: once(formatDate) }
 }
 
 function once<K, V>(work: (key: K) => V): (key: K) => V {
@@ -155,10 +155,10 @@ function toRecord(plan: Plan, row: Row): EffectivenessRecord {
 type Figures = Pick<EffectivenessRecord, (typeof effectivenessNumbers)[number]>
 
 /** Where a record lies, cut to what was asked for and is there. */
-function placeOf({ time, line, served, windows }: Plan, row: Row): { days: Range; epochs: Epochs } {
+function placeOf({ time, line, covered, served, windows }: Plan, row: Row): { days: Range; epochs: Epochs } {
   const day = row.dayNumber as number
   const days = windows ? windows.daysOf(row.key) : { from: day, until: day + 1 }
   const ofDays = { from: line.epochsOf(days.from).from, until: line.epochsOf(days.until - 1).until }
   const epochs = windows ? ofDays : overlap(ofDays, epochsOfHour(time, row.hourNumber as ChainHour))
-  return { days, epochs: overlap(epochs, served) }
+  return { days, epochs: cutToRead(covered, overlap(epochs, served)) }
 }

@@ -15,7 +15,7 @@ import { linksOf } from './links.ts'
 import { aggregateSql, figures, methodHeaders, type PlaceField } from './method.ts'
 import { type One, readOne } from './one.ts'
 import { shape } from './shape.ts'
-import { confidenceOf } from './span.ts'
+import { confidenceOf, cutToRead } from './span.ts'
 import { windowsOver } from './windows.ts'
 
 const endpoint = extensions['validators.explain']
@@ -77,7 +77,7 @@ function sqlOf(name: Exclude<AggregateField, PlaceField> & Sum): string {
 async function readDays(facts: Facts, plan: Plan): Promise<ExplainedDay[]> {
   const { limit, offset, network } = plan.query
   const rows = await foldRecords(facts, plan.fold, daySql, { by: 'record_key', limit, offset })
-  const places = rows.map(({ key }) => overlap(plan.line.epochsOf(key), plan.served))
+  const places = rows.map(({ key }) => cutToRead(plan.covered, overlap(plan.line.epochsOf(key), plan.served)))
   const [first, last] = [places[0], places.at(-1)]
   if (!first || !last) return []
   const lapses = await readLapses(facts, network, plan.index, { from: first.from, until: last.until })

@@ -1,10 +1,18 @@
 // From the bounds that a caller names to the epochs that are asked for, and how much of them is there.
 import type { Network } from '#api/wire/validators.ts'
 import { calendarUnits, parseDate } from '#core/calendar.ts'
-import { type ChainHour, type ChainTime, chainDays, type DayLine, type Epoch, epochsOfHour } from '#core/chain-time.ts'
+import {
+  type ChainHour,
+  type ChainTime,
+  chainDays,
+  type DayLine,
+  type Epoch,
+  type Epochs,
+  epochsOfHour,
+} from '#core/chain-time.ts'
 import { Fault, invalid, type Problem } from '#core/fault.ts'
 import { readDay, readMoment } from '#core/moment.ts'
-import { describeCoverage, type Range } from '#core/ranges.ts'
+import { describeCoverage, type Range, within } from '#core/ranges.ts'
 import type { Settings } from '#core/settings.ts'
 import type { Confidence } from '#serve/answer.ts'
 import { type Granularity, wholeWindow } from './windows.ts'
@@ -135,6 +143,13 @@ export function servedEpochs(covered: readonly Range[], asked: Range): { from: E
   if (!first || !last) return undefined
   const [from, until] = [Math.max(first.from, asked.from), Math.min(last.until, asked.until)]
   return from < until ? { from: from as Epoch, until: until as Epoch } : undefined
+}
+
+/** From the first to the last epoch of the range that has been read: an answer never claims more at its ends. */
+export function cutToRead(covered: readonly Range[], epochs: Epochs): Epochs {
+  const read = within(covered, epochs)
+  const [first, last] = [read[0], read.at(-1)]
+  return first && last ? { from: first.from as Epoch, until: last.until as Epoch } : epochs
 }
 
 export const refuse = (problems: readonly Problem[]): Fault =>

@@ -29,7 +29,7 @@ import { columnsOf, EpochMill, letGo, type Mill, type Piece } from './mill.ts'
 import { readScores, type ScoreHistory, writeScores } from './scores.ts'
 import { hasLeft, readWatched, type WatchChange, type Watched, writeCount, writeWatched } from './watched.ts'
 
-export type FollowDesk = Pick<Desk, 'state' | 'facts' | 'settings' | 'log'>
+export type FollowDesk = Pick<Desk, 'state' | 'facts' | 'settings' | 'log' | 'clock'>
 
 export interface Progress {
   /** Epochs from 0 up to here have been written, as far as they were read at all. */
@@ -83,7 +83,7 @@ export class Follower {
     const first = await this.#place(finalizedEpoch)
     let next = first
     try {
-      for await (const batch of inBatches(this.#pieces(first, until, signal))) {
+      for await (const batch of inBatches(this.#pieces(first, until, signal), this.#desk.clock)) {
         const span = { from: next, until: batch.at(-1)?.span.until ?? next }
         await this.#write(span, batch)
         for (const { piece } of batch) letGo(columnsOf(piece))

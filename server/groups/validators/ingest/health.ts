@@ -50,7 +50,9 @@ export async function networkHealth(desk: HealthDesk, network: Network): Promise
   const contradiction = run?.isContradicted ? contradicted(run.trouble ?? '', network) : undefined
   const isFailing = contradiction !== undefined || failingMs > Math.max(failingMinMs, epochSeconds * 1000)
   const other = await windowsTrouble(facts.aside, network, time, async () => covered)
-  const moves = isMoving(desk, networkStream(network), until ?? 0)
+  // The first epoch may not be final yet: nothing is wrong as long as the node answers.
+  const isWaiting = until === undefined && run !== undefined && run.rounds > 0 && run.trouble === null
+  const moves = isMoving(desk, networkStream(network), until ?? 0) || isWaiting
   const isFresh = other === undefined && !isFailing && behindEpochs !== undefined && behindEpochs <= behindMaxEpochs
   return {
     covered,
