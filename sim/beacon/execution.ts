@@ -123,7 +123,10 @@ const blockJson = (payload: SimPayload, timeUnix = 0) => ({
   timestamp: hex(timeUnix),
   miner: payload.feeRecipient,
   baseFeePerGas: hex(payload.baseFeeWei),
-  transactions: payload.transactions.map(({ hash, from, to, valueWei }) => ({ hash, from, to, value: hex(valueWei) })),
+  transactions: payload.transactions.map(({ hash, from, to, valueWei, input }) => ({
+    ...{ hash, from, to, input },
+    value: hex(valueWei),
+  })),
 })
 
 const receiptsJson = ({ transactions, baseFeeWei }: SimPayload) =>

@@ -38,6 +38,9 @@ export interface SimTransaction {
   readonly gasUsed: bigint
   /** What is paid beyond the base fee, by gas. */
   readonly tipWei: bigint
+  readonly input: string
+  /** A builder's to the proposer. */
+  readonly isPayment: boolean
 }
 
 export interface SimPayload {

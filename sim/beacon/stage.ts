@@ -45,6 +45,10 @@ const freshStage = (): StageData => ({
   deposits: [],
 })
 
+/** Validators whose credentials are a key have none. */
+const withdrawalAddress = ({ credentials }: Pick<Identity, 'credentials'>): string | undefined =>
+  credentials.startsWith('0x00') ? undefined : `0x${credentials.slice(26)}`
+
 interface Duties {
   readonly proposers: readonly number[]
   readonly sync: readonly number[]
@@ -169,7 +173,8 @@ export class Stage {
     this.#ledger.add(epoch, proposer, 'proposed', 1)
     if (!this.#chain.isFrom('bellatrix', epoch)) return
     if (block.payload.transactions.length === 0) this.#ledger.add(epoch, proposer, 'proposed_empty', 1)
-    if (plan.hasExecution) writePayload(this.#ledger, epoch, proposer, block.payload)
+    const hasAddress = withdrawalAddress(this.#chain.at(proposer)) !== undefined
+    if (plan.hasExecution) writePayload(this.#ledger, epoch, proposer, block.payload, hasAddress)
   }
 
   #build(moment: Moment, sync: readonly number[], draws: Chance): SimBlock {
@@ -194,7 +199,14 @@ export class Stage {
         parentRoot,
       },
       ...{ withdrawals, ...accused, attestations, deposits, syncBits: signing.bits },
-      payload: makePayload({ slot, number: block, owner: this.#chain.at(proposer).depositor }, draws),
+      payload: makePayload(
+        {
+          slot,
+          number: block,
+          owner: withdrawalAddress(this.#chain.at(proposer)) ?? this.#chain.at(proposer).depositor,
+        },
+        draws,
+      ),
       rewards: { votes, slashings, sync: signing.gwei, seat: signing.seat },
     }
     return { ...made, root: blockRootOf(made, this.#script.plan) }
@@ -231,7 +243,11 @@ export class Stage {
     const mean = (of: (block: SimBlock) => bigint) =>
       made.reduce((sum, block) => sum + of(block), 0n) / BigInt(made.length)
     const consensus = mean(({ rewards }) => rewards.votes + rewards.sync + rewards.slashings)
-    const execution = mean(({ payload }) => paidBy(payload).fees + paidBy(payload).mev)
+    const paid = made.flatMap(({ proposer, payload }) => {
+      const one = paidBy(payload, withdrawalAddress(this.#chain.at(proposer)) !== undefined)
+      return one ? [one.fees + one.mev] : []
+    })
+    const execution = paid.length === 0 ? 0n : paid.reduce((sum, one) => sum + one, 0n) / BigInt(paid.length)
     const isPaid = this.#script.plan.hasExecution && this.#chain.isFrom('bellatrix', epoch)
     proposers.forEach((proposer, at) => {
       const slot = epoch * proposers.length + at

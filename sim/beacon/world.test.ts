@@ -189,7 +189,14 @@ test('the worlds act out everything they are there for, and it becomes final', (
     ...marks,
   ]
   const told = ['leak', 'orphan', 'vote for an orphan', 'vote behind its epoch', 'vote later than an epoch']
-  for (const kind of [...kinds, ...told, 'payment of a builder', 'repeated', 'newcomers']) {
+  for (const kind of [
+    ...kinds,
+    ...told,
+    'payment of a builder',
+    'payment to an unknown address',
+    'repeated',
+    'newcomers',
+  ]) {
     assert((seen.get(kind) ?? 0) > 3, `${kind}: ${seen.get(kind) ?? 0} times`)
   }
 })

@@ -68,6 +68,17 @@ export async function withChainTimes(
   return { ...desk.settings, validators: { ...desk.settings.validators, networks: changed } }
 }
 
+/**
+ * Takes the chain over from a node that did not answer when the server started. The settings change in place, so that everything that
+ * holds them sees the network's time: nothing has been read or answered by another one yet.
+ */
+export async function adoptChain(facts: Facts, network: Network, time: ChainTime, chain: ChainIdentity): Promise<void> {
+  if (await storedChain(facts, network)) return
+  await storeChain(facts, network, chain)
+  const { genesisUnix, slotSeconds, slotsPerEpoch } = chain
+  Object.assign(time, { genesisUnix, slotSeconds, slotsPerEpoch })
+}
+
 /** A store from before gets to know what its rows were added up by; with other settings than those it is left alone (decision 0187). */
 async function agreeOnWindows(
   { facts, log }: Pick<Desk, 'facts' | 'log'>,

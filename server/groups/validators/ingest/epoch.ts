@@ -16,7 +16,7 @@ export interface EpochReading {
   readonly next: Validators
   /** As it stood after the next epoch. */
   readonly finalizedEpoch: number
-  /** By slot; undefined: there is no execution source. */
+  /** By slot, without blocks of which it cannot be told; undefined: there is no execution source. */
   readonly execution?: ReadonlyMap<number, ExecutionGwei> | undefined
 }
 

@@ -8,7 +8,12 @@ import { executionFrom, gweiOf } from './execution.ts'
 
 const hex = (value: bigint | number) => `0x${value.toString(16)}`
 const gwei = 1_000_000_000n
-const transaction = (from: string, value: bigint, hash = '0x77') => ({ hash, from, to: '0x02', value: hex(value) })
+/** Of the proposer. */
+const own = '0xAA'
+const transaction = (from: string, value: bigint, { hash = '0x77', to = '0x02', input = '0x' } = {}) => ({
+  ...{ hash, from, to, input },
+  value: hex(value),
+})
 const block = (miner: string, transactions: ReturnType<typeof transaction>[]) => ({
   miner,
   baseFeePerGas: hex(10n * gwei),
@@ -20,27 +25,63 @@ const receipts = [
   { transactionHash: '0x1', status: '0x1', gasUsed: hex(100_000), effectiveGasPrice: hex(11n * gwei) },
 ]
 
+const call = (from: string) => transaction(from, 1n, { input: '0xa9059cbb' })
+const payment = (from: string, value: bigint) => transaction(from, value, { to: own.toLowerCase() })
+const feesAlone = { priorityFee: 142_000, baselineMev: 0, external: 0 }
+
 test('a block of its own: the proposer has the priority fees', () => {
-  const own = gweiOf(block('0xAA', [transaction('0xbb', 5n * gwei)]), receipts)
-  assert.deepEqual(own, { priorityFee: 142_000, baselineMev: 0, external: 0 })
+  assert.deepEqual(gweiOf(block(own, [transaction('0xbb', 5n * gwei)]), receipts, own), feesAlone)
 })
 
-test('a builder’s block: its payment is the last transaction, and what it has beyond the fees is MEV', () => {
-  const paid = gweiOf(block('0xAA', [transaction('0xbb', 1n), transaction('0xaa', 200_000n * gwei)]), receipts)
-  assert.deepEqual(paid, { priorityFee: 142_000, baselineMev: 58_000, external: 200_000 })
+test('a block of its own that ends with the proposer’s own transfer is no builder’s', () => {
+  assert.deepEqual(gweiOf(block(own, [call('0xbb'), transaction(own, 5n * gwei)]), receipts, own), feesAlone)
+})
+
+test('a builder’s block: what its payment has beyond the fees is MEV, whichever wallet of the builder it comes from', () => {
+  const expected = { priorityFee: 142_000, baselineMev: 58_000, external: 200_000 }
+  for (const wallet of ['0xb1', '0xb2']) {
+    const paying = block('0xb1', [call('0xbb'), payment(wallet, 200_000n * gwei)])
+    assert.deepEqual(gweiOf(paying, receipts, own), expected)
+  }
+  // A refund to somebody else may follow it.
+  const refunding = block('0xb1', [payment('0xb1', 200_000n * gwei), transaction('0xb1', 5n)])
+  assert.deepEqual(gweiOf(refunding, receipts, own), expected)
+})
+
+test('a builder that leaves the fees to the proposer and pays on top of them', () => {
+  const paying = block(own, [call('0xbb'), payment('0xb2', 50_000n * gwei)])
+  const expected = { priorityFee: 142_000, baselineMev: 50_000, external: 50_000 }
+  assert.deepEqual(gweiOf(paying, receipts, own), expected)
 })
 
 test('a builder that pays less than the fees: the proposer has no more than the payment', () => {
-  const poor = gweiOf(block('0xaa', [transaction('0xaa', 100_000n * gwei + 7n)]), receipts)
-  assert.deepEqual(poor, { priorityFee: 100_000, baselineMev: 0, external: 100_000 })
+  const poor = gweiOf(block('0xb1', [payment('0xb1', 100_000n * gwei + 7n)]), receipts.slice(0, 1), own)
+  assert.deepEqual(poor, { priorityFee: 42_000, baselineMev: 58_000, external: 100_000 })
+  const poorer = gweiOf(block('0xb1', [call('0xbb'), payment('0xb1', 100_000n * gwei + 7n)]), receipts, own)
+  assert.deepEqual(poorer, { priorityFee: 100_000, baselineMev: 0, external: 100_000 })
 })
 
 test('a payment that was undone moved nothing: the fees are the builder’s, and the proposer has none, decision 0153', () => {
-  const paying = block('0xAA', [transaction('0xbb', 1n), transaction('0xaa', 200_000n * gwei)])
+  const paying = block('0xb1', [call('0xbb'), payment('0xb1', 200_000n * gwei)])
   const undone = receipts.map((receipt, at) => (at === 1 ? { ...receipt, status: '0x0' } : receipt))
-  assert.deepEqual(gweiOf(paying, undone), { priorityFee: 0, baselineMev: 0, external: 0 })
+  assert.deepEqual(gweiOf(paying, undone, own), { priorityFee: 0, baselineMev: 0, external: 0 })
   const other = receipts.map((receipt, at) => (at === 0 ? { ...receipt, status: '0x0' } : receipt))
-  assert.equal(gweiOf(paying, other).external, 200_000)
+  assert.equal(gweiOf(paying, other, own)?.external, 200_000)
+})
+
+test('a block that ends with a transfer between others may be a builder’s that pays elsewhere: nothing is told', () => {
+  for (const address of [undefined, '0xcc']) {
+    for (const from of ['0xb1', '0xb2']) {
+      const paying = block('0xb1', [call('0xbb'), transaction(from, 200_000n * gwei)])
+      assert.equal(gweiOf(paying, receipts, address), undefined)
+    }
+    assert.deepEqual(gweiOf(block('0xb1', [transaction('0xbb', 1n), call('0xbb')]), receipts, address), feesAlone)
+  }
+})
+
+test('a transfer to the proposer long before the end of a block is no payment of a builder', () => {
+  const early = [payment('0xbb', 1n), call('0xbb'), call('0xbb'), call('0xbb')]
+  assert.deepEqual(gweiOf(block(own, early), receipts, own), feesAlone)
 })
 
 /** A node that tells this block and these receipts whatever is asked for. */
@@ -55,7 +96,11 @@ function scripted(asked: RpcCall[], blockReceipts: RpcOutcome): Rpc {
   const results = async (calls: readonly RpcCall[]) => calls.map((call) => (told(call) as { result: unknown }).result)
   return { ask, results } as unknown as Rpc
 }
-const whole = { hash: '0xb1', ...block('0xAA', [transaction('0xbb', 1n, '0x0'), transaction('0xbb', 1n, '0x1')]) }
+const whole = {
+  hash: '0xb1',
+  ...block('0xAA', [transaction('0xbb', 1n, { hash: '0x0' }), transaction('0xbb', 1n, { hash: '0x1' })]),
+}
+const addressOf = () => own
 const of = (slot: number, transactions: number) =>
   ({ slot, payload: { hash: `0x${slot}`, transactions } }) as unknown as Block
 const { signal } = new AbortController()
@@ -63,7 +108,7 @@ const { signal } = new AbortController()
 test('blocks are asked for by hash; those without transactions brought nothing and are not asked for', async () => {
   const asked: RpcCall[] = []
   const source = executionFrom(scripted(asked, { is: 'result', result: receipts }))
-  const told = await source.read([of(1, 0), of(2, 3), { slot: 3 } as Block], signal)
+  const told = await source.read([of(1, 0), of(2, 3), { slot: 3 } as Block], addressOf, signal)
   assert.deepEqual(
     asked.map(({ method, params }) => [method, params[0]]),
     [
@@ -82,16 +127,16 @@ test('blocks are asked for by hash; those without transactions brought nothing a
   assert.deepEqual([...told.keys()], [1, 2, 3])
   assert.equal(told.get(2)?.priorityFee, 142_000)
   assert.equal(told.get(1)?.priorityFee, 0)
-  assert.equal((await source.read([of(1, 0)], signal)).size, 1)
+  assert.equal((await source.read([of(1, 0)], addressOf, signal)).size, 1)
   assert.equal(asked.length, 2)
 })
 
 test('a node that does not know receipts of whole blocks is asked for them one by one, and not again for whole ones', async () => {
   const asked: RpcCall[] = []
   const source = executionFrom(scripted(asked, { is: 'error', code: -32601, words: 'method not found' }))
-  const both = await source.read([of(2, 2), of(3, 2)], signal)
+  const both = await source.read([of(2, 2), of(3, 2)], addressOf, signal)
   assert.deepEqual([both.get(2)?.priorityFee, both.get(3)?.priorityFee], [142_000, 142_000])
-  await source.read([of(4, 2)], signal)
+  await source.read([of(4, 2)], addressOf, signal)
   const methods = asked.map(({ method }) => method)
   const times = (method: string, count: number) => new Array<string>(count).fill(method)
   assert.deepEqual(methods, [
@@ -106,5 +151,5 @@ test('a node that does not know receipts of whole blocks is asked for them one b
 
 test('receipts that no node gives are a fault, not zero', async () => {
   const source = executionFrom(scripted([], { is: 'unusable', words: 'nobody is there' }))
-  await assert.rejects(source.read([of(2, 2)], signal), /nobody is there/)
+  await assert.rejects(source.read([of(2, 2)], addressOf, signal), /nobody is there/)
 })

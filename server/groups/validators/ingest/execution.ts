@@ -1,13 +1,18 @@
 // What a proposed block brought its proposer on the execution side: priority fees from the receipts, and the payment of a
-// builder, which by custom is the block's last transaction, from the fee recipient to the proposer (decision 0109).
+// builder, which by custom is among the block's last transactions (decision 0109). Whom a builder pays is not on the chain: only
+// the proposer's withdrawal address is known. Where that does not settle it, nothing is told about the block.
 import type { Block } from '#io/beacon/block.ts'
 import type { RpcOutcome } from '#io/evm/outcomes.ts'
 import { faultOf, isUnknownMethod, type Rpc, type RpcCall } from '#io/evm/rpc.ts'
 import type { ExecutionGwei } from './epoch.ts'
 
 export interface ExecutionSource {
-  /** By slot, for every block of the list. */
-  read(blocks: readonly Block[], signal: AbortSignal): Promise<ReadonlyMap<number, ExecutionGwei>>
+  /** By slot. Blocks of which it cannot be told are left out. `addressOf`: the proposer's withdrawal address. */
+  read(
+    blocks: readonly Block[],
+    addressOf: (proposer: number) => string | undefined,
+    signal: AbortSignal,
+  ): Promise<ReadonlyMap<number, ExecutionGwei>>
 }
 
 const nothing: ExecutionGwei = { priorityFee: 0, baselineMev: 0, external: 0 }
@@ -27,7 +32,7 @@ export function executionFrom(rpc: Rpc): ExecutionSource {
     return receipts
   }
   return {
-    async read(blocks, signal) {
+    async read(blocks, addressOf, signal) {
       const told = new Map(blocks.map(({ slot }) => [slot, nothing]))
       const paid = blocks.filter(({ payload }) => payload && payload.transactions > 0)
       if (paid.length === 0) return told
@@ -36,8 +41,10 @@ export function executionFrom(rpc: Rpc): ExecutionSource {
       })
       const bodies = (await rpc.results(calls, { signal })) as RpcBlock[]
       const receipts = await receiptsOf(bodies, signal)
-      paid.forEach(({ slot }, at) => {
-        told.set(slot, gweiOf(bodies[at] as RpcBlock, receipts[at] as readonly RpcReceipt[]))
+      paid.forEach(({ slot, proposer }, at) => {
+        const gwei = gweiOf(bodies[at] as RpcBlock, receipts[at] as readonly RpcReceipt[], addressOf(proposer))
+        if (gwei) told.set(slot, gwei)
+        else told.delete(slot)
       })
       return told
     },
@@ -74,6 +81,7 @@ interface RpcTransaction {
   readonly from: string
   readonly to: string | null
   readonly value: string
+  readonly input?: string
 }
 
 interface RpcReceipt {
@@ -110,24 +118,44 @@ const isSame = (one: string, other: unknown): boolean => one.toLowerCase() === S
 
 const weiPerGwei = 1_000_000_000n
 
-/** Whole gwei, rounded down once per sum. */
+/** A builder's payment is the last transaction, or nearly: refunds to others may follow it. */
+const lastTransactions = 3
+
+/** Whole gwei, rounded down once per sum. Undefined: it cannot be told whose the fees are. */
 export function gweiOf(
-  block: Pick<RpcBlock, 'miner' | 'baseFeePerGas' | 'transactions'>,
+  { miner, baseFeePerGas, transactions }: Pick<RpcBlock, 'miner' | 'baseFeePerGas' | 'transactions'>,
   receipts: readonly RpcReceipt[],
-): ExecutionGwei {
-  const baseFee = BigInt(block.baseFeePerGas)
+  address: string | undefined,
+): ExecutionGwei | undefined {
+  const baseFee = BigInt(baseFeePerGas)
   const fees = receipts.reduce(
     (sum, { gasUsed, effectiveGasPrice }) => sum + BigInt(gasUsed) * (BigInt(effectiveGasPrice) - baseFee),
     0n,
   )
-  const last = block.transactions.at(-1)
-  const isPayment = last?.to != null && isSame(last.from, block.miner) && BigInt(last.value) > 0n
   const gwei = (wei: bigint) => Number(wei / weiPerGwei)
-  if (!last || !isPayment) return { priorityFee: gwei(fees), baselineMev: 0, external: 0 }
-  // The fees went to the builder; the proposer has the payment, of which the fees are the first part.
-  // One that was undone moved nothing (decision 0153).
-  const isDone = BigInt(receipts.at(-1)?.status ?? 0) === 1n
-  const payment = isDone ? gwei(BigInt(last.value)) : 0
-  const priorityFee = Math.min(gwei(fees), payment)
-  return { priorityFee, baselineMev: payment - priorityFee, external: payment }
+  const isOwn = address !== undefined && isSame(miner, address)
+  const at = address === undefined ? -1 : paymentAt(transactions, address)
+  const payment = at < 0 ? undefined : transactions[at]
+  if (payment) {
+    // One that was undone moved nothing (decision 0153).
+    const paid = BigInt(receipts[at]?.status ?? 0) === 1n ? gwei(BigInt(payment.value)) : 0
+    // The fees are the fee recipient's. A builder that kept them pays for them: they are the first part of the payment.
+    const priorityFee = isOwn ? gwei(fees) : Math.min(gwei(fees), paid)
+    return { priorityFee, baselineMev: isOwn ? paid : paid - priorityFee, external: paid }
+  }
+  // The last transaction may be the payment to an address that is not known.
+  if (!isOwn && isTransfer(transactions.at(-1))) return undefined
+  return { priorityFee: gwei(fees), baselineMev: 0, external: 0 }
 }
+
+/** The last transfer to the address by another account, among the block's last transactions; −1: there is none. */
+function paymentAt(transactions: readonly RpcTransaction[], address: string): number {
+  const at = transactions.findLastIndex(
+    (one) => one.to !== null && isSame(address, one.to) && !isSame(address, one.from) && BigInt(one.value) > 0n,
+  )
+  return at >= transactions.length - lastTransactions ? at : -1
+}
+
+/** Value that goes somewhere without a call. */
+const isTransfer = (one: RpcTransaction | undefined): boolean =>
+  one?.to != null && BigInt(one.value) > 0n && (one.input ?? '0x') === '0x'

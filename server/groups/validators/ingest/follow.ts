@@ -22,6 +22,7 @@ import { refuseOtherWindows, windowsTrouble } from '../row-windows.ts'
 import { tellAbsent } from './absent.ts'
 import { writeAudit, writeMoved } from './audit.ts'
 import { inBatches, type Made, type Span } from './batches.ts'
+import { adoptChain } from './chain.ts'
 import { enrol } from './enrol.ts'
 import type { ExecutionSource } from './execution.ts'
 import { countOf, missingEpochs } from './gaps.ts'
@@ -169,6 +170,7 @@ export class Follower {
     const covered = () => coveredEpochs(facts, this.network)
     refuseOtherWindows(await windowsTrouble(facts, this.network, this.#time, covered))
     const { identity } = await this.#mill.chain(signal)
+    if ((await covered()).length === 0) await adoptChain(facts, this.network, this.#time, identity)
     const odd = (['genesisUnix', 'slotSeconds', 'slotsPerEpoch'] as const).find(
       (key) => identity[key] !== this.#time[key],
     )

@@ -7,6 +7,7 @@
 import { strict as assert } from 'node:assert'
 import { epochAt } from '#core/consensus.ts'
 import { type Beacon, BeaconError, type Chain, ContradictionError, type SingleBeacon } from '#io/beacon/client.ts'
+import { withdrawalAddressOf } from '#io/beacon/names.ts'
 import type { Validators } from '#io/beacon/validators.ts'
 import type { PieceBatch } from '../duties.ts'
 import type { LapseColumns } from '../lapses.ts'
@@ -183,7 +184,8 @@ export class EpochMill implements Mill {
       settle(reading, carry)
       if (epoch === from) countBefore = reading.now.count
       const own = reading.blocks.filter(({ slot }) => epochAt(chain.rules, slot) === epoch)
-      const execution = await this.#execution?.read(own, signal)
+      const addressOf = (proposer: number) => hexOf(withdrawalAddressOf(reading.now, proposer))
+      const execution = await this.#execution?.read(own, addressOf, signal)
       const refined = refineEpoch(chain.rules, { ...reading, execution }, carry, this.#sums, { accept })
       this.#lapses.gather(chain.rules, reading, refined.votes, refined.effects)
       audits.push(...(await this.#audit(chain, epoch, refined, signal)))
@@ -249,6 +251,8 @@ export class EpochMill implements Mill {
     }
   }
 }
+
+const hexOf = (bytes: Uint8Array | undefined): string | undefined => bytes && `0x${Buffer.from(bytes).toString('hex')}`
 
 /** The node that an error is about, for the operator. */
 function named(error: BeaconError, node: string): BeaconError {

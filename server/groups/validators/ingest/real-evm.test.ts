@@ -66,7 +66,7 @@ describe('what a block brought its proposer', { skip }, () => {
     const block = await blockFor(1, proposer)
     assert.equal(block.payload?.transactions, 2)
     // 21 000 · 3 + 21 000 · 2.5 gwei.
-    const told = await executionFrom(rpcTo(evm)).read([block], signal)
+    const told = await executionFrom(rpcTo(evm)).read([block], () => proposer, signal)
     assert.deepEqual(told.get(1), { priorityFee: 115_500, baselineMev: 0, external: 0 })
   })
 
@@ -77,7 +77,7 @@ describe('what a block brought its proposer', { skip }, () => {
     await pay(evm.wallet(builderKey), proposer, parseGwei('200000'), '0')
     const block = await blockFor(2, builder)
     // 21 000 · 4 gwei of fees, which went to the builder; 200 000 gwei were paid, 116 000 beyond the fees.
-    const told = await executionFrom(rpcTo(evm)).read([block, { slot: 3 } as Block], signal)
+    const told = await executionFrom(rpcTo(evm)).read([block, { slot: 3 } as Block], () => proposer, signal)
     assert.deepEqual(told.get(2), { priorityFee: 84_000, baselineMev: 116_000, external: 200_000 })
     assert.deepEqual(told.get(3), { priorityFee: 0, baselineMev: 0, external: 0 })
   })

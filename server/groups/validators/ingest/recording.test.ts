@@ -186,6 +186,20 @@ test('chain time comes from the node: genesis, shorter slots and the minimal pre
   assert.equal(mainnet.slotSeconds, 12)
 })
 
+test('a node that was silent when the server started is read as soon as it answers, by its own time', async () => {
+  await using node = await openReplay()
+  await using desk = await deskFor(node)
+  // Of a silent node the settings do not know the time.
+  const { settings } = desk
+  const beacon = openBeacon({ network: 'hoodi', urls: [node.url], timeoutMs: 10_000, clock: systemClock, restMs: 1 })
+  const follower = new Follower({ ...desk, settings }, 'hoodi', beacon)
+  const { until } = await follower.catchUp(new AbortController().signal)
+  assert.equal(until, 13)
+  await assertTruth(desk)
+  const { genesisUnix, slotSeconds, slotsPerEpoch } = settings.validators.networks.hoodi
+  assert.deepEqual([genesisUnix, slotSeconds, slotsPerEpoch], [1_794_705_870, 2, 8])
+})
+
 test('the registry holds what the state says', async () => {
   await using node = await openReplay()
   await using desk = await deskFor(node)

@@ -195,7 +195,7 @@ function addBlocks(
   const effects = new Map(own.map((one) => [one.slot, one]))
   const bySlot = new Map(blocks.map((block) => [block.slot, block]))
   const mean = meanOf(own.map(rewardOf))
-  const executionMean = meanOf(own.map(({ slot }) => executionSum(execution?.get(slot))))
+  const executionMean = meanOf(own.flatMap(({ slot }) => execution?.get(slot) ?? []).map(executionSum))
   for (let at = 0; at < proposers.length; at++) {
     const proposer = proposers[at] as number
     if (proposer < 0) continue
@@ -209,6 +209,7 @@ function addBlocks(
     sums.add('proposed', proposer, 1)
     if (block.payload && block.payload.transactions === 0) sums.add('proposed_empty', proposer, 1)
     const paid = execution?.get(block.slot)
+    if (execution && !paid) sums.add('execution_unknown', proposer, 1)
     if (!paid) continue
     sums.add('priority_fee', proposer, paid.priorityFee)
     sums.add('baseline_mev', proposer, paid.baselineMev)
@@ -217,7 +218,7 @@ function addBlocks(
   for (const one of effects.values()) addEffects(sums, one)
 }
 
-const executionSum = (one: ExecutionGwei | undefined): number => (one ? one.priorityFee + one.baselineMev : 0)
+const executionSum = ({ priorityFee, baselineMev }: ExecutionGwei): number => priorityFee + baselineMev
 
 const meanOf = (values: readonly number[]): number =>
   values.length === 0 ? 0 : Math.floor(values.reduce((sum, value) => sum + value, 0) / values.length)

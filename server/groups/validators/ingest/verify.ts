@@ -95,7 +95,8 @@ export function verifyBalances(
   const texts = [
     ...odd.map((index) => {
       const [before, after] = [now, next].map(({ increments }) => (increments[index] as number) * rules.increment)
-      return `the effective balance of validator ${index} goes from ${before} to ${after} gwei`
+      const balance = earnings.atAdjustment[index]
+      return `the effective balance of validator ${index} is ${after} gwei, which does not follow from ${before} gwei and a balance of ${balance} gwei`
     }),
     ...unexplained.map(([index, gwei]) => `the balance of validator ${index} differs by ${gwei} gwei`),
   ]
