@@ -58,6 +58,25 @@ test('a node that lacks a block is found out', async () => {
   await assert.rejects(new EpochReader(beacon, rules).read(0), /the node lacks blocks between them/)
 })
 
+test('whole states are used again when a node that did not offer them does', async () => {
+  const world = actWorld('states', {
+    ...{ epochs: 18, outage: { from: 0, until: 0 }, slashing: 0, moving: 0 },
+    ...{ slotsPerEpoch: 4, validators: 24 },
+  })
+  const habits = { states: false }
+  await using node = await openNode(world, habits)
+  const beacon = openBeacon({ network: 'hoodi', urls: [node.url], timeoutMs: 5000, clock: systemClock })
+  const reader = new EpochReader(beacon, (await beacon.chain()).rules)
+  // Only a whole state has the inactivity scores.
+  const hasScores = async (epoch: number) => (await reader.read(epoch)).next.scores !== undefined
+  assert.equal(await hasScores(0), false)
+  habits.states = true
+  const found: boolean[] = []
+  for (let epoch = 1; epoch < 14; epoch++) found.push(await hasScores(epoch))
+  assert.equal(found[0], false, 'it is not asked with every epoch')
+  assert.equal(found.at(-1), true)
+})
+
 test('deposits are numbered without a gap, and each has a sender', async () => {
   const world = actWorld('paying', { moving: 0.4, outage: { from: 0, until: 0 }, slashing: 0, hasExecution: true })
   await using node = await openExecution(world, '1')

@@ -58,6 +58,32 @@ test('a node that fails for longer than an epoch lasts is told, also when someth
   assert.equal((await told(desk))[0], 'stale')
 })
 
+test('a contradiction is reported at once, with what to do, until something is read', async () => {
+  await using desk = await openNetwork()
+  const run = noteRun(desk, 'hoodi')
+  const reason = 'epoch 7, slot 57: the block names 0xaa as its parent; node http://node'
+  run.end(reason, desk.clock.now(), true)
+  const words = `3 epochs behind; its beacon node contradicts itself: ${reason}`
+  assert.deepEqual(await told(desk), ['stale', false, words])
+  assert.match(
+    (await networkHealth(desk, 'hoodi')).trouble?.todo ?? '',
+    /add a second one to validators\.networks\.hoodi/,
+  )
+  run.step(run.standing)
+  assert.deepEqual(await told(desk), ['well', true, '3 epochs behind'])
+})
+
+test('a network of which nothing is final yet is no failure, as long as its node answers', async () => {
+  const hoodi = { beacon: { urls: ['http://beacon.test'] } }
+  await using desk = await openDesk({ validators: { networks: { hoodi } } })
+  const run = noteRun(desk, 'hoodi')
+  noteStep(desk, networkStream('hoodi'))
+  desk.clock.move(20 * minuteMs)
+  assert.equal((await beaconFindings(desk))[0]?.ok, false)
+  run.end(null, desk.clock.now())
+  assert.equal((await beaconFindings(desk))[0]?.ok, true)
+})
+
 test('whatever is read ends the failing, and so does a look that finds nothing new', async () => {
   for (const mend of ['step', 'end'] as const) {
     await using desk = await openNetwork()

@@ -29,7 +29,7 @@ export interface Reading extends EpochReading {
 
 const blocksAtOnce = 8
 /** A node that does not offer whole states is asked again after so many epochs. */
-const statesRestEpochs = 32
+const statesRestEpochs = 9
 
 type Link = Pick<Block, 'slot' | 'root'>
 
