@@ -170,9 +170,9 @@ describe('problems in the file name file, line and column, what was expected and
       'settings that do not fit together',
       'fx:\n  pairs:\n    - { from: USDC, to: GBPX }\n  limits: { max: "0.5" }\n',
       [
-        'tetrad.yaml:4:11  fx.limits.min must not be above max, 0.5, found "1"',
+        'tetrad.yaml:4:11  fx.limits must have a max (0.5) that is not below its min (1), found a section',
         'tetrad.yaml:3:25  fx.pairs[0].to must be the code of a token, found "GBPX"',
-        'tetrad.yaml:3:7  fx.pairs[0].min must not be above max, 0.5',
+        'tetrad.yaml:3:7  fx.pairs[0] must have a max (0.5) that is not below its min (1), found a section',
       ],
     ],
     ['a list instead of a section', 'server: [1]\n', ['tetrad.yaml:1:9  server must be object, found a list']],

@@ -11,14 +11,13 @@ import { BeaconError, openBeacon } from '#io/beacon/client.ts'
 import { systemClock } from '#io/clock.ts'
 import { openRpc } from '#io/evm/rpc.ts'
 import { openDesk, settingsWith, type TestDesk } from '#test/desk.ts'
+import { seedsOf } from '#test/long.ts'
 import { chance } from '../chance.ts'
 import { openExecution } from './execution.ts'
 import { type NodeHabits, openNode } from './node.ts'
 import { type ActedWorld, actWorld } from './world.ts'
 
-const worlds = 110
-/** A few seeds slash so many that nothing becomes final. */
-const seedsMax = 150
+const seeds = seedsOf(150)
 const network = 'hoodi'
 
 /** Ingests the world as a server would that is stopped and started on the way. */
@@ -108,11 +107,10 @@ async function assertDeposits(desk: TestDesk, world: ActedWorld): Promise<void> 
   for (const { pubkey, address } of rows) assert.equal(address, truth.get(pubkey) ?? null, pubkey)
 }
 
-test(`${worlds} simulated networks are ingested without a single wrong figure, under faults`, async () => {
+test('simulated networks are ingested without a single wrong figure, under faults', async () => {
   await using desk = await openDesk()
   let done = 0
-  for (let number = 0; done < worlds; number++) {
-    assert(number < seedsMax, 'too many seeds without finality')
+  for (const number of seeds) {
     const seed = `beacon/${number}`
     const draws = chance(`${seed}/habits`)
     const habits: NodeHabits = {
@@ -124,6 +122,7 @@ test(`${worlds} simulated networks are ingested without a single wrong figure, u
     }
     const epochsPerHour = draws.pick([3, 100, 100])
     const world = actWorld(seed)
+    // A few seeds slash so many validators that nothing becomes final.
     if (world.finalized < 3) continue
     done += 1
     try {
@@ -136,6 +135,7 @@ test(`${worlds} simulated networks are ingested without a single wrong figure, u
     }
     await empty(desk)
   }
+  assert(done >= seeds.length * 0.7, `only ${done} of ${seeds.length} seeds become final`)
 })
 
 /** Everything that ingest wrote. */
