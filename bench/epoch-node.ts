@@ -1,8 +1,17 @@
 // A beacon node for the epoch bench, in a process of its own: blocks and states as SSZ made ahead of time (Electra), answered
-// from memory over HTTP. `POST /finalized/N` moves its finality.
+// from memory over HTTP. Block roots are real and balances are those that the server's own rules make of the blocks, because
+// ingest verifies both. `POST /finalized/N` moves its finality.
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { readRules } from '#core/consensus.ts'
+import { refineEpoch } from '#groups/validators/ingest/refine.ts'
+import { Sums } from '#groups/validators/ingest/sums.ts'
+import { blockFromSsz } from '#io/beacon/block-ssz.ts'
+import { blockTypeOf } from '#io/beacon/block-type.ts'
+import { committeesFromJson } from '#io/beacon/committees.ts'
+import { View } from '#io/beacon/ssz.ts'
+import { rootOf as sszRoot } from '#io/beacon/ssz-type.ts'
+import { stateFromSsz, type Validators } from '#io/beacon/validators.ts'
 
 const count = Number(process.argv[2])
 const firstEpoch = Number(process.argv[3])
@@ -19,6 +28,8 @@ const spec = {
 }
 const rules = readRules(spec)
 
+let balancesAt = 0
+
 /** A state as far as it is read: validators, balances, scores. */
 function makeState(): Buffer {
   const start = 8 + 32 + 8 + 16 + 112 + 64 * rules.historicalRoots
@@ -27,8 +38,11 @@ function makeState(): Buffer {
     participation: start + 4 + 72 + 4 + 8 + 8 + 32 * rules.historicalMixes + 8 * rules.slashingsVector,
   }
   const scoresAt = places.participation + 8 + 1 + 120
-  const head = scoresAt + 4
+  // Two sync committees, the payload's header, withdrawal indices, summaries, figures of churn and three queues.
+  const queuesAt = scoresAt + 4 + 2 * 513 * 48 + 4 + 16 + 4 + 48
+  const head = queuesAt + 12
   const bytes = Buffer.alloc(head + count * (121 + 8 + 1 + 1 + 8))
+  for (let at = 0; at < 3; at++) bytes.writeUInt32LE(bytes.length, queuesAt + at * 4)
   const offsets = [head, head + count * 121, head + count * 129, head + count * 130, head + count * 131]
   bytes.writeUInt32LE(offsets[0] as number, places.validators)
   bytes.writeUInt32LE(offsets[1] as number, places.validators + 4)
@@ -46,10 +60,14 @@ function makeState(): Buffer {
     bytes.writeBigUInt64LE(far, at + 113)
     bytes.writeBigUInt64LE(32_000_000_000n, (offsets[1] as number) + index * 8)
   }
+  balancesAt = offsets[1] as number
   return bytes
 }
 
 const seats = Math.floor(count / slotsPerEpoch)
+const blockType = blockTypeOf('electra', rules)
+const roots = new Map<number, Buffer>()
+const headers = new Map<number, Record<string, string>>()
 
 /** One aggregate over all committees of the slot before, and a second one that repeats the half of it. */
 function makeBlock(slot: number): Buffer {
@@ -72,12 +90,16 @@ function makeBlock(slot: number): Buffer {
   list.writeUInt32LE(8, 0)
   list.writeUInt32LE(8 + (attestations[0] as Buffer).length, 4)
   const attestationBytes = Buffer.concat([list, ...attestations])
-  const payload = Buffer.alloc(528 + 4 + 400)
+  // As many bytes of transactions as mainnet's blocks have.
+  const transactions = { count: 150, bytes: 700 }
+  const payload = Buffer.alloc(528 + transactions.count * (4 + transactions.bytes), 5)
+  payload.fill(0, 0, 528)
   payload.writeUInt32LE(528, 436)
   payload.fill(9, 472, 504)
   payload.writeUInt32LE(528, 504)
   payload.writeUInt32LE(payload.length, 508)
-  payload.writeUInt32LE(4, 528)
+  for (let at = 0; at < transactions.count; at++)
+    payload.writeUInt32LE(transactions.count * 4 + at * transactions.bytes, 528 + at * 4)
   const fixed = Buffer.alloc(200 + 20 + 64 + 96 + 16)
   // Proposer slashings, attester slashings, attestations, deposits, exits: only the third list holds anything.
   for (let at = 0; at < 5; at++)
@@ -85,6 +107,9 @@ function makeBlock(slot: number): Buffer {
   fixed.fill(0xff, 220, 284)
   const payloadAt = fixed.length + attestationBytes.length
   for (let at = 0; at < 4; at++) fixed.writeUInt32LE(at === 0 ? payloadAt : payloadAt + payload.length, 380 + at * 4)
+  // Three empty lists of requests end the body.
+  const requests = Buffer.alloc(12)
+  for (let at = 0; at < 3; at++) requests.writeUInt32LE(12, at * 4)
   const message = Buffer.alloc(84)
   message.writeBigUInt64LE(BigInt(slot), 0)
   message.writeBigUInt64LE(BigInt(slot % count), 8)
@@ -92,14 +117,21 @@ function makeBlock(slot: number): Buffer {
   message.writeUInt32LE(84, 80)
   const signed = Buffer.alloc(100)
   signed.writeUInt32LE(100, 0)
-  return Buffer.concat([signed, message, fixed, attestationBytes, payload])
+  const body = Buffer.concat([fixed, attestationBytes, payload, requests])
+  headers.set(slot, {
+    slot: String(slot),
+    proposer_index: String(slot % count),
+    parent_root: `0x${rootOf(slot - 1).toString('hex')}`,
+    state_root: `0x${'00'.repeat(32)}`,
+    body_root: sszRoot(blockType.message.fields.body, body),
+  })
+  const block = Buffer.concat([message, body])
+  roots.set(slot, Buffer.from(sszRoot(blockType.message, block).slice(2), 'hex'))
+  return Buffer.concat([signed, block])
 }
 
-function rootOf(slot: number): Buffer {
-  const root = Buffer.alloc(32, 3)
-  root.writeInt32LE(slot, 0)
-  return root
-}
+/** Of slots before the first block: some root. */
+const rootOf = (slot: number): Buffer => roots.get(slot) ?? Buffer.alloc(32, 3)
 
 function committeesText(epoch: number): string {
   const groups = slotsPerEpoch * committeesPerSlot
@@ -123,15 +155,60 @@ for (let slot = (firstEpoch - 1) * slotsPerEpoch; slot <= lastEpoch * slotsPerEp
   blocks.set(slot, makeBlock(slot))
 const committees = new Map<number, string>()
 for (let epoch = firstEpoch - 1; epoch <= lastEpoch; epoch++) committees.set(epoch, committeesText(epoch))
+const syncSeats = Array.from({ length: 512 }, (_, at) => at * 3)
+const balances = balancesByEpoch()
 let finalized = firstEpoch
+
+/** What the rules make of the blocks, from 32 ETH each before the first epoch. */
+function balancesByEpoch(): Map<number, Float64Array> {
+  const { validators } = stateFromSsz(new View(state), rules)
+  const found = new Map([[firstEpoch - 1, validators.balance]])
+  let carry: Parameters<typeof refineEpoch>[2]
+  for (let epoch = firstEpoch - 1; epoch < lastEpoch; epoch++) {
+    const first = epoch * slotsPerEpoch
+    const at = (of: Float64Array): Validators => ({ ...validators, balance: of })
+    const now = found.get(epoch) as Float64Array
+    const own = Array.from({ length: 2 * slotsPerEpoch }, (_, slot) => blocks.get(first + slot)).filter((one) => !!one)
+    const sums = new Sums()
+    const reading = {
+      epoch,
+      blocks: own.map((bytes) => blockFromSsz(new View(bytes), 'electra', rules)),
+      committees: committeesFromJson(JSON.parse(committees.get(epoch) as string).data, first, slotsPerEpoch),
+      proposers: Array.from({ length: slotsPerEpoch }, (_, slot) => (first + slot) % count),
+      sync: { now: syncSeats, next: syncSeats },
+      now: at(now),
+      next: at(now),
+      finalizedEpoch: epoch,
+    }
+    const refined = refineEpoch(rules, reading, carry, sums, { accept: () => true })
+    carry = refined.carry
+    const { validator, sums: columns } = sums.take()
+    const next = now.slice()
+    for (const [place, index] of validator.entries())
+      next[index] = (next[index] as number) + (columns.earnings[place] as number)
+    found.set(epoch + 1, next)
+  }
+  return found
+}
 
 function answer(path: string): object | Buffer | string | undefined {
   const number = Number(/(\d+)(?:$|\/(?:committees|finality|sync|validators))/.exec(path)?.[1] ?? 0)
   if (path.includes('/genesis')) return { genesis_time: genesisUnix, genesis_validators_root: `0x${'22'.repeat(32)}` }
   if (path.includes('/spec')) return spec
   if (path.includes('/blocks/')) return blocks.get(number)
+  if (path.includes('/headers/')) {
+    const message = headers.get(number)
+    return message && { root: `0x${rootOf(number).toString('hex')}`, header: { message } }
+  }
   if (path.includes('/debug/')) {
     state.writeBigUInt64LE(BigInt(number), 40)
+    const own = balances.get(number / slotsPerEpoch)
+    if (!own) return undefined
+    for (let index = 0; index < count; index++) {
+      const gwei = own[index] as number
+      state.writeUInt32LE(gwei >>> 0, balancesAt + index * 8)
+      state.writeUInt32LE(Math.floor(gwei / 2 ** 32), balancesAt + index * 8 + 4)
+    }
     return state
   }
   if (path.includes('finality')) {
@@ -139,7 +216,7 @@ function answer(path: string): object | Buffer | string | undefined {
     return { finalized: { epoch: String(epoch) } }
   }
   if (path.includes('/committees')) return committees.get(Number(path.split('=')[1]))
-  if (path.includes('sync')) return { validators: Array.from({ length: 512 }, (_, at) => String(at * 3)) }
+  if (path.includes('sync')) return { validators: syncSeats.map(String) }
   if (!path.includes('proposer')) return undefined
   return Array.from({ length: slotsPerEpoch }, (_, at) => ({
     slot: String(number * slotsPerEpoch + at),
