@@ -17,6 +17,9 @@ export interface Result {
 
 type Ended = Extract<TestEvent, { type: 'test:pass' | 'test:fail' }>
 
+/** The last line of a report: without it the process ended before all tests had run. */
+export const endLine = 'end'
+
 /** Only a test that hangs comes near it. */
 const timeoutMs = 600_000
 
@@ -48,5 +51,6 @@ if (import.meta.main) {
     if (result) writeSync(out, `${JSON.stringify(result)}\n`)
     if (result?.outcome === 'failed') process.exitCode = 1
   }
+  writeSync(out, endLine)
   closeSync(out)
 }

@@ -10,7 +10,7 @@ import { chmodSync, existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, 
 import { availableParallelism, tmpdir } from 'node:os'
 import { delimiter, join, normalize } from 'node:path'
 import { parseArgs } from 'node:util'
-import type { Result } from './batch.ts'
+import { endLine, type Result } from './batch.ts'
 import { type Batch, batchesOf, type Group, groupOf, groups } from './groups.ts'
 import { summaryOf } from './summary.ts'
 
@@ -150,8 +150,10 @@ function testTask({ name, files }: Batch, work: string, index: number): Task {
       const args = [join(import.meta.dirname, 'batch.ts'), report, ...files]
       const { code, output } = await capture(process.execPath, args, { env })
       rmSync(temporary, { recursive: true, force: true })
-      const results = existsSync(report) ? readResults(report) : []
-      if (code === 0 || results.some(({ outcome }) => outcome === 'failed')) return results
+      const lines = existsSync(report) ? readFileSync(report, 'utf8').split('\n') : []
+      const isWhole = lines.pop() === endLine
+      const results = lines.map((line) => JSON.parse(line) as Result)
+      if (isWhole && (code === 0 || results.some(({ outcome }) => outcome === 'failed'))) return results
       return [
         ...results,
         { file: files[0] ?? name, name: `${name} ended with ${code}`, outcome: 'failed', reason: output },
@@ -159,12 +161,6 @@ function testTask({ name, files }: Batch, work: string, index: number): Task {
     },
   }
 }
-
-const readResults = (report: string): Result[] =>
-  readFileSync(report, 'utf8')
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => JSON.parse(line) as Result)
 
 interface Ended {
   readonly code: number | string | null
