@@ -78,6 +78,21 @@ test('killed again and again, an ingest ends with the same rows as a clean run',
   assert.deepEqual(await contents(join(home.dir, 'killed')), await contents(join(home.dir, 'clean')))
 })
 
+test('a block that no node can trace is named and left out, and the exit code says that something is missing', async () => {
+  await using at = await stage(60)
+  const { chain, node } = at
+  const call = chain.blocks
+    .flatMap(({ number, transactions }) => transactions.map(({ hash, to }) => ({ number, hash, to })))
+    .find(({ number, to }) => number > 5 && to !== null && chain.accountAt(to, number - 1).code !== '0x')
+  assert.ok(call)
+  node.abilities = { traces: ['trace_block'], untraceable: (hash) => hash === call.hash }
+  const partly = await at.run('ingest', 'evm', '--once')
+  assert.equal(partly.code, 3, partly.stderr)
+  assert.match(partly.stderr, new RegExp(`^tetrad: block ${call.number} cannot be read: .*execution timeout`, 'm'))
+  node.abilities = { traces: ['trace_block'] }
+  assert.equal((await at.run('repair')).code, 0)
+})
+
 test('a chain that changed below what was final is read again from there, with the rows of a clean run', async () => {
   await using at = await stage(60, { finalLag: 40, finalityBlocks: 6 })
   const { chain, home } = at

@@ -8,7 +8,7 @@ import type { Progress as Event } from '#groups/explorer/index-chain.ts'
 import type { FollowDesk } from '#groups/explorer/index-start.ts'
 import type { ChainNode } from '#groups/explorer/node.ts'
 import { withState } from './data.ts'
-import { CommandFailure } from './failure.ts'
+import { CommandFailure, exitPartly } from './failure.ts'
 import { forget } from './forget.ts'
 import { note, print, printJson } from './print.ts'
 import { openProgress } from './progress.ts'
@@ -90,8 +90,10 @@ async function run(options: IngestOptions, task: 'follow' | 'repair'): Promise<v
       add(sum, event)
       if (event.is === 'plan') progress.plan(event.blocks)
       // Following the chain logs it.
-      if (event.is === 'unreadable' && (task === 'repair' || options.once === true))
+      if (event.is === 'unreadable' && (task === 'repair' || options.once === true)) {
         note(`tetrad: block ${event.block} cannot be read: ${event.reason}`)
+        process.exitCode = exitPartly
+      }
       if (event.is === 'range') {
         const words = `node ${Math.round(share() * 100)} % of the time  ${sum.rows} rows`
         progress.step(event.range.until - event.range.from, words)
