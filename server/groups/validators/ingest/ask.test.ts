@@ -1,6 +1,8 @@
 // Answers of a beacon node in which absent members are null.
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
+import { zstdDecompressSync } from 'node:zlib'
 import { readRules } from '#core/consensus.ts'
 import type { Beacon, BeaconReply } from '#io/beacon/client.ts'
 import { Asker } from './ask.ts'
@@ -25,10 +27,17 @@ test('a part of a reward that is null is nothing', async () => {
 })
 
 test('a block whose version is null is read by the fork of its slot', async () => {
-  const root = `0x${'0'.repeat(64)}`
-  const lists = ['proposer_slashings', 'attester_slashings', 'attestations', 'deposits'].map((name) => [name, []])
-  const body = { ...Object.fromEntries(lists), sync_aggregate: { sync_committee_bits: '0x00' } }
-  const message = { slot: '33', proposer_index: '1', parent_root: root, body }
-  const block = await answering({ version: null, data: { message } }).block(33)
-  assert.deepEqual([block?.slot, block?.fork], [33, 'altair'])
+  const folder = new URL('../../../../test/recordings/beacon/', import.meta.url)
+  const lines = zstdDecompressSync(readFileSync(new URL('forks.ndjson.zst', folder)))
+    .toString()
+    .trim()
+    .split('\n')
+  const samples = lines.map((line) => JSON.parse(line))
+  const roots = JSON.parse(readFileSync(new URL('fork-roots.json', folder), 'utf8')) as (string | null)[]
+  const blocks = samples.filter(({ kind }) => kind === 'block')
+  const at = blocks.findIndex(({ fork, preset }, index) => fork === 'altair' && preset === 'mainnet' && roots[index])
+  const { json } = blocks[at]
+  const slot = Number(json.message.slot)
+  const block = await answering({ version: null, data: json }).block(slot)
+  assert.deepEqual([block?.slot, block?.fork, block?.root], [slot, 'altair', roots[at]])
 })
