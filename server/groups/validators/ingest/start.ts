@@ -153,7 +153,8 @@ const wordsOf = (error: unknown): string => (error instanceof Error ? error.mess
 
 function failureText(error: unknown, what: string): string {
   if (error instanceof Fault) return 'the network is not read'
-  if (isContradiction(error)) return `${what} contradicts itself; the epoch is not stored and is read again`
+  if (isContradiction(error))
+    return `${what} contradicts itself; the epoch is not stored and is read again. Repair the node or add a second one`
   return `${what} could not be read`
 }
 
