@@ -183,8 +183,10 @@ class Node {
 
   /** Until a node has caught up, its finality is old and its states may be missing. Not every provider answers this. */
   async #refuseSyncing(signal?: AbortSignal): Promise<void> {
-    const reply = await this.#fetch({ path: '/eth/v1/node/syncing' }, signal).catch(() => undefined)
-    signal?.throwIfAborted()
+    const reply = await this.#fetch({ path: '/eth/v1/node/syncing' }, signal).catch((error: unknown) => {
+      if (error instanceof AnswerError || (error instanceof FetchError && error.failure === 'status')) return undefined
+      throw error
+    })
     const body = (reply?.is === 'json' ? reply.body : undefined) as SyncingBody | undefined
     if (body?.data?.is_syncing === true)
       throw new AnswerError(`it is still syncing, ${body.data.sync_distance} slots behind`)

@@ -11,6 +11,7 @@ import { withdrawalAddressOf } from '#io/beacon/names.ts'
 import type { Validators } from '#io/beacon/validators.ts'
 import type { PieceBatch } from '../duties.ts'
 import type { LapseColumns } from '../lapses.ts'
+import { toHex } from '../registry.ts'
 import { Asker } from './ask.ts'
 import { type AuditLine, compare, sampleOf } from './audit.ts'
 import type { Moved } from './earnings.ts'
@@ -184,7 +185,10 @@ export class EpochMill implements Mill {
       settle(reading, carry)
       if (epoch === from) countBefore = reading.now.count
       const own = reading.blocks.filter(({ slot }) => epochAt(chain.rules, slot) === epoch)
-      const addressOf = (proposer: number) => hexOf(withdrawalAddressOf(reading.now, proposer))
+      const addressOf = (proposer: number) => {
+        const address = withdrawalAddressOf(reading.now, proposer)
+        return address && toHex(address)
+      }
       const execution = await this.#execution?.read(own, addressOf, signal)
       const refined = refineEpoch(chain.rules, { ...reading, execution }, carry, this.#sums, { accept })
       this.#lapses.gather(chain.rules, reading, refined.votes, refined.effects)
@@ -251,8 +255,6 @@ export class EpochMill implements Mill {
     }
   }
 }
-
-const hexOf = (bytes: Uint8Array | undefined): string | undefined => bytes && `0x${Buffer.from(bytes).toString('hex')}`
 
 /** The node that an error is about, for the operator. */
 function named(error: BeaconError, node: string): BeaconError {

@@ -3,10 +3,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Parsed } from '#api/kit.ts'
 import { systemClock } from '#io/clock.ts'
+import { bytesAt, openAlteringProxy } from '#test/altering-proxy.ts'
 import { openReplay, truth } from '#test/beacon-replay.ts'
 import { openDesk, testVisit } from '#test/desk.ts'
+import { coveredEpochs } from '../duties.ts'
 import { effectiveness } from '../effectiveness.ts'
 import { withChainTimes } from './chain.ts'
+import { runOf } from './runs.ts'
 import { beaconFindings, startBeacon } from './start.ts'
 
 test('a server with a beacon node fills itself, tells how far it is, and stops when told', async () => {
@@ -58,4 +61,40 @@ test('a server with a beacon node fills itself, tells how far it is, and stops w
     ],
   )
   assert.equal(uptimeOf(0, 4), 0.75, 'it is not all ones')
+})
+
+test('a contradiction is in the log and in /readyz, and reading goes on when the node has recovered', async () => {
+  await using node = await openReplay()
+  await using proxy = await openAlteringProxy(
+    node.url,
+    bytesAt(/\/blocks\/10$/, (bytes) => {
+      bytes[200] = (bytes[200] as number) ^ 1
+    }),
+  )
+  await using plain = await openDesk({
+    validators: {
+      networks: { hoodi: { epochsPerHour: 2, epochsPerDay: 4, beacon: { urls: [proxy.url], fromEpoch: 0 } } },
+    },
+  })
+  const settings = await withChainTimes({ ...plain, clock: systemClock })
+  const stop = new AbortController()
+  const warned = Promise.withResolvers<string>()
+  const warn = ({ reason }: { reason: string }, message: string) => warned.resolve(`${message}: ${reason}`)
+  const log = { ...plain.log, info: () => {}, warn } as unknown as typeof plain.log
+  const desk = { ...plain, settings, log, clock: systemClock }
+  const ended = startBeacon(desk, stop.signal, (_, { until }) => {
+    if (until === 13) stop.abort()
+  })
+  assert.match(
+    await warned.promise,
+    new RegExp(`the beacon node contradicts itself; .*: epoch \\d, slot 11: .* has the root .*; node ${proxy.url}$`),
+  )
+  const [finding] = await beaconFindings(desk)
+  assert.equal(finding?.ok, false)
+  assert.match(finding?.says ?? '', /its beacon node contradicts itself: epoch \d, slot 11/)
+  proxy.alter()
+  runOf(desk, 'hoodi')?.bell.ring()
+  await ended
+  const [{ until } = { until: 0 }] = await coveredEpochs(desk.facts, 'hoodi')
+  assert.equal(until, 13)
 })
