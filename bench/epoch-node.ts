@@ -159,8 +159,8 @@ const syncSeats = Array.from({ length: 512 }, (_, at) => at * 3)
 const balances = balancesByEpoch()
 let finalized = firstEpoch
 
-/** What the rules make of the blocks, from 32 ETH each before the first epoch. */
-function balancesByEpoch(): Map<number, Float64Array> {
+/** What the rules make of the blocks, from 32 ETH each before the first epoch; as a state lists them. */
+function balancesByEpoch(): Map<number, Uint8Array> {
   const { validators } = stateFromSsz(new View(state), rules)
   const found = new Map([[firstEpoch - 1, validators.balance]])
   let carry: Parameters<typeof refineEpoch>[2]
@@ -188,7 +188,7 @@ function balancesByEpoch(): Map<number, Float64Array> {
       next[index] = (next[index] as number) + (columns.earnings[place] as number)
     found.set(epoch + 1, next)
   }
-  return found
+  return new Map([...found].map(([epoch, own]) => [epoch, new Uint8Array(BigUint64Array.from(own, BigInt).buffer)]))
 }
 
 function answer(path: string): object | Buffer | string | undefined {
@@ -204,11 +204,7 @@ function answer(path: string): object | Buffer | string | undefined {
     state.writeBigUInt64LE(BigInt(number), 40)
     const own = balances.get(number / slotsPerEpoch)
     if (!own) return undefined
-    for (let index = 0; index < count; index++) {
-      const gwei = own[index] as number
-      state.writeUInt32LE(gwei >>> 0, balancesAt + index * 8)
-      state.writeUInt32LE(Math.floor(gwei / 2 ** 32), balancesAt + index * 8 + 4)
-    }
+    state.set(own, balancesAt)
     return state
   }
   if (path.includes('finality')) {

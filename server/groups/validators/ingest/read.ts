@@ -96,7 +96,7 @@ export class EpochReader {
   }
 
   /**
-   * What verifies the pay for the votes of the epoch before: this epoch's own blocks and the state behind them. Undefined where the
+   * What verifies the pay for the votes of the epoch before: this epoch's own blocks and the state after them. Undefined where the
    * node does not have that state. Nothing that is not final yet is kept.
    */
   async readAhead(epoch: number): Promise<Omit<EpochReading, 'finalizedEpoch'> | undefined> {
@@ -148,7 +148,7 @@ export class EpochReader {
     return blocks
   }
 
-  /** Each block names the root of the one before it, and the block behind the last one names the last one's. */
+  /** Each block names the root of the one before it, and the block after the last one names the last one's. */
   async #verifyLinks(epoch: number, blocks: readonly Block[]): Promise<void> {
     const end = firstSlotAt(this.#rules, epoch + 2)
     let before: Link | undefined = await this.#blockBefore(blocks[0], epoch)
@@ -166,7 +166,7 @@ export class EpochReader {
     const own = before.slot === end - 1 ? await this.#ask.header(before.slot) : undefined
     if (own) return this.#verifyLink(epoch, before, { slot: end, parentRoot: own.root })
     throw new BeaconError(
-      `no block is found behind slot ${before.slot}, so that it is not certain that the slots up to ${end} are empty`,
+      `no block is found after slot ${before.slot}, so that it is not certain that the slots up to ${end} are empty`,
     )
   }
 
