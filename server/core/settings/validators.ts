@@ -62,6 +62,15 @@ const network = (genesisUnix: number, chainId: string) =>
             }),
             [],
           ),
+          feeRecipients: withDefault(
+            Type.Array(Type.String({ pattern: '^0x[0-9a-fA-F]{40}$' }), {
+              maxItems: 1000,
+              description:
+                'Addresses that your validators registered as fee recipients with builders. A payment to one of them counts ' +
+                "like one to the proposer's withdrawal address.",
+            }),
+            [],
+          ),
         },
         'Where priority fees and payments of builders are read from.',
       ),

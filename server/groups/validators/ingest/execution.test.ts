@@ -30,58 +30,77 @@ const payment = (from: string, value: bigint) => transaction(from, value, { to: 
 const feesAlone = { priorityFee: 142_000, baselineMev: 0, external: 0 }
 
 test('a block of its own: the proposer has the priority fees', () => {
-  assert.deepEqual(gweiOf(block(own, [transaction('0xbb', 5n * gwei)]), receipts, own), feesAlone)
+  assert.deepEqual(gweiOf(block(own, [transaction('0xbb', 5n * gwei)]), receipts, [own]), feesAlone)
 })
 
 test('a block of its own that ends with the proposer’s own transfer is no builder’s', () => {
-  assert.deepEqual(gweiOf(block(own, [call('0xbb'), transaction(own, 5n * gwei)]), receipts, own), feesAlone)
+  assert.deepEqual(gweiOf(block(own, [call('0xbb'), transaction(own, 5n * gwei)]), receipts, [own]), feesAlone)
 })
 
 test('a builder’s block: what its payment has beyond the fees is MEV, whichever wallet of the builder it comes from', () => {
   const expected = { priorityFee: 142_000, baselineMev: 58_000, external: 200_000 }
   for (const wallet of ['0xb1', '0xb2']) {
     const paying = block('0xb1', [call('0xbb'), payment(wallet, 200_000n * gwei)])
-    assert.deepEqual(gweiOf(paying, receipts, own), expected)
+    assert.deepEqual(gweiOf(paying, receipts, [own]), expected)
   }
   // A refund to somebody else may follow it.
   const refunding = block('0xb1', [payment('0xb1', 200_000n * gwei), transaction('0xb1', 5n)])
-  assert.deepEqual(gweiOf(refunding, receipts, own), expected)
+  assert.deepEqual(gweiOf(refunding, receipts, [own]), expected)
 })
 
 test('a builder that leaves the fees to the proposer and pays on top of them', () => {
   const paying = block(own, [call('0xbb'), payment('0xb2', 50_000n * gwei)])
   const expected = { priorityFee: 142_000, baselineMev: 50_000, external: 50_000 }
-  assert.deepEqual(gweiOf(paying, receipts, own), expected)
+  assert.deepEqual(gweiOf(paying, receipts, [own]), expected)
 })
 
 test('a builder that pays less than the fees: the proposer has no more than the payment', () => {
-  const poor = gweiOf(block('0xb1', [payment('0xb1', 100_000n * gwei + 7n)]), receipts.slice(0, 1), own)
+  const poor = gweiOf(block('0xb1', [payment('0xb1', 100_000n * gwei + 7n)]), receipts.slice(0, 1), [own])
   assert.deepEqual(poor, { priorityFee: 42_000, baselineMev: 58_000, external: 100_000 })
-  const poorer = gweiOf(block('0xb1', [call('0xbb'), payment('0xb1', 100_000n * gwei + 7n)]), receipts, own)
+  const poorer = gweiOf(block('0xb1', [call('0xbb'), payment('0xb1', 100_000n * gwei + 7n)]), receipts, [own])
   assert.deepEqual(poorer, { priorityFee: 100_000, baselineMev: 0, external: 100_000 })
 })
 
 test('a payment that was undone moved nothing: the fees are the builder’s, and the proposer has none, decision 0153', () => {
   const paying = block('0xb1', [call('0xbb'), payment('0xb1', 200_000n * gwei)])
   const undone = receipts.map((receipt, at) => (at === 1 ? { ...receipt, status: '0x0' } : receipt))
-  assert.deepEqual(gweiOf(paying, undone, own), { priorityFee: 0, baselineMev: 0, external: 0 })
+  assert.deepEqual(gweiOf(paying, undone, [own]), { priorityFee: 0, baselineMev: 0, external: 0 })
   const other = receipts.map((receipt, at) => (at === 0 ? { ...receipt, status: '0x0' } : receipt))
-  assert.equal(gweiOf(paying, other, own)?.external, 200_000)
+  assert.equal(gweiOf(paying, other, [own])?.external, 200_000)
 })
 
 test('a block that ends with a transfer between others may be a builder’s that pays elsewhere: nothing is told', () => {
-  for (const address of [undefined, '0xcc']) {
+  for (const addresses of [[], ['0xcc']]) {
     for (const from of ['0xb1', '0xb2']) {
       const paying = block('0xb1', [call('0xbb'), transaction(from, 200_000n * gwei)])
-      assert.equal(gweiOf(paying, receipts, address), undefined)
+      assert.equal(gweiOf(paying, receipts, addresses), undefined)
     }
-    assert.deepEqual(gweiOf(block('0xb1', [transaction('0xbb', 1n), call('0xbb')]), receipts, address), feesAlone)
+    assert.deepEqual(gweiOf(block('0xb1', [transaction('0xbb', 1n), call('0xbb')]), receipts, addresses), feesAlone)
   }
+})
+
+test('a payment to a registered fee recipient counts, and fees that go there are the proposer’s', async () => {
+  const paying = block('0xb1', [call('0xbb'), payment('0xb1', 200_000n * gwei)])
+  assert.equal(gweiOf(paying, receipts, ['0xee']), undefined)
+  const expected = { priorityFee: 142_000, baselineMev: 58_000, external: 200_000 }
+  assert.deepEqual(gweiOf(paying, receipts, ['0xee', own]), expected)
+  assert.deepEqual(gweiOf(block(own, [call('0xbb'), call('0xbb')]), receipts, ['0xee', own]), feesAlone)
+  // Moving money between two addresses of the proposer is no payment.
+  const moving = block(own, [call('0xbb'), transaction('0xee', 5n, { to: own })])
+  assert.deepEqual(gweiOf(moving, receipts, ['0xee', own]), feesAlone)
+  const read = (registered: readonly string[]) =>
+    executionFrom(scripted([], { is: 'result', result: receipts }), registered).read(
+      [of(2, 3)],
+      () => undefined,
+      signal,
+    )
+  assert.deepEqual([...(await read([])).keys()], [])
+  assert.deepEqual([...(await read([own])).keys()], [2])
 })
 
 test('a transfer to the proposer long before the end of a block is no payment of a builder', () => {
   const early = [payment('0xbb', 1n), call('0xbb'), call('0xbb'), call('0xbb')]
-  assert.deepEqual(gweiOf(block(own, early), receipts, own), feesAlone)
+  assert.deepEqual(gweiOf(block(own, early), receipts, [own]), feesAlone)
 })
 
 /** A node that tells this block and these receipts whatever is asked for. */

@@ -1,6 +1,7 @@
 // What a proposed block brought its proposer on the execution side: priority fees from the receipts, and the payment of a
 // builder, which by custom is among the block's last transactions (decision 0109). Whom a builder pays is not on the chain: only
-// the proposer's withdrawal address is known. Where that does not settle it, nothing is told about the block.
+// the proposer's withdrawal address and the fee recipients in the settings are known. Where these do not settle it, the block is
+// left out.
 import type { Block } from '#io/beacon/block.ts'
 import type { RpcOutcome } from '#io/evm/outcomes.ts'
 import { faultOf, isUnknownMethod, type Rpc, type RpcCall } from '#io/evm/rpc.ts'
@@ -17,7 +18,8 @@ export interface ExecutionSource {
 
 const nothing: ExecutionGwei = { priorityFee: 0, baselineMev: 0, external: 0 }
 
-export function executionFrom(rpc: Rpc): ExecutionSource {
+/** `feeRecipients`: addresses that proposers registered with builders. */
+export function executionFrom(rpc: Rpc, feeRecipients: readonly string[] = []): ExecutionSource {
   let hasBlockReceipts = true
   const receiptsOf = async (blocks: readonly RpcBlock[], signal: AbortSignal): Promise<(readonly RpcReceipt[])[]> => {
     if (hasBlockReceipts) {
@@ -42,7 +44,9 @@ export function executionFrom(rpc: Rpc): ExecutionSource {
       const bodies = (await rpc.results(calls, { signal })) as RpcBlock[]
       const receipts = await receiptsOf(bodies, signal)
       paid.forEach(({ slot, proposer }, at) => {
-        const gwei = gweiOf(bodies[at] as RpcBlock, receipts[at] as readonly RpcReceipt[], addressOf(proposer))
+        const withdrawal = addressOf(proposer)
+        const addresses = withdrawal === undefined ? feeRecipients : [withdrawal, ...feeRecipients]
+        const gwei = gweiOf(bodies[at] as RpcBlock, receipts[at] as readonly RpcReceipt[], addresses)
         if (gwei) told.set(slot, gwei)
         else told.delete(slot)
       })
@@ -114,6 +118,9 @@ function wrongReceipts(result: unknown, transactions: readonly RpcTransaction[])
   return isInOrder ? undefined : 'the receipts are not those of the transactions'
 }
 
+const isOneOf = (addresses: readonly string[], address: string | null): boolean =>
+  address !== null && addresses.some((one) => isSame(one, address))
+
 const isSame = (one: string, other: unknown): boolean => one.toLowerCase() === String(other).toLowerCase()
 
 const weiPerGwei = 1_000_000_000n
@@ -121,11 +128,11 @@ const weiPerGwei = 1_000_000_000n
 /** A builder's payment is the last transaction, or nearly: refunds to others may follow it. */
 const lastTransactions = 3
 
-/** Whole gwei, rounded down once per sum. Undefined: it cannot be told whose the fees are. */
+/** Whole gwei, rounded down once per sum. `addresses`: the proposer's. Undefined: it is not known whose the fees are. */
 export function gweiOf(
   { miner, baseFeePerGas, transactions }: Pick<RpcBlock, 'miner' | 'baseFeePerGas' | 'transactions'>,
   receipts: readonly RpcReceipt[],
-  address: string | undefined,
+  addresses: readonly string[],
 ): ExecutionGwei | undefined {
   const baseFee = BigInt(baseFeePerGas)
   const fees = receipts.reduce(
@@ -133,8 +140,8 @@ export function gweiOf(
     0n,
   )
   const gwei = (wei: bigint) => Number(wei / weiPerGwei)
-  const isOwn = address !== undefined && isSame(miner, address)
-  const at = address === undefined ? -1 : paymentAt(transactions, address)
+  const isOwn = isOneOf(addresses, miner)
+  const at = paymentAt(transactions, addresses)
   const payment = at < 0 ? undefined : transactions[at]
   if (payment) {
     // One that was undone moved nothing (decision 0153).
@@ -148,10 +155,10 @@ export function gweiOf(
   return { priorityFee: gwei(fees), baselineMev: 0, external: 0 }
 }
 
-/** The last transfer to the address by another account, among the block's last transactions; −1: there is none. */
-function paymentAt(transactions: readonly RpcTransaction[], address: string): number {
+/** The last transfer to one of the addresses by another account, among the block's last transactions; −1: there is none. */
+function paymentAt(transactions: readonly RpcTransaction[], addresses: readonly string[]): number {
   const at = transactions.findLastIndex(
-    (one) => one.to !== null && isSame(address, one.to) && !isSame(address, one.from) && BigInt(one.value) > 0n,
+    ({ from, to, value }) => isOneOf(addresses, to) && !isOneOf(addresses, from) && BigInt(value) > 0n,
   )
   return at >= transactions.length - lastTransactions ? at : -1
 }

@@ -24,7 +24,7 @@ export function openMill({ network, settings, identity }: MillStart, clock: Cloc
   return new EpochMill(openBeacon({ network, urls, timeoutMs, clock, identity }), {
     watch,
     auditValidators,
-    execution: rpc && executionFrom(rpc),
+    execution: rpc && executionFrom(rpc, execution.feeRecipients),
   })
 }
 
