@@ -11,6 +11,7 @@ import { chance } from '#sim/chance.ts'
 import { openStores, type Stores } from '#store/open.ts'
 import { noClickhouse, startClickhouse } from '#test/clickhouse.ts'
 import { settingsWith } from '#test/desk.ts'
+import { onlyInLongRun } from '#test/long.ts'
 import { noPostgres, startPostgres } from '#test/postgres.ts'
 import { actOut, castOf } from '#test/validators-acting.ts'
 import { openFolder, run } from './run.ts'
@@ -63,7 +64,7 @@ describe('tetrad move', { skip: noPostgres }, () => {
   })
 
   test('carries ratings over to ClickHouse, beside the running server and without one', {
-    skip: noClickhouse,
+    skip: noClickhouse || onlyInLongRun,
   }, async () => {
     await using home = await openFolder()
     await using postgres = await startPostgres()

@@ -23,12 +23,13 @@ export const endLine = 'end'
 /** Only a test that hangs comes near it. */
 const timeoutMs = 600_000
 
-function resultOf(event: Ended): Result | undefined {
+/** `hasSubtests`: their times count, not that of the whole. The time of a suite also holds how long it waited to begin. */
+function resultOf(event: Ended, hasSubtests: boolean): Result | undefined {
   const { name, file, skip, details } = event.data
   if (!file) return undefined
   const result = { file: relative(process.cwd(), file), name, ...outcomeOf(event, skip) }
-  // The time of a suite also counts how long it waited for the suites before it.
-  return result.outcome === 'suite' ? result : { ...result, durationMs: Math.round(details.duration_ms) }
+  if (hasSubtests || result.outcome === 'suite') return result
+  return { ...result, durationMs: Math.round(details.duration_ms) }
 }
 
 function outcomeOf(event: Ended, skip: string | boolean | undefined): Pick<Result, 'outcome' | 'reason'> {
@@ -44,10 +45,14 @@ function outcomeOf(event: Ended, skip: string | boolean | undefined): Pick<Resul
 if (import.meta.main) {
   const [report = '', ...files] = process.argv.slice(2)
   const out = openSync(report, 'w')
+  let nestingBefore = 0
   const events = run({ files, isolation: 'none', timeout: timeoutMs })
   for await (const event of events as AsyncIterable<TestEvent>) {
     if (event.type !== 'test:pass' && event.type !== 'test:fail') continue
-    const result = resultOf(event)
+    // Results arrive from the inside out.
+    const { nesting } = event.data
+    const result = resultOf(event, nesting < nestingBefore)
+    nestingBefore = nesting
     if (result) writeSync(out, `${JSON.stringify(result)}\n`)
     if (result?.outcome === 'failed') process.exitCode = 1
   }

@@ -28,6 +28,7 @@ import { openState } from '#store/open.ts'
 import type { State } from '#store/state.ts'
 import { noClickhouse, startClickhouse } from './clickhouse.ts'
 import { openDesk, type TestDesk } from './desk.ts'
+import { onlyInLongRun } from './long.ts'
 import { noPostgres, type PostgresServer, startPostgres } from './postgres.ts'
 import { noRedis, startRedis } from './redis.ts'
 import { startProcess } from './second-process.ts'
@@ -113,7 +114,7 @@ describe('the state on PostgreSQL', { skip: noPostgres }, () => {
 
     test('the state on PostgreSQL', () => sameFrom({ ...desk, settings, state }))
 
-    const skip = noClickhouse || noRedis
+    const skip = noClickhouse || noRedis || onlyInLongRun
     test('the state on PostgreSQL, the facts on ClickHouse, the limits in Redis', { skip }, async () => {
       await using clickhouse = await startClickhouse()
       await using redis = await startRedis()

@@ -97,10 +97,11 @@ function freeBytes(folder: string): number {
   return bavail * bsize
 }
 
+/** More tasks than cores: many tests wait for a server, a browser or a timer. */
 async function runTasks(tasks: readonly Task[]): Promise<Result[]> {
   const waiting = [...tasks]
   const results: Result[] = []
-  const workers = Array.from({ length: availableParallelism() + 1 }, async () => {
+  const workers = Array.from({ length: availableParallelism() * 2 }, async () => {
     for (let task = waiting.shift(); task; task = waiting.shift()) {
       const beginMs = performance.now()
       const mine = await task.run()

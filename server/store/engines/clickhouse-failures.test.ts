@@ -7,6 +7,7 @@ import { buffer } from 'node:stream/consumers'
 import { after, before, describe, test } from 'node:test'
 import { Fault } from '#core/fault.ts'
 import { type ClickhouseServer, guarded, noClickhouse, startClickhouse } from '#test/clickhouse.ts'
+import { onlyInLongRun } from '#test/long.ts'
 import { startProcess } from '#test/second-process.ts'
 import { cover, coverageOf } from '../coverage.ts'
 import { someSums, sums } from '../facts.suite.ts'
@@ -28,7 +29,7 @@ const unavailable = (words: RegExp) => (error: unknown) =>
 const countOf = async (facts: Facts): Promise<number> =>
   (await facts.query<{ n: number }>('select count(*) as n from sums'))[0]?.n ?? -1
 
-describe('ClickHouse, one server', { skip: noClickhouse }, () => {
+describe('ClickHouse, one server', { skip: noClickhouse || onlyInLongRun }, () => {
   let server: ClickhouseServer
   before(async () => {
     server = await startClickhouse()

@@ -1,9 +1,10 @@
 import { after, before, describe } from 'node:test'
 import { type ClickhouseServer, noClickhouse, startClickhouse } from '#test/clickhouse.ts'
+import { onlyInLongRun } from '#test/long.ts'
 import { factsSuite, sums } from '../facts.suite.ts'
 import { openClickhouse } from './clickhouse.ts'
 
-describe('facts on one ClickHouse server', { skip: noClickhouse }, () => {
+describe('facts on one ClickHouse server', { skip: noClickhouse || onlyInLongRun }, () => {
   let server: ClickhouseServer
   before(async () => {
     server = await startClickhouse()
