@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { test } from 'node:test'
 import { batchesOf, groupOf } from './groups.ts'
 import { summaryOf } from './summary.ts'
@@ -42,4 +43,13 @@ test('the summary counts results, names slow files, and shows what was left out 
   )
   assert.match(text, /✖ server\/core\/b\.test\.ts: breaks\n {4}Error: broken/)
   assert.match(text, /\n1 passed, 1 failed, 1 skipped\n/)
+})
+
+test('a run fails if a process ends before all its tests have run', () => {
+  const { status, stdout } = spawnSync(process.execPath, ['test/run.ts', 'test/exits-early.ts'], {
+    cwd: root,
+    encoding: 'utf8',
+  })
+  assert.match(stdout, /✖ test\/exits-early\.ts: test ended with 0\n/)
+  assert.equal(status, 1)
 })
