@@ -1,10 +1,16 @@
 // The execution side of a proposal, worked by hand.
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import type { Block } from '#io/beacon/block.ts'
+import { systemClock } from '#io/clock.ts'
 import type { RpcOutcome } from '#io/evm/outcomes.ts'
 import type { Rpc, RpcCall } from '#io/evm/rpc.ts'
-import { executionFrom, gweiOf } from './execution.ts'
+import { settingsWith } from '#test/desk.ts'
+import { executionFrom, gweiOf, openExecution } from './execution.ts'
 
 const hex = (value: bigint | number) => `0x${value.toString(16)}`
 const gwei = 1_000_000_000n
@@ -171,4 +177,34 @@ test('a node that does not know receipts of whole blocks is asked for them one b
 test('receipts that no node gives are a fault, not zero', async () => {
   const source = executionFrom(scripted([], { is: 'unusable', words: 'nobody is there' }))
   await assert.rejects(source.read([of(2, 2)], addressOf, signal), /nobody is there/)
+})
+
+test('the settings name the nodes and the fee recipients', async () => {
+  const recipient = `0x${'ee'.repeat(20)}`
+  const answers: Record<string, unknown> = {
+    eth_chainId: '0x1',
+    eth_getBlockByHash: { ...whole, miner: recipient },
+    eth_getBlockReceipts: receipts,
+  }
+  const answer = ({ id, method }: { id: number; method: string }) => ({ jsonrpc: '2.0', id, result: answers[method] })
+  const server = createServer(async (request, response) => {
+    const body = JSON.parse(await text(request))
+    response.setHeader('content-type', 'application/json')
+    response.end(JSON.stringify(Array.isArray(body) ? body.map(answer) : answer(body)))
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  try {
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const read = async (execution: object) => {
+      const settings = settingsWith({ validators: { networks: { mainnet: { execution } } } })
+      const source = openExecution(settings.validators.networks.mainnet.execution, systemClock)
+      return source && [...(await source.read([of(2, 3)], () => undefined, signal)).keys()]
+    }
+    assert.equal(await read({}), undefined)
+    assert.deepEqual(await read({ rpc: [{ url }] }), [])
+    assert.deepEqual(await read({ rpc: [{ url }], feeRecipients: [recipient] }), [2])
+  } finally {
+    server.closeAllConnections()
+    server.close()
+  }
 })

@@ -2,9 +2,11 @@
 // builder, which by custom is among the block's last transactions (decision 0109). Whom a builder pays is not on the chain: only
 // the proposer's withdrawal address and the fee recipients in the settings are known. Where these do not settle it, the block is
 // left out.
+import type { NetworkSettings } from '#core/settings/validators.ts'
 import type { Block } from '#io/beacon/block.ts'
+import type { Clock } from '#io/clock.ts'
 import type { RpcOutcome } from '#io/evm/outcomes.ts'
-import { faultOf, isUnknownMethod, type Rpc, type RpcCall } from '#io/evm/rpc.ts'
+import { faultOf, isUnknownMethod, openRpc, type Rpc, type RpcCall } from '#io/evm/rpc.ts'
 import type { ExecutionGwei } from './epoch.ts'
 
 export interface ExecutionSource {
@@ -17,6 +19,13 @@ export interface ExecutionSource {
 }
 
 const nothing: ExecutionGwei = { priorityFee: 0, baselineMev: 0, external: 0 }
+
+/** undefined: no execution node is configured. */
+export const openExecution = (
+  { chainId, rpc, feeRecipients }: NetworkSettings['execution'],
+  clock: Clock,
+): ExecutionSource | undefined =>
+  rpc.length > 0 ? executionFrom(openRpc({ chain: chainId, rpc, clock }), feeRecipients) : undefined
 
 /** `feeRecipients`: addresses that proposers registered with builders. */
 export function executionFrom(rpc: Rpc, feeRecipients: readonly string[] = []): ExecutionSource {

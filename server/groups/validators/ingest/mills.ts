@@ -3,9 +3,8 @@ import type { Network } from '#api/wire/validators.ts'
 import type { NetworkSettings } from '#core/settings/validators.ts'
 import { type ChainIdentity, openBeacon } from '#io/beacon/client.ts'
 import { type Clock, systemClock } from '#io/clock.ts'
-import { openRpc } from '#io/evm/rpc.ts'
 import { openThread } from '#io/thread.ts'
-import { executionFrom } from './execution.ts'
+import { openExecution } from './execution.ts'
 import { EpochMill, type Mill } from './mill.ts'
 
 /** What a mill is made from: plain values, so that a thread can be given it. */
@@ -20,11 +19,10 @@ export interface MillStart {
 export function openMill({ network, settings, identity }: MillStart, clock: Clock = systemClock): EpochMill {
   const { beacon, execution, watch } = settings
   const { urls, timeoutMs, auditValidators } = beacon
-  const rpc = execution.rpc.length > 0 ? openRpc({ chain: execution.chainId, rpc: execution.rpc, clock }) : undefined
   return new EpochMill(openBeacon({ network, urls, timeoutMs, clock, identity }), {
     watch,
     auditValidators,
-    execution: rpc && executionFrom(rpc, execution.feeRecipients),
+    execution: openExecution(execution, clock),
   })
 }
 
