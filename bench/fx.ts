@@ -52,10 +52,7 @@ const sample = await state.get<{ priced: string; key: string; signature: Uint8Ar
 const row = (): NewQuote => ({
   id: randomUUID(),
   keyId: 'bench',
-  kind: 'tradable',
-  tenor: 'instant',
   createdMs: Date.now(),
-  expiresMs: Date.now() + 30_000,
   asOfMs: Date.now(),
   nonce: randomBytes(6).readUIntBE(0, 6),
   pricedFrom: sample?.priced ?? '',
@@ -67,10 +64,10 @@ const row = (): NewQuote => ({
 /** The same table on the same disk, with the same promises about it, and nothing else. */
 const bare = new DatabaseSync(join(dir, 'bare.sqlite'))
 bare.exec(`pragma journal_mode = wal; pragma synchronous = full;
-  create table fx_quotes (id text primary key, key_id text not null, kind text not null, tenor text not null,
-    created_ms integer not null, expires_ms integer not null, as_of_ms integer not null, nonce integer unique,
+  create table fx_quotes (id text primary key, key_id text not null,
+    created_ms integer not null, as_of_ms integer not null, nonce integer unique,
     priced_from text not null, receipt_key text not null, receipt_signature blob not null, reply blob not null) strict`)
-const insert = bare.prepare('insert into fx_quotes values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)')
+const insert = bare.prepare('insert into fx_quotes values (?, ?, ?, ?, ?, ?, ?, ?, ?)')
 
 function bareRows(together: number): number {
   const startMs = performance.now()
@@ -79,12 +76,8 @@ function bareRows(together: number): number {
   while (performance.now() < endMs) {
     bare.exec('begin immediate')
     for (let at = 0; at < together; at++) {
-      const { id, keyId, kind, tenor, createdMs, expiresMs, asOfMs, nonce, ...rest } = row()
-      const { pricedFrom, receiptKey, receiptSignature, reply } = rest
-      insert.run(
-        ...[id, keyId, kind, tenor, createdMs, expiresMs, asOfMs, nonce],
-        ...[pricedFrom, receiptKey, receiptSignature, reply],
-      )
+      const { id, keyId, createdMs, asOfMs, nonce, pricedFrom, receiptKey, receiptSignature, reply } = row()
+      insert.run(id, keyId, createdMs, asOfMs, nonce, pricedFrom, receiptKey, receiptSignature, reply)
     }
     bare.exec('commit')
     done += together

@@ -2,7 +2,8 @@
 //
 // 1. A migration and its row in `migrations` are one transaction: after a failure neither is there.
 // 2. Each migration runs once, also when two processes start at the same time: the row is looked up in the transaction.
-// 3. A store that has a migration this code does not know is refused and left as it is.
+// 3. A store that has a migration this code does not know is refused and left as it is. So is one of a development version, whose
+//    migrations have the same numbers and other names.
 // 4. Finding a store and bringing it up to date are two steps: in between others are asked whether they mind (open.ts).
 import { strict as assert } from 'node:assert'
 import { Fault } from '#core/fault.ts'
@@ -10,6 +11,8 @@ import { Fault } from '#core/fault.ts'
 /** What both ports' transactions can do for a migration. */
 export interface MigrationTurn {
   applied(): Promise<readonly number[]>
+  /** The recorded name of each applied migration. */
+  names?(): Promise<ReadonlyMap<number, string>>
   run(sql: string): Promise<void>
   record(id: number, name: string): Promise<void>
 }
@@ -43,10 +46,13 @@ export async function found<S>(
     assert(step.id === index + 1, `migration ${step.id} (${step.name}) stands in place ${index + 1} of the list`)
   })
   let version = 0
+  let names: ReadonlyMap<number, string> = new Map()
   await inTransaction(async (turn) => {
     await turn.run(migrationsTable)
     version = Math.max(0, ...(await turn.applied()))
+    names = (await turn.names?.()) ?? names
   })
+  refuseDevelopment(name, names, steps)
   refuseNewer(name, version, steps)
   return {
     store,
@@ -73,6 +79,15 @@ async function apply(turn: MigrationTurn, step: Step): Promise<void> {
   if (applied.includes(step.id)) return
   for (const statement of step.statements) await turn.run(statement)
   await turn.record(step.id, step.name)
+}
+
+function refuseDevelopment(name: string, names: ReadonlyMap<number, string>, steps: readonly Step[]): void {
+  if (steps.every((step) => (names.get(step.id) ?? step.name) === step.name)) return
+  throw new Fault('store.unavailable', {
+    detail:
+      `${name} cannot be opened because a development version from before the release of 0.1.0 wrote it, and its tables cannot be ` +
+      'upgraded: use a new data folder or an empty database, then create keys and import labels and entities again',
+  })
 }
 
 function refuseNewer(name: string, version: number, steps: readonly Step[]): void {

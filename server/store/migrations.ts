@@ -1,28 +1,6 @@
-// Every migration, in order. A landed migration is never edited; a change is a new number at the end.
+// The migrations of each database, in order. Migration 1 is the whole schema (./schema). To change a released schema, append a
+// migration with the next number; never edit one that was released.
 import type { FactsMigration } from './facts.ts'
-import { migration as keys } from './migrations/0001-keys.ts'
-import { migration as explorer } from './migrations/0002-explorer.ts'
-import { migration as fx } from './migrations/0003-fx.ts'
-import { migration as validators } from './migrations/0004-validators.ts'
-import { migration as markets } from './migrations/0005-markets.ts'
-import { migration as coverage } from './migrations/0006-coverage.ts'
-import { migration as evm } from './migrations/0007-evm.ts'
-import { migration as marketHistory } from './migrations/0008-market-history.ts'
-import { migration as fxDesk } from './migrations/0009-fx-desk.ts'
-import { migration as adminKeys } from './migrations/0010-admin-keys.ts'
-import { migration as labelRegistry } from './migrations/0011-label-registry.ts'
-import { migration as quotesAge } from './migrations/0012-quotes-age.ts'
-import { migration as entityHistory } from './migrations/0013-entity-history.ts'
-import { migration as consoleAccess } from './migrations/0014-console.ts'
-import { migration as marketSearch } from './migrations/0015-market-search.ts'
-import { migration as deposits } from './migrations/0017-deposits.ts'
-import { migration as receiptKeys } from './migrations/0018-receipt-keys.ts'
-import { migration as validatorSearch } from './migrations/0019-validator-search.ts'
-import { migration as labelStage } from './migrations/0020-label-stage.ts'
-import { migration as leases } from './migrations/0021-leases.ts'
-import { migration as marketKeyframes } from './migrations/0024-market-keyframes.ts'
-import { migration as marketFeedsAsOf } from './migrations/0025-market-feeds-as-of.ts'
-import { migration as blockSeams } from './migrations/0026-block-seams.ts'
 import { migration as duties } from './migrations/facts-0001-duties.ts'
 import { migration as dutiesCoverage } from './migrations/facts-0002-coverage.ts'
 import { migration as beacon } from './migrations/facts-0003-beacon.ts'
@@ -30,39 +8,27 @@ import { migration as audits } from './migrations/facts-0004-audits.ts'
 import { migration as watched } from './migrations/facts-0005-watched.ts'
 import { migration as lapses } from './migrations/facts-0006-lapses.ts'
 import { migration as windows } from './migrations/facts-0007-windows.ts'
-import type { Migration } from './state.ts'
+import { coreSchema } from './schema/core.ts'
+import { explorerSchema } from './schema/explorer.ts'
+import { fxSchema } from './schema/fx.ts'
+import { marketsSchema } from './schema/markets.ts'
+import { validatorsSchema } from './schema/validators.ts'
+import type { Migration, StateDialect } from './state.ts'
 
-/** Numbers must not have gaps. */
-const unused = (id: number): Migration => ({ id, name: `unused-${id}`, up: () => [] })
+type Schema = (dialect: StateDialect) => readonly string[]
 
+/** Migration 1. Data of versions whose migration 1 has another name is refused (migrate.ts). */
+const schemaOf = (...parts: readonly Schema[]): Migration => ({
+  id: 1,
+  name: 'schema',
+  up: (dialect) => parts.flatMap((part) => part(dialect)),
+})
+
+/** The state: `state.sqlite`, or the PostgreSQL database of `store.state`. */
 export const stateMigrations: readonly Migration[] = [
-  keys,
-  explorer,
-  fx,
-  validators,
-  markets,
-  coverage,
-  evm,
-  marketHistory,
-  fxDesk,
-  adminKeys,
-  labelRegistry,
-  quotesAge,
-  entityHistory,
-  consoleAccess,
-  marketSearch,
-  unused(16),
-  deposits,
-  receiptKeys,
-  validatorSearch,
-  labelStage,
-  leases,
-  unused(22),
-  unused(23),
-  marketKeyframes,
-  marketFeedsAsOf,
-  blockSeams,
+  schemaOf(coreSchema, explorerSchema, fxSchema, validatorsSchema, marketsSchema),
 ]
+
 export const factsMigrations: readonly FactsMigration[] = [
   duties,
   dutiesCoverage,

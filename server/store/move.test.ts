@@ -38,8 +38,8 @@ async function fill(tx: StateWriter, seed: string, count: number): Promise<void>
     const id = `${seed}-${at}`
     await tx.run(
       `insert into fx_quotes
-         (id, key_id, kind, tenor, created_ms, expires_ms, as_of_ms, nonce, priced_from, receipt_key, receipt_signature, reply)
-       values (?, 'k', 'tradable', 'instant', 1, 2, 3, ?, ?, 'r', ?, ?)`,
+         (id, key_id, created_ms, as_of_ms, nonce, priced_from, receipt_key, receipt_signature, reply)
+       values (?, 'k', 1, 3, ?, ?, 'r', ?, ?)`,
       ...[id, draws.whole(0, 2 ** 50), 'tab\t\\N "ünï"\n', Uint8Array.of(1), Uint8Array.of(0, at % 256)],
     )
     await tx.run('insert into fx_idempotency values (?, ?, ?, ?, ?)', 'k', id, 'hash', id, at)
@@ -88,7 +88,7 @@ describe('moving the state', { skip: noPostgres }, () => {
       // Refers to another quote than before, and the one it referred to is gone.
       await tx.run("update fx_idempotency set quote_id = 'two-1' where idempotency_key = 'one-9'")
       await tx.run("delete from fx_quotes where id = 'one-9'")
-      await tx.run("update fx_quotes set kind = 'reference' where id = 'one-1'")
+      await tx.run("update fx_quotes set key_id = 'other' where id = 'one-1'")
       await tx.run("delete from near_blocks where chain = 'one' and block > 1200")
     })
     const second = await here.moment(live)

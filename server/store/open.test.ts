@@ -2,6 +2,7 @@ import { strict as assert } from 'node:assert'
 import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { describe, test } from 'node:test'
 import { openControl } from '#io/control.ts'
 import { cover, moveCursor } from './coverage.ts'
@@ -9,6 +10,7 @@ import { openDuckdb } from './engines/duckdb.ts'
 import { openSqlite } from './engines/sqlite.ts'
 import { factsMigrations, stateMigrations } from './migrations.ts'
 import { openFacts, openState, openStores } from './open.ts'
+import { laterMigrations } from './upgrade.suite.ts'
 
 async function folder(): Promise<{ dir: string } & AsyncDisposable> {
   const dir = await mkdtemp(join(tmpdir(), 'tetrad-open-'))
@@ -79,77 +81,79 @@ test('a store that a move has not finished is not opened for serving, and is let
 describe('an upgrade', () => {
   const stateFile = (dir: string) => join(dir, 'state.sqlite')
   const factsFile = (dir: string) => join(dir, 'facts.duckdb')
-  const busyWaitMs = 5000
+  const openLaterStores = (dir: string) => openStores(dir, {}, laterMigrations)
+  const openLaterState = (dir: string) => openState(dir, {}, laterMigrations)
 
-  /** A data folder of the version before; of each store the number of its newest migration. */
+  /** A data folder of the version before. */
   async function earlier() {
     const here = await folder()
-    await (await openSqlite(stateFile(here.dir), stateMigrations.slice(0, -1), { busyWaitMs })).close()
-    await (await openDuckdb(factsFile(here.dir), factsMigrations.slice(0, -1))).close()
+    await (await openStores(here.dir)).close()
     return here
   }
-  const newestOf = 'select max(id) as id from migrations'
-  const unchanged = [stateMigrations.length - 1, factsMigrations.length - 1]
-  const upgraded = [stateMigrations.length, factsMigrations.length]
 
-  /** As the version before finds them; one that was upgraded would refuse it. */
-  async function versions(dir: string, known = { state: stateMigrations, facts: factsMigrations }) {
-    const state = await openSqlite(stateFile(dir), known.state, { busyWaitMs })
-    const facts = await openDuckdb(factsFile(dir), known.facts)
-    try {
-      return [(await state.get<{ id: number }>(newestOf))?.id, (await facts.query<{ id: number }>(newestOf))[0]?.id]
-    } finally {
-      await state.close()
-      await facts.close()
-    }
+  /** The number of the newest migration of the state. */
+  function versionOf(dir: string): number {
+    using file = new DatabaseSync(stateFile(dir))
+    return file.prepare('select max(id) as id from migrations').get()?.id as number
   }
-  const asBefore = (dir: string) =>
-    versions(dir, { state: stateMigrations.slice(0, -1), facts: factsMigrations.slice(0, -1) })
+  const [unchanged, upgraded] = [stateMigrations.length, laterMigrations.length]
 
   test('that is refused because somebody has the facts leaves the state to them', async () => {
     await using here = await earlier()
-    const running = await openDuckdb(factsFile(here.dir), factsMigrations.slice(0, -1))
-    await assert.rejects(openStores(here.dir), /facts\.duckdb is open in this process already/)
+    const running = await openDuckdb(factsFile(here.dir), factsMigrations)
+    await assert.rejects(openLaterStores(here.dir), /facts\.duckdb is open in this process already/)
     // Also a command's, where the server has no socket.
-    await assert.rejects(openState(here.dir), /facts\.duckdb is open in this process already/)
+    await assert.rejects(openLaterState(here.dir), /facts\.duckdb is open in this process already/)
     await running.close()
-    assert.deepEqual(await asBefore(here.dir), unchanged)
+    assert.equal(versionOf(here.dir), unchanged)
   })
 
   test('that is refused because one store is newer leaves the other as it is', async () => {
     await using here = await earlier()
     const newer = { id: factsMigrations.length + 1, name: 'next', up: ['create table next (a integer)'] }
     await (await openDuckdb(factsFile(here.dir), [...factsMigrations, newer])).close()
-    for (const open of [openStores, openState])
+    for (const open of [openLaterStores, openLaterState])
       await assert.rejects(open(here.dir), /facts\.duckdb was written by a newer version/)
-    await (await openSqlite(stateFile(here.dir), stateMigrations.slice(0, -1), { busyWaitMs })).close()
+    assert.equal(versionOf(here.dir), unchanged)
   })
 
-  test('that is refused because a move has not ended leaves both as they are', async () => {
+  test('that is refused because a move has not ended leaves the state as it is', async () => {
     await using here = await earlier()
-    const facts = await openDuckdb(factsFile(here.dir), factsMigrations.slice(0, -1))
-    await facts.write((tx) => cover(tx, 'move/unfinished', 0, 1))
-    await facts.close()
-    await assert.rejects(openStores(here.dir), /a move into this store has not/)
-    assert.deepEqual(await asBefore(here.dir), unchanged)
+    const state = await openState(here.dir)
+    await state.write((tx) => moveCursor(tx, 'move/unfinished', 1))
+    await state.close()
+    await assert.rejects(openLaterStores(here.dir), /a move into this store has not/)
+    assert.equal(versionOf(here.dir), unchanged)
   })
 
   test('waits for the end of the server that lives on the folder, whoever asks for it', async () => {
     await using here = await earlier()
     const control = await openControl(here.dir, {})
-    for (const open of [openStores, openState])
+    for (const open of [openLaterStores, openLaterState])
       await assert.rejects(open(here.dir), /those of an earlier version, and a server is running on .*; stop it/)
     await control.close()
-    assert.deepEqual(await asBefore(here.dir), unchanged)
+    assert.equal(versionOf(here.dir), unchanged)
     // What a server that was killed leaves.
     await writeFile(join(here.dir, 'control.sock'), '')
-    await (await openState(here.dir)).close()
-    await (await openStores(here.dir)).close()
-    assert.deepEqual(await versions(here.dir), upgraded)
+    await (await openLaterState(here.dir)).close()
+    await (await openLaterStores(here.dir)).close()
+    assert.equal(versionOf(here.dir), upgraded)
     // Nothing to upgrade, so nothing to ask for.
     await rm(join(here.dir, 'control.sock'))
     const again = await openControl(here.dir, {})
-    await (await openState(here.dir)).close()
+    await (await openLaterState(here.dir)).close()
     await again.close()
+  })
+
+  test('from a development version is refused with what to do, by a server and by a command', async () => {
+    await using here = await folder()
+    const old = [{ id: 1, name: 'keys', up: () => ['create table keys (id text)'] }]
+    await (await openSqlite(stateFile(here.dir), old, { busyWaitMs: 5000 })).close()
+    const message =
+      `${stateFile(here.dir)} cannot be opened because a development version from before the release of 0.1.0 wrote it, and its ` +
+      'tables cannot be upgraded: use a new data folder or an empty database, then create keys and import labels and entities again'
+    for (const open of [openStores, openState])
+      await assert.rejects(open(here.dir), (error: Error) => error.message.includes(message))
+    assert.deepEqual(await readdir(here.dir), ['state.sqlite'])
   })
 })

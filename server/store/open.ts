@@ -16,7 +16,7 @@ import { type Found, upToDate } from './migrate.ts'
 import { factsMigrations, stateMigrations } from './migrations.ts'
 import { refuseUnfinishedState } from './move.ts'
 import { refuseUnfinishedFacts } from './move-facts.ts'
-import type { State } from './state.ts'
+import type { Migration, State } from './state.ts'
 
 export interface Stores {
   readonly state: State
@@ -44,13 +44,14 @@ const stateFile = (dir: string): string => join(dir, 'state.sqlite')
 const factsFile = (dir: string): string => join(dir, 'facts.duckdb')
 const connectionsUsual = 8
 
-/** The migrations since which there is a place for the mark of a move. */
-const markedSince = { state: 6, facts: 2 }
-
 /** The state store alone: what commands use beside a running server, which owns the facts. */
-export async function openState(dir: string, options: StoreOptions = {}): Promise<State> {
+export async function openState(
+  dir: string,
+  options: StoreOptions = {},
+  migrations: readonly Migration[] = stateMigrations,
+): Promise<State> {
   await using rising = new AsyncDisposableStack()
-  const state = rising.adopt(await findState(dir, options), letGo)
+  const state = rising.adopt(await findState(dir, options, migrations), letGo)
   await using holding = new AsyncDisposableStack()
   if (state.isBehind) {
     await refuseServed(dir)
@@ -63,14 +64,19 @@ export async function openState(dir: string, options: StoreOptions = {}): Promis
   return state.store
 }
 
-export async function openStores(dir: string, options: StoreOptions = {}): Promise<Stores> {
+export async function openStores(
+  dir: string,
+  options: StoreOptions = {},
+  migrations: readonly Migration[] = stateMigrations,
+): Promise<Stores> {
   // Also where both stores are elsewhere: the control socket is in it.
   await makeHome(dir)
   await using rising = new AsyncDisposableStack()
-  const state = rising.adopt(await findState(dir, options), letGo)
+  const state = rising.adopt(await findState(dir, options, migrations), letGo)
   const facts = rising.adopt(await findFacts(dir, options), letGo)
-  if (state.version >= markedSince.state) await refuseUnfinishedState(state.store)
-  if (facts.version >= markedSince.facts) await refuseUnfinishedFacts(facts.store)
+  if (state.version > 0) await refuseUnfinishedState(state.store)
+  // Migration 2 creates the table that holds the mark of a move.
+  if (facts.version >= 2) await refuseUnfinishedFacts(facts.store)
   if (state.isBehind || facts.isBehind) await refuseServed(dir)
   await state.migrate()
   await facts.migrate()
@@ -82,15 +88,15 @@ export async function openStores(dir: string, options: StoreOptions = {}): Promi
 export const openFacts = async (dir: string, options: StoreOptions = {}): Promise<Facts> =>
   upToDate(await findFacts(dir, options))
 
-async function findState(dir: string, options: StoreOptions): Promise<Found<State>> {
+async function findState(dir: string, options: StoreOptions, migrations: readonly Migration[]): Promise<Found<State>> {
   const { state: url = '', stateReplicas: replicas = [], stateConnections: connections = connectionsUsual } = options
   const waitMs = options.stateWaitMs
   if (url !== '') {
     const { findPostgres } = await import('./engines/postgres.ts')
-    return findPostgres(url, stateMigrations, { connections, replicas, ...(waitMs !== undefined && { waitMs }) })
+    return findPostgres(url, migrations, { connections, replicas, ...(waitMs !== undefined && { waitMs }) })
   }
   await makeHome(dir)
-  return findSqlite(stateFile(dir), stateMigrations, { busyWaitMs: options.busyWaitMs ?? 5000 })
+  return findSqlite(stateFile(dir), migrations, { busyWaitMs: options.busyWaitMs ?? 5000 })
 }
 
 async function findFacts(

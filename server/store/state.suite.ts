@@ -4,7 +4,7 @@ import { describe, test } from 'node:test'
 import { Fault } from '#core/fault.ts'
 import { nextTurn } from '#io/clock.ts'
 import { cover, coverageOf, cursorOf, moveCursor } from './coverage.ts'
-import { migration as coverageMigration } from './migrations/0006-coverage.ts'
+import { stateMigrations } from './migrations.ts'
 import type { Migration, State, StateWriter, WriteOptions } from './state.ts'
 
 /** Where one store lives for the length of a test. Opened twice at a time, it stands for two processes. */
@@ -465,11 +465,9 @@ function migrations(place: () => Promise<StatePlace>): void {
 }
 
 function coverage(place: () => Promise<StatePlace>): void {
-  const list: readonly Migration[] = [{ ...coverageMigration, id: 1 }]
-
   test('ranges of a stream merge, other streams stay apart', async () => {
     await using here = await place()
-    const state = await here.open(list)
+    const state = await here.open(stateMigrations)
     await state.write(async (tx) => {
       await cover(tx, 'blocks:1', 10, 20)
       await cover(tx, 'blocks:1', 30, 40)
@@ -489,7 +487,7 @@ function coverage(place: () => Promise<StatePlace>): void {
 
   test('coverage and cursor go with the transaction that speaks of them', async () => {
     await using here = await place()
-    const state = await here.open(list)
+    const state = await here.open(stateMigrations)
     const work = state.write(async (tx) => {
       await cover(tx, 'blocks:1', 0, 5)
       await moveCursor(tx, 'blocks:1', 5)

@@ -1,49 +1,80 @@
-// What an upgrade does to rows that are there. Every version of the state is filled, in every table it has, and taken to the next:
-// rows stay as they are but for what is written down here, and every engine ends up with the rows that the embedded one has.
+// What an upgrade does to rows that are there. The schema is filled, in every table, and a migration that only the tests know is
+// applied. All rows stay as they are, and every engine ends up with the rows that the embedded one has.
 import { strict as assert } from 'node:assert'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { Fault } from '#core/fault.ts'
 import { openSqlite } from './engines/sqlite.ts'
 import { stateMigrations } from './migrations.ts'
 import { type Table, tablesOf } from './move-tables.ts'
 import type { StatePlace } from './state.suite.ts'
-import type { State, Value } from './state.ts'
+import type { Migration, State, Value } from './state.ts'
 
-/** Migration → what it takes away or writes anew of rows that were there. */
-const changes: Readonly<Record<number, readonly string[]>> = {}
+/** A later version: a new table and a new column, both filled from rows that are there, and an index. */
+const testMigration: Migration = {
+  id: stateMigrations.length + 1,
+  name: 'test',
+  up: ({ clustered }) => [
+    `create table test_streams (stream text primary key, ranges bigint not null) ${clustered}`,
+    'insert into test_streams (stream, ranges) select stream, count(*) from coverage group by stream',
+    'alter table cursors add column twice bigint not null default 0',
+    'update cursors set twice = 2 * at',
+    'create index cursors_by_twice on cursors (twice)',
+  ],
+}
+export const laterMigrations: readonly Migration[] = [...stateMigrations, testMigration]
 
 type Row = Readonly<Record<string, Value>>
 /** Table → its rows, in no order that an engine chose. */
 type Contents = ReadonlyMap<string, readonly Row[]>
 
 export function upgradeSuite(name: string, place: () => Promise<StatePlace>): void {
-  test(`${name}: an upgrade from any version keeps the rows of every table (state migrations 1 to ${stateMigrations.length})`, async () => {
+  test(`${name}: a migration keeps the rows of every table`, async () => {
     await using here = await place()
     const dir = await mkdtemp(join(tmpdir(), 'tetrad-upgrade-'))
     await using undo = new AsyncDisposableStack()
     undo.defer(() => rm(dir, { recursive: true, force: true }))
-    let before: Contents = new Map()
-    let known: readonly Table[] = []
-    for (const { id } of stateMigrations) {
-      const migrations = stateMigrations.slice(0, id)
-      const plain = await openSqlite(join(dir, 'state.sqlite'), migrations, { busyWaitMs: 5000 })
-      const state = await here.open(migrations)
-      try {
-        const tables = await tablesOf(plain)
-        const upgraded = await contentsOf(state, tables)
-        assert.deepEqual(upgraded, await contentsOf(plain, tables), `the engines differ after migration ${id}`)
-        assert.deepEqual(touched(known, before, upgraded), changes[id] ?? [], `migration ${id} changes rows`)
-        for (const one of [plain, state]) await fill(one, await rowsFor(plain, tables, id))
-        known = tables
-        before = await contentsOf(state, tables)
-      } finally {
-        await plain.close()
-        await state.close()
-      }
-    }
+    const opened = async (migrations: readonly Migration[]) => ({
+      plain: await openSqlite(join(dir, 'state.sqlite'), migrations, { busyWaitMs: 5000 }),
+      state: await here.open(migrations),
+    })
+
+    const first = await opened(stateMigrations)
+    const known = await tablesOf(first.plain)
+    for (const one of [first.plain, first.state]) await fill(one, await rowsFor(first.plain, known))
+    const before = await contentsOf(first.state, known)
     for (const [table, rows] of before) assert.ok(rows.length >= 2, `${table} has no rows`)
+    for (const one of [first.plain, first.state]) await one.close()
+
+    const second = await opened(laterMigrations)
+    const tables = await tablesOf(second.plain)
+    const after = await contentsOf(second.state, tables)
+    assert.deepEqual(after, await contentsOf(second.plain, tables), 'the engines differ')
+    assert.deepEqual(touched(known, before, after), [])
+    assert.equal(after.get('test_streams')?.length, 2)
+    for (const { at, twice } of after.get('cursors') ?? []) assert.equal(twice, 2 * Number(at))
+    for (const one of [second.plain, second.state]) await one.close()
+  })
+
+  test(`${name}: data of a development version is refused in one sentence and left as it is`, async () => {
+    await using here = await place()
+    const old = ['keys', 'explorer', 'fx'].map(
+      (title, at): Migration => ({ id: at + 1, name: title, up: () => [`create table ${title} (n bigint)`] }),
+    )
+    const state = await here.open(old)
+    await state.write((tx) => tx.run('insert into keys values (7)'))
+    await state.close()
+    for (const migrations of [stateMigrations, laterMigrations])
+      await assert.rejects(here.open(migrations), (error) => {
+        assert.ok(error instanceof Fault && error.code === 'store.unavailable')
+        assert.match(error.message, /development version .* wrote it.* cannot be upgraded: use a new data folder/)
+        return true
+      })
+    const again = await here.open(old)
+    assert.deepEqual(await again.all('select n from keys'), [{ n: 7 }])
+    await again.close()
   })
 }
 
@@ -82,8 +113,8 @@ interface Filling {
   readonly rows: readonly (readonly Value[])[]
 }
 
-/** Two rows for each table, the second with nothing where nothing may be; both unlike those of other versions. */
-async function rowsFor(plain: State, tables: readonly Table[], version: number): Promise<Filling[]> {
+/** Two rows for each table, the second with null wherever null is allowed. */
+async function rowsFor(plain: State, tables: readonly Table[]): Promise<Filling[]> {
   const fillings: Filling[] = []
   for (const { name, columns } of tables) {
     const types = await plain.all<Column>(
@@ -91,7 +122,7 @@ async function rowsFor(plain: State, tables: readonly Table[], version: number):
     )
     const rowOf = (at: number, bare: boolean) =>
       types.map((column) => (bare && !column.needed ? null : cell(column, at)))
-    fillings.push({ table: name, columns, rows: [rowOf(2 * version, false), rowOf(2 * version + 1, true)] })
+    fillings.push({ table: name, columns, rows: [rowOf(2, false), rowOf(3, true)] })
   }
   return fillings
 }

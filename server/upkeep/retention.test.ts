@@ -10,8 +10,8 @@ async function putQuotes(desk: TestDesk, ages: readonly number[]): Promise<void>
     for (const [at, days] of ages.entries())
       await tx.run(
         `insert into fx_quotes
-           (id, key_id, kind, tenor, created_ms, expires_ms, as_of_ms, nonce, priced_from, receipt_key, receipt_signature, reply)
-         values (?, 'k', 'reference', 'instant', ?, 0, 0, null, '', '', ?, ?)`,
+           (id, key_id, created_ms, as_of_ms, nonce, priced_from, receipt_key, receipt_signature, reply)
+         values (?, 'k', ?, 0, null, '', '', ?, ?)`,
         ...[`q${at}`, desk.clock.now() - days * dayMs, new Uint8Array(1), new Uint8Array(1)],
       )
   })

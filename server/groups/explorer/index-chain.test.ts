@@ -258,7 +258,7 @@ describe('what was read before', () => {
     assert.deepEqual(await coverageOf(desk.state, blocksOf('1')), [{ from: 0, until: 21 }])
   })
 
-  test('what was covered before its ends were kept is believed, and its new end is kept from then on', async () => {
+  test('a covered range without a hash at its end is accepted, and the hash of its new end is stored', async () => {
     await using at = await stage()
     await at.repair(0, 14)
     await at.desk.state.write((tx) => tx.run('delete from block_seams'))

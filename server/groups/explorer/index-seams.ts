@@ -3,7 +3,7 @@
 //
 // 1. A seam at n is the hash of block n - 1, where a covered stretch begins or ends at n. It is written with the coverage;
 //    where two stretches meet, both have to know the same one, and it goes.
-// 2. What was covered before seams were kept has none: its neighbour is believed.
+// 2. `forgetFrom` may leave a range that ends without a hash. The next range is then accepted without this check.
 import { Fault } from '#core/fault.ts'
 import type { Range } from '#core/ranges.ts'
 import { headerCall, toHeader } from '#io/evm/blocks.ts'

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { openDesk, type TestDesk } from '#test/desk.ts'
-import { openUpgraded } from '#test/upgraded.ts'
 import {
   eachLabel,
   findLabels,
@@ -167,20 +166,6 @@ describe('the history', () => {
       { numRuns: 25 },
     )
   })
-})
-
-test('rows from before there was a history stay as they were, and leave a trace when they change', async () => {
-  await using desk = await openDesk()
-  await using old = await openUpgraded(10, async (tx) => {
-    await tx.run("insert into labels values ('1', 'a', 'A', 'A place.', '', 1790000000)")
-    await tx.run("insert into label_lists values ('1', 7, 1)")
-  })
-  const { state } = old
-  assert.deepEqual(await findLabels(state, 'a'), [label('a')])
-  assert.deepEqual(await listHead(state, '1'), { revision: 7, entries: 1 })
-  await state.write((tx) => putLabels(bookOf(tx, desk), [label('a', { name: 'B' })]))
-  const [edit] = await historyOf(state, { subject: 'a', limit: 9 })
-  assert.deepEqual([edit?.action, edit?.was, edit?.is], ['changed', { name: 'A' }, { name: 'B' }])
 })
 
 describe('finished lists', () => {

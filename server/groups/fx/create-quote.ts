@@ -129,10 +129,7 @@ async function drawQuote(desk: Desk, deal: Deal, attempt: number): Promise<NewQu
   return {
     id,
     keyId,
-    kind: input.type,
-    tenor: input.tenor,
     createdMs,
-    expiresMs,
     asOfMs: Math.min(createdMs, ...mid.rates.map(({ atMs }) => atMs)),
     nonce,
     pricedFrom,

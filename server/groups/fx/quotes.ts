@@ -24,10 +24,7 @@ export interface Replay {
 export interface NewQuote {
   readonly id: string
   readonly keyId: string
-  readonly kind: 'reference' | 'tradable'
-  readonly tenor: string
   readonly createdMs: number
-  readonly expiresMs: number
   /** Time of the oldest rate it rests on. */
   readonly asOfMs: number
   /** Null where there is nothing to sign. */
@@ -95,16 +92,13 @@ export async function keepQuote(
 async function insertQuote(tx: StateWriter, quote: NewQuote): Promise<boolean> {
   const inserted = await tx.run(
     `insert into fx_quotes
-       (id, key_id, kind, tenor, created_ms, expires_ms, as_of_ms, nonce, priced_from, receipt_key, receipt_signature, reply)
-     select ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?
+       (id, key_id, created_ms, as_of_ms, nonce, priced_from, receipt_key, receipt_signature, reply)
+     select ?, ?, ?, ?, ?, ?, ?, ?, ?
        where exists (select 1 from fx_receipt_keys where id = ? and retired_ms is null)
      on conflict do nothing`,
     quote.id,
     quote.keyId,
-    quote.kind,
-    quote.tenor,
     quote.createdMs,
-    quote.expiresMs,
     quote.asOfMs,
     quote.nonce,
     quote.pricedFrom,

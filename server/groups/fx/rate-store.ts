@@ -75,12 +75,11 @@ async function writeRates(
       ...values,
     )
     await tx.run(
-      `insert into fx_latest (source, base, quote, at_ms, rate, received_ms, confirmed_ms) values (?, ?, ?, ?, ?, ?, ?)
+      `insert into fx_latest (source, base, quote, at_ms, rate, confirmed_ms) values (?, ?, ?, ?, ?, ?)
          on conflict (source, base, quote) do update
-           set at_ms = excluded.at_ms, rate = excluded.rate, received_ms = excluded.received_ms,
-             confirmed_ms = excluded.confirmed_ms
+           set at_ms = excluded.at_ms, rate = excluded.rate, confirmed_ms = excluded.confirmed_ms
            where excluded.at_ms > fx_latest.at_ms or fx_latest.at_ms > ?`,
-      ...[...values, receivedMs, receivedMs + aheadMaxMs],
+      ...[...values, receivedMs + aheadMaxMs],
     )
   }
 }
@@ -89,8 +88,8 @@ async function confirmRates(tx: StateWriter, rates: readonly Rate[], confirmedMs
   if (rates.length === 0) return
   await tx.insertMany(
     'fx_latest',
-    ['source', 'base', 'quote', 'at_ms', 'rate', 'received_ms', 'confirmed_ms'],
-    rates.map(({ source, base, quote, rate, atMs }) => [source, base, quote, atMs, rate, confirmedMs, confirmedMs]),
+    ['source', 'base', 'quote', 'at_ms', 'rate', 'confirmed_ms'],
+    rates.map(({ source, base, quote, rate, atMs }) => [source, base, quote, atMs, rate, confirmedMs]),
     `on conflict (source, base, quote) do update set confirmed_ms = excluded.confirmed_ms
        where excluded.at_ms = fx_latest.at_ms`,
   )

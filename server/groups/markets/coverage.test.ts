@@ -37,7 +37,7 @@ async function ask(desk: TestDesk, slug: string, headers: Record<string, string>
 }
 
 describe('what has been read', () => {
-  const done = (source: string, asOfMs: number | null) => ({ source, fullAtMs: testNowMs, asOfMs, rejected: 0 })
+  const done = (source: string, asOfMs: number) => ({ source, fullAtMs: testNowMs, asOfMs, rejected: 0 })
   const begun = (source: string) => ({ source, fullAtMs: null, asOfMs: null, rejected: 0 })
   const both = [{ id: 'a' }, { id: 'b' }]
   const table = [
@@ -45,7 +45,6 @@ describe('what has been read', () => {
     ['nothing yet', both, [], 'none', undefined],
     ['one of two', both, [done('a', 5), begun('b')], 'feed:a', undefined],
     ['both: as of the earlier', both, [done('a', 5), done('b', 3)], 'complete', iso(3)],
-    ['one without a time', both, [done('a', 5), done('b', null)], 'complete', undefined],
     ['one that is no longer configured', [{ id: 'a' }], [done('a', 5), begun('b')], 'complete', iso(5)],
   ] as const
   for (const [name, feeds, standings, coverage, asOf] of table) {

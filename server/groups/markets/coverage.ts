@@ -30,9 +30,7 @@ export function coverageOf(
   const there = feeds.filter(isRead).map(({ id }) => `feed:${id}${incomplete.includes(id) ? ';incomplete' : ''}`)
   if (unread.length > 0) return { coverage: there.join() || 'none', asOf: undefined, unread, incomplete }
   const asOfMs = feeds.map(({ id }) => known.get(id)?.asOfMs ?? null).filter((ms) => ms !== null)
-  // A feed that was read by an earlier version may have none until its next pass.
-  const told = feeds.length > 0 && asOfMs.length === feeds.length
-  const asOf = told ? new Date(Math.min(...asOfMs)).toISOString() : undefined
+  const asOf = asOfMs.length > 0 ? new Date(Math.min(...asOfMs)).toISOString() : undefined
   return { coverage: incomplete.length > 0 ? there.join() : 'complete', asOf, unread, incomplete }
 }
 

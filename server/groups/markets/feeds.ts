@@ -6,7 +6,6 @@ import { nextTurn } from '#io/clock.ts'
 import type { Desk } from '#serve/answer.ts'
 import type { Finding } from '#serve/health.ts'
 import { type PassReport, readFeed } from './ingest.ts'
-import { frameSome } from './keyframes.ts'
 import { settle } from './rebuild.ts'
 import { allStandings, feedTrouble } from './standing.ts'
 import { dropBefore } from './versions.ts'
@@ -37,7 +36,7 @@ export async function startMarkets(
   await Promise.all([...loops, catchUp(desk, signal), prune(desk, signal)])
 }
 
-/** What an import or a first pass that was cut off had left for its end, and keyframes for versions from before there were any. */
+/** Writes the documents that an interrupted import or first pass left for its end. */
 async function catchUp(desk: Desk, signal: AbortSignal): Promise<void> {
   const done = new AbortController()
   await poll(
@@ -46,10 +45,7 @@ async function catchUp(desk: Desk, signal: AbortSignal): Promise<void> {
       everyMs: catchUpAgainMs,
       timeoutMs: passMaxMs,
       backoffMaxMs,
-      work: async (stop) => {
-        await settle(desk.state, () => desk.clock.now(), stop)
-        while (!stop.aborted && (await desk.state.write(frameSome))) await nextTurn()
-      },
+      work: (stop) => settle(desk.state, () => desk.clock.now(), stop),
       report: (outcome) => {
         if (outcome.is === 'done') return done.abort()
         const reason = outcome.error instanceof Error ? outcome.error.message : String(outcome.error)

@@ -1,11 +1,11 @@
-// Keyframes among versions, decision 0191: what they save, that they change no answer, and what becomes of versions from before.
+// Keyframes among versions, decision 0191: what they save, and that they change no answer.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import type { StateReader } from '#store/state.ts'
 import { openDesk, type TestDesk, testNowMs } from '#test/desk.ts'
 import { turnsDuring } from '#test/turns.ts'
-import { frameEvery, frameSome } from './keyframes.ts'
+import { frameEvery } from './keyframes.ts'
 import { marketAsOf } from './past.ts'
 import { readyMarket } from './ready.ts'
 import { putMarkets } from './records.ts'
@@ -62,21 +62,6 @@ async function trades(desk: TestDesk, count: number): Promise<string | undefined
   return etag
 }
 
-/** Takes the store back to before there were keyframes. */
-const forget = ({ state }: TestDesk) =>
-  state.write(async (tx) => {
-    await tx.run('delete from market_keyframes')
-    await tx.run('update market_records set since = 0')
-    await tx.run(`insert into market_unframed (kind, id)
-      select kind, id from market_versions group by kind, id having count(*) >= ${frameEvery}`)
-  })
-
-async function frameAll({ state }: TestDesk): Promise<number> {
-  let steps = 0
-  while (await state.write(frameSome)) steps += 1
-  return steps
-}
-
 describe('a question about the past', () => {
   test('reads a keyframe’s worth of versions of each record, however often it has changed since', async () => {
     await using desk = await openDesk()
@@ -119,7 +104,7 @@ describe('a question about the past', () => {
   })
 })
 
-test('1: any history, with keyframes of either kind or without, gives what was answered then', async () => {
+test('1: any history, with keyframes or without, gives what was answered then', async () => {
   const step = fc.record({
     id: fc.constantFrom('1', '2'),
     title: fc.constantFrom('Ten', 'X', 'Zehn'),
@@ -146,49 +131,13 @@ test('1: any history, with keyframes of either kind or without, gives what was a
         }
       }
       assert.ok(((await countOf(desk, 'market_keyframes')) ?? 0) >= 2)
-      await check('as they were written')
-      await forget(desk)
+      await check('with keyframes')
+      await desk.state.write((tx) => tx.run('delete from market_keyframes'))
       await check('without')
-      await frameAll(desk)
-      assert.ok(((await countOf(desk, 'market_keyframes')) ?? 0) >= 2)
-      await check('given afterwards')
     }),
     // A history that fails is told as it is: making it smaller takes long.
     { numRuns: 2, endOnFailure: true },
   )
-})
-
-describe('versions from before there were keyframes', () => {
-  test('are given them from the present back, some in each transaction, and none twice', async () => {
-    await using desk = await openDesk()
-    const etag = await trades(desk, 6 * frameEvery + 20)
-    await forget(desk)
-    assert.equal(await countOf(desk, 'market_unframed'), 2)
-    assert.ok((await frameAll(desk)) >= 4)
-    // 6.2 times 100 changes of each of two markets.
-    assert.equal(await countOf(desk, 'market_keyframes'), 12)
-    assert.equal(await countOf(desk, 'market_unframed'), 0)
-    assert.equal(await frameAll(desk), 0)
-    for (let at = 1; at <= 2 * frameEvery + 30; at++) {
-      const then = await marketAsOf(desk.state, 'm-2', testNowMs + at * 1000)
-      assert.equal(JSON.parse(Buffer.from(then?.body ?? []).toString()).bestAsk, at / 1000)
-    }
-    const { reader, rows } = counted(desk.state)
-    assert.equal((await marketAsOf(reader, 'm-1', testNowMs))?.etag, etag)
-    assert.ok(rows() <= 2 * frameEvery + 50, `${rows()} rows were read`)
-  })
-
-  test('2: a record that changes meanwhile goes on from the keyframes it has', async () => {
-    await using desk = await openDesk()
-    const etag = await trades(desk, 3 * frameEvery)
-    await forget(desk)
-    for (let at = 0; at < frameEvery + 10; at++) {
-      desk.clock.move(1000)
-      await put(desk, market('1', { bestBid: at }))
-    }
-    await frameAll(desk)
-    assert.equal((await marketAsOf(desk.state, 'm-1', testNowMs))?.etag, etag)
-  })
 })
 
 test('a keyframe goes with the versions before it, so that none is taken for a later state', async () => {

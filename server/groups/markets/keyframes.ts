@@ -2,8 +2,7 @@
 // time, over `frameEvery` changes at most, however long ago it was and however often the record has changed since.
 //
 // 1. A keyframe with number n is the record after every version up to n, and never changes.
-// 2. It is written in the transaction that writes the version, or later out of the versions themselves (`frameSome`).
-import { stringifyJson } from '#api/json.ts'
+// 2. It is written in the transaction that writes the version.
 import type { StateReader, StateWriter } from '#store/state.ts'
 import type { Stored } from './documents.ts'
 import type { KindName } from './kinds.ts'
@@ -55,7 +54,7 @@ export async function recordAfter(
   )
   let stored = frame ? storedOf(frame) : await presentRecords(reader).record(kind, id)
   for (let from = frame?.seq ?? Number.MAX_SAFE_INTEGER; stored; ) {
-    const rows = await changesBack(reader, kind, id, from, blockRows, seq)
+    const rows = await changesBack(reader, kind, id, from, seq)
     await spend(rows.length)
     stored = undo(kind, stored, rows.map(versionOf))
     if (rows.length < blockRows) break
@@ -65,40 +64,9 @@ export async function recordAfter(
 }
 
 /** From `from` back to `after`, which is left out, newest first. Whether a feed shows a market is no change of it. */
-const changesBack = (reader: StateReader, kind: KindName, id: string, from: number, rowsMax: number, after = 0) =>
+const changesBack = (reader: StateReader, kind: KindName, id: string, from: number, after: number) =>
   reader.all<VersionRow>(
     `select * from market_versions where kind = ? and id = ? and seq <= ? and seq > ? and what in ('created', 'changed')
      order by seq desc limit ?`,
-    ...[kind, id, from, after, rowsMax],
+    ...[kind, id, from, after, blockRows],
   )
-
-/** In one transaction: short enough not to be felt. */
-const framesPerTurn = 5
-
-/**
- * Gives one of the records that had many versions before there were keyframes some of its own, from the present back. Resolves to
- * whether there is more to do; whoever is cut off here goes on where it was.
- */
-export async function frameSome(tx: StateWriter): Promise<boolean> {
-  const next = await tx.get<{ kind: KindName; id: string }>('select kind, id from market_unframed limit 1')
-  if (!next) return false
-  const { kind, id } = next
-  const oldest = await tx.get<FrameRow>(
-    'select seq, fields, links from market_keyframes where kind = ? and id = ? order by seq limit 1',
-    ...[kind, id],
-  )
-  let stored = oldest ? storedOf(oldest) : await presentRecords(tx).record(kind, id)
-  let from = oldest?.seq ?? Number.MAX_SAFE_INTEGER
-  for (let frames = 0; frames < framesPerTurn; frames++) {
-    const rows = stored ? await changesBack(tx, kind, id, from, frameEvery) : []
-    stored = stored && undo(kind, stored, rows.map(versionOf))
-    if (!stored || rows.length < frameEvery) {
-      await tx.run('delete from market_unframed where kind = ? and id = ?', kind, id)
-      break
-    }
-    from = (rows.at(-1)?.seq ?? 1) - 1
-    const row = { fields: stringifyJson(stored.fields), links: JSON.stringify(stored.links) }
-    await putKeyframe(tx, kind, id, from, row)
-  }
-  return true
-}

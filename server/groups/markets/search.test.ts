@@ -122,7 +122,7 @@ describe('200', () => {
     assert.equal((await idsOf(desk, 'wi', 50)).length, 50)
   })
 
-  test('a store from before is made searchable when it settles', async () => {
+  test('markets that wait for their documents are searchable when they settle', async () => {
     await using desk = await openDesk()
     await put(desk, harbour)
     await desk.state.write(async (tx) => {

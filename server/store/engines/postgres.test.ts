@@ -10,7 +10,7 @@ import { startProcess } from '#test/second-process.ts'
 import { stateMigrations } from '../migrations.ts'
 import { openState } from '../open.ts'
 import { type StatePlace, stateSuite, tables } from '../state.suite.ts'
-import { upgradeSuite } from '../upgrade.suite.ts'
+import { laterMigrations, upgradeSuite } from '../upgrade.suite.ts'
 import { openPostgres } from './postgres.ts'
 import { cellOf } from './postgres-copy.ts'
 import { placeOf } from './postgres-place.ts'
@@ -62,14 +62,14 @@ describe('on PostgreSQL', { skip: noPostgres }, () => {
     await using here = await place()
     await using undo = new AsyncDisposableStack()
     const dir = undo.adopt(await mkdtemp(join(tmpdir(), 'tetrad-rolling-')), (path) => rm(path, { recursive: true }))
-    const old = undo.adopt(await here.open(stateMigrations.slice(0, -1)), (state) => state.close())
+    const old = undo.adopt(await here.open(stateMigrations), (state) => state.close())
     const newest = async () => (await old.get<{ id: number }>('select max(id) as id from migrations'))?.id
     const control = await openControl(dir, {})
-    await assert.rejects(openState(dir, { state: here.url }), /a server is running on/)
-    assert.equal(await newest(), stateMigrations.length - 1)
-    await control.close()
-    await (await openState(dir, { state: here.url })).close()
+    await assert.rejects(openState(dir, { state: here.url }, laterMigrations), /a server is running on/)
     assert.equal(await newest(), stateMigrations.length)
+    await control.close()
+    await (await openState(dir, { state: here.url }, laterMigrations)).close()
+    assert.equal(await newest(), laterMigrations.length)
   })
 
   test('two installations share a database, each in its schema, and know nothing of each other', async () => {

@@ -65,6 +65,10 @@ export async function findPostgres(
 
 const migrationTurn = (tx: StateWriter): MigrationTurn => ({
   applied: async () => (await tx.all<{ id: number }>('select id from migrations')).map(({ id }) => id),
+  names: async () => {
+    const rows = await tx.all<{ id: number; name: string }>('select id, name from migrations')
+    return new Map(rows.map(({ id, name }) => [id, name]))
+  },
   // Building an index over hundreds of millions of rows takes as long as it takes.
   run: async (sql) => {
     await tx.run('set local statement_timeout = 0')

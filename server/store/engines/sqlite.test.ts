@@ -6,8 +6,9 @@ import { describe, test } from 'node:test'
 import { faults } from '#api/faults.ts'
 import { Fault } from '#core/fault.ts'
 import { startProcess } from '#test/second-process.ts'
+import { stateMigrations } from '../migrations.ts'
 import { type StatePlace, stateSuite, tables } from '../state.suite.ts'
-import { upgradeSuite } from '../upgrade.suite.ts'
+import { laterMigrations, upgradeSuite } from '../upgrade.suite.ts'
 import { openSqlite } from './sqlite.ts'
 import { Connection, statementsMax } from './sqlite-connection.ts'
 
@@ -171,6 +172,35 @@ describe('sqlite beside another process', () => {
     assert.deepEqual(await state.get('pragma integrity_check'), { integrity_check: 'ok' })
     await state.close()
   })
+})
+
+test('sqlite: killed in the middle of a migration, nothing of it stays, and the next start applies it', async () => {
+  await using here = await place()
+  const state = await here.open(stateMigrations)
+  await state.write((tx) => tx.run("insert into cursors (stream, at) values ('blocks', 7)"))
+  await state.close()
+  await using other = startProcess(`
+    const { DatabaseSync } = await import('node:sqlite')
+    const { openSqlite } = await load('server/store/engines/sqlite.ts')
+    const { laterMigrations } = await load('server/store/upgrade.suite.ts')
+    const { prepare } = DatabaseSync.prototype
+    DatabaseSync.prototype.prepare = function (sql, ...rest) {
+      if (sql.startsWith('update cursors set twice')) {
+        say('in the middle')
+        process.kill(process.pid, 'SIGKILL')
+      }
+      return prepare.call(this, sql, ...rest)
+    }
+    await openSqlite(${JSON.stringify(here.file)}, laterMigrations, { busyWaitMs: 5000 })
+    say('migrated')
+  `)
+  assert.deepEqual([await other.line(), await other.line()], ['in the middle', undefined])
+  const before = await here.open(stateMigrations)
+  assert.deepEqual(await before.all('select * from cursors'), [{ stream: 'blocks', at: 7 }])
+  await before.close()
+  const after = await here.open(laterMigrations)
+  assert.deepEqual(await after.all('select * from cursors'), [{ stream: 'blocks', at: 7, twice: 14 }])
+  await after.close()
 })
 
 describe('sqlite on a bad disk', () => {

@@ -60,6 +60,10 @@ const inSqliteWords = (statement: string): string => statement.replaceAll(/\bbig
 
 const migrationTurn = (tx: StateWriter): MigrationTurn => ({
   applied: async () => (await tx.all<{ id: number }>('select id from migrations')).map(({ id }) => id),
+  names: async () => {
+    const rows = await tx.all<{ id: number; name: string }>('select id, name from migrations')
+    return new Map(rows.map(({ id, name }) => [id, name]))
+  },
   run: async (sql) => void (await tx.run(sql)),
   record: async (id, name) => void (await tx.run('insert into migrations (id, name) values (?, ?)', id, name)),
 })

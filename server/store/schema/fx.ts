@@ -1,0 +1,66 @@
+// Tables of fx: rates, quotes, and the keys that sign their receipts.
+// Rates are decimal text: 1 `base` costs `rate` `quote`. Columns that end in `_ms` are Unix times in milliseconds.
+import type { StateDialect } from '../state.ts'
+
+export const fxSchema = ({ bytes, strict, clustered }: StateDialect): readonly string[] => [
+  // Every rate that was received. Written by the server that polls the sources; old rates are deleted (fx.historyDays).
+  `create table fx_rates (
+    source text not null, -- id in the settings
+    base text not null,
+    quote text not null,
+    at_ms bigint not null, -- time of the rate, as the source states it
+    rate text not null,
+    received_ms bigint not null,
+    primary key (source, base, quote, at_ms)
+  ) ${clustered}`,
+  // The newest rate of each source and pair, which is all that a quote needs.
+  `create table fx_latest (
+    source text not null,
+    base text not null,
+    quote text not null,
+    at_ms bigint not null,
+    rate text not null,
+    confirmed_ms bigint not null, -- when the source last returned this rate
+    primary key (source, base, quote)
+  ) ${clustered}`,
+  // The result of polling each source. Written by the server, read by commands and doctor.
+  `create table fx_source_status (
+    source text primary key,
+    tried_ms bigint not null, -- last attempt
+    good_ms bigint, -- last success; null: none yet
+    failures bigint not null, -- consecutive failures
+    reason text -- of the last failure
+  ) ${strict}`,
+  // Keys that sign receipts. One key has no retired_ms; it signs. The others only verify.
+  `create table fx_receipt_keys (
+    id text primary key, -- fingerprint of the public key
+    private_key ${bytes} not null, -- Ed25519 seed; empty when retired
+    public_key ${bytes} not null,
+    created_ms bigint not null,
+    retired_ms bigint
+  ) ${strict}`,
+  // Quotes with their response as it was sent. Deleted by age (retention.quotesDays).
+  `create table fx_quotes (
+    id text primary key,
+    key_id text not null, -- the API key that asked for it
+    created_ms bigint not null,
+    as_of_ms bigint not null, -- time of the oldest rate it is based on
+    nonce bigint unique, -- of the typed data to sign; null: nothing to sign
+    priced_from text not null, -- the receipt as canonical JSON: rates, mid and terms
+    receipt_key text not null, -- id in fx_receipt_keys
+    receipt_signature ${bytes} not null, -- over priced_from
+    reply ${bytes} not null -- body of the response
+  ) ${strict}`,
+  'create index fx_quotes_age on fx_quotes (created_ms)',
+  // Idempotency keys of the last day, with the quote to return again.
+  `create table fx_idempotency (
+    key_id text not null,
+    idempotency_key text not null,
+    body_hash text not null, -- of the request; a different one is refused
+    quote_id text not null references fx_quotes (id),
+    created_ms bigint not null,
+    primary key (key_id, idempotency_key)
+  ) ${strict}`,
+  'create index fx_idempotency_age on fx_idempotency (created_ms)',
+  'create index fx_idempotency_quote on fx_idempotency (quote_id)',
+]

@@ -1,0 +1,175 @@
+// Tables of the markets: records and their links, the finished document of each market, every version, and the feeds.
+// A record is identified by kind (market, event, series, tag, …) and id. Columns that end in `_ms` are Unix times in
+// milliseconds; where they are times of a source, the comment says so.
+import type { StateDialect } from '../state.ts'
+
+export const marketsSchema = (dialect: StateDialect): readonly string[] => [
+  ...recordTables(dialect),
+  ...documentTables(dialect),
+  ...versionTables(dialect),
+  ...feedTables(dialect),
+]
+
+const recordTables = ({ strict, clustered }: StateDialect): readonly string[] => {
+  const link = `to_kind text not null,
+    to_id text not null,
+    from_kind text not null,
+    from_id text not null,
+    primary key (to_kind, to_id, from_kind, from_id)`
+  return [
+    // Each record in its current state. Written by feeds and imports.
+    `create table market_records (
+    kind text not null,
+    id text not null,
+    slug text, -- with title, what a reference to this record shows
+    title text,
+    fields text not null, -- JSON object of the record's own values
+    links text not null, -- JSON object: field to list of ids, in order
+    aside text, -- JSON object of fields that the contract does not define
+    since bigint not null, -- changes since the last keyframe
+    primary key (kind, id)
+  ) ${strict}`,
+    // The links of all records in reverse: which records show a record, and must be written again when it changes.
+    `create table market_links (
+    ${link}
+  ) ${clustered}`,
+    'create index market_links_from on market_links (from_kind, from_id)',
+    // Links that a record no longer has, for questions about the past.
+    `create table market_former_links (
+    ${link}
+  ) ${clustered}`,
+    // Every slug that a market has or had.
+    `create table market_slugs (
+    slug text not null,
+    market_id text not null,
+    past bigint not null, -- 0: current slug, 1: listed by the source as a past slug, 2: was current here before
+    seq bigint not null, -- version of the market's own last change
+    since bigint not null, -- version with which the market got the slug
+    primary key (slug, market_id)
+  ) ${clustered}`,
+    'create index market_slugs_market on market_slugs (market_id)',
+  ]
+}
+
+const documentTables = ({ bytes, strict, clustered }: StateDialect): readonly string[] => [
+  // The response of each market, ready to send. Written in the transaction that changes a record it shows.
+  `create table market_documents (
+    market_id text primary key,
+    slug text not null,
+    body ${bytes} not null, -- JSON, with the tags last
+    packed ${bytes}, -- the body, gzipped; null: too short to gain
+    tags_at bigint not null, -- offset of the tags in the body; -1: no tags
+    etag text not null,
+    modified_ms bigint not null,
+    vanished_ms bigint -- when a feed last listed it; null: a feed still does
+  ) ${strict}`,
+  // Changed records whose documents are still to be written. Bulk imports write the documents at their end.
+  `create table market_unsettled (
+    kind text not null,
+    id text not null,
+    primary key (kind, id)
+  ) ${clustered}`,
+  // Markets in the order of search results.
+  `create table market_search (
+    rank bigint not null, -- open markets above the others, then by traded volume
+    market_id text not null,
+    words text not null, -- of question, slug and tags: lower case, each word with a space before it
+    primary key (rank, market_id)
+  ) ${clustered}`,
+  'create unique index market_search_market on market_search (market_id)',
+  // Each word with the markets that contain it. Words are bytes because all engines compare bytes alike, so that a prefix is a
+  // range of keys.
+  `create table market_words (
+    word ${bytes} not null, -- UTF-8
+    market_id text not null,
+    primary key (word, market_id)
+  ) ${clustered}`,
+]
+
+const versionTables = ({ strict }: StateDialect): readonly string[] => [
+  // One row for each change of a record. `seq` and `at_ms` grow together. Deleted by age (markets.historyDays).
+  `create table market_versions (
+    seq bigint primary key,
+    at_ms bigint not null,
+    kind text not null,
+    id text not null,
+    what text not null, -- created, changed, vanished or returned
+    diff text not null -- JSON: field to [before, after], null for "no value"; empty unless changed
+  ) ${strict}`,
+  'create index market_versions_record on market_versions (kind, id, seq)',
+  'create index market_versions_time on market_versions (at_ms)',
+  // The whole record after every hundredth change, so that reading a past state applies few versions (keyframes.ts).
+  `create table market_keyframes (
+    kind text not null,
+    id text not null,
+    seq bigint not null, -- the record as it was after this version
+    fields text not null,
+    links text not null,
+    primary key (kind, id, seq)
+  ) ${strict}`,
+  'create index market_keyframes_seq on market_keyframes (seq)',
+  // One row: the head of the version log.
+  `create table market_revision (
+    revision bigint not null, -- grows when a document or a slug changes, so that documents can be cached
+    seq bigint not null, -- of the newest version
+    at_ms bigint not null, -- of the newest version
+    horizon_ms bigint -- versions before this time were deleted; null: none were
+  ) ${strict}`,
+  'insert into market_revision (revision, seq, at_ms) values (0, 0, 0)',
+]
+
+const feedTables = ({ strict, clustered }: StateDialect): readonly string[] => [
+  // How far each feed has been read, and which process reads it. Updated with every page.
+  `create table market_feeds (
+    source text primary key, -- id of the feed in the settings
+    pass text not null, -- full or recent
+    cursor text not null, -- offset or token of the next page; empty: the first page
+    page bigint not null, -- pages read in this pass
+    sweep bigint not null, -- number of the current or last full pass
+    started_ms bigint not null, -- start of this pass
+    mark_ms bigint, -- source time before which every change has been read
+    reached_ms bigint, -- source time of the newest change seen in this pass
+    full_at_ms bigint, -- end of the last full pass
+    done_at_ms bigint, -- end of the last pass of either kind
+    as_of_ms bigint, -- start of the last finished pass: the time that responses are based on
+    absent bigint not null, -- markets missing from the last full pass, if too many to mark as vanished; otherwise 0
+    holder text not null, -- id of the process that reads it; empty: none
+    held_until_ms bigint not null
+  ) ${strict}`,
+  // When each feed last listed each market.
+  `create table market_sightings (
+    source text not null,
+    market_id text not null,
+    sweep bigint not null, -- market_feeds.sweep at that time
+    seen_ms bigint not null,
+    primary key (source, market_id)
+  ) ${clustered}`,
+  'create index market_sightings_market on market_sightings (market_id)',
+  // Fields in which a source differs from the contract, with the number of records.
+  `create table market_drift (
+    source text not null,
+    kind text not null,
+    field text not null,
+    problem text not null, -- unknown, converted or left out
+    records bigint not null,
+    first_ms bigint not null,
+    last_ms bigint not null,
+    sample text not null, -- the beginning of one value
+    primary key (source, kind, field, problem)
+  ) ${clustered}`,
+  // Records that cannot be stored. A row is deleted when the source corrects or removes the record.
+  `create table market_rejects (
+    source text not null,
+    kind text not null,
+    id text not null, -- empty: the record has none
+    slug text not null, -- of the record, or the stored slug of the market; empty: none is known
+    field text not null,
+    reason text not null,
+    place text not null, -- where in the file or page
+    times bigint not null,
+    first_ms bigint not null,
+    last_ms bigint not null,
+    primary key (source, kind, id, slug, field)
+  ) ${clustered}`,
+  'create index market_rejects_slug on market_rejects (slug)',
+]

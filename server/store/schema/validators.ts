@@ -1,0 +1,88 @@
+// The registry of validators: the beacon chain's data about each, its deposit addresses, and the entity that runs it.
+// `network` is the name in the settings. Columns that end in `_ms` are Unix times in milliseconds.
+import type { StateDialect } from '../state.ts'
+
+export const validatorsSchema = (dialect: StateDialect): readonly string[] => [
+  ...chainTables(dialect),
+  ...entityTables(dialect),
+]
+
+const chainTables = ({ bytes, clustered }: StateDialect): readonly string[] => [
+  // Written by the beacon ingester. An epoch in the far future (2^64 - 1 on the chain) is null.
+  `create table validators (
+    network text not null,
+    validator_index bigint not null,
+    pubkey ${bytes} not null,
+    activation_eligibility_epoch bigint,
+    activation_epoch bigint,
+    exit_epoch bigint,
+    withdrawable_epoch bigint,
+    withdrawal_address ${bytes}, -- null: the withdrawal credentials name no address
+    primary key (network, validator_index)
+  ) ${clustered}`,
+  'create unique index validators_by_pubkey on validators (network, pubkey)',
+  'create index validators_by_withdrawal on validators (network, withdrawal_address)',
+  // Senders of deposits, from the logs of the deposit contract. Stored by public key, because a deposit is seen before the
+  // validator has an index.
+  `create table deposit_senders (
+    network text not null,
+    pubkey ${bytes} not null,
+    address ${bytes} not null,
+    place bigint not null, -- number of the sender's first deposit in the contract
+    primary key (network, pubkey, address)
+  ) ${clustered}`,
+  // The same by validator index, for validators in the registry.
+  `create table validator_deposits (
+    network text not null,
+    validator_index bigint not null,
+    address ${bytes} not null,
+    place bigint not null default 0,
+    primary key (network, validator_index, address),
+    foreign key (network, validator_index) references validators (network, validator_index)
+  ) ${clustered}`,
+  'create index validator_deposits_by_address on validator_deposits (network, address)',
+]
+
+const entityTables = ({ strict, clustered }: StateDialect): readonly string[] => {
+  const entity = `pool text,
+    subpool text,
+    dvt_network text,
+    node_operators text not null, -- JSON list, in the order of the source
+    dvt_operators text not null, -- JSON list
+    source text not null, -- the imported file`
+  return [
+    // The entity behind a validator. It is not chain data: people state it in files that `tetrad import entities` reads.
+    `create table validator_entities (
+    network text not null,
+    validator_index bigint not null,
+    ${entity}
+    updated_ms bigint not null,
+    primary key (network, validator_index),
+    foreign key (network, validator_index) references validators (network, validator_index)
+  ) ${clustered}`,
+    'create index validator_entities_by_pool on validator_entities (network, pool, validator_index)',
+    // Entities that a later import replaced, with the time they were valid.
+    `create table validator_entity_history (
+    network text not null,
+    validator_index bigint not null,
+    ${entity}
+    from_ms bigint not null,
+    until_ms bigint not null
+  ) ${strict}`,
+    'create index validator_entity_history_by_validator on validator_entity_history (network, validator_index)',
+    // One row for each name in node_operators, to find validators by operator.
+    `create table validator_operators (
+    network text not null,
+    operator text not null,
+    validator_index bigint not null,
+    primary key (network, operator, validator_index)
+  ) ${clustered}`,
+    // The size of each pool: counting a million validators takes too long for a response.
+    `create table validator_pools (
+    network text not null,
+    pool text not null,
+    validators bigint not null,
+    primary key (network, pool)
+  ) ${clustered}`,
+  ]
+}
