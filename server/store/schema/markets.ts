@@ -94,7 +94,7 @@ const versionTables = ({ strict }: StateDialect): readonly string[] => [
     kind text not null,
     id text not null,
     what text not null, -- created, changed, vanished or returned
-    diff text not null -- JSON: field to [before, after], null for "no value"; empty unless changed
+    diff text not null -- JSON: field to [before, after], null for "no value"; {} unless changed
   ) ${strict}`,
   'create index market_versions_record on market_versions (kind, id, seq)',
   'create index market_versions_time on market_versions (at_ms)',

@@ -28,7 +28,7 @@ const chainTables = ({ bytes, clustered }: StateDialect): readonly string[] => [
     network text not null,
     pubkey ${bytes} not null,
     address ${bytes} not null,
-    place bigint not null, -- number of the sender's first deposit in the contract
+    place bigint not null, -- the contract's number of the first deposit from this address for this key
     primary key (network, pubkey, address)
   ) ${clustered}`,
   // The same by validator index, for validators in the registry.
@@ -36,7 +36,7 @@ const chainTables = ({ bytes, clustered }: StateDialect): readonly string[] => [
     network text not null,
     validator_index bigint not null,
     address ${bytes} not null,
-    place bigint not null default 0,
+    place bigint not null default 0, -- as above; addresses are listed in this order
     primary key (network, validator_index, address),
     foreign key (network, validator_index) references validators (network, validator_index)
   ) ${clustered}`,
