@@ -1,4 +1,4 @@
-// What bench/ratings.ts and bench/engines.ts ask about: days of everybody on a network, made by DuckDB, and questions over them.
+// What bench/ratings.ts asks about: days of everybody on a network, made by DuckDB, and questions over them.
 import { aggregateFields } from '#api/wire/validators.ts'
 import { type ChainTime, chainDays } from '#core/chain-time.ts'
 import { type Fold, foldRecords } from '#groups/validators/fold.ts'

@@ -1,17 +1,17 @@
-// Backups of stores that are not in the data folder.
+// Backups of a state that is not in the data folder.
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { openFolder, run } from './run.ts'
 
-test('with the facts on ClickHouse backup and restore refuse and say what to use instead', async () => {
+test('with the state on PostgreSQL, backup and restore refuse and name the tool to use', async () => {
   await using home = await openFolder()
   const { dir: cwd } = home
-  const env = { TETRAD_STORE_FACTS: 'clickhouse://me:hunter2@127.0.0.1:9/facts' }
+  const env = { TETRAD_STORE_STATE: 'postgres://me:hunter2@127.0.0.1:9/state' }
   const cases: [string, RegExp][] = [
-    ['backup', /The facts are in ClickHouse, not in the data folder: .*BACKUP DATABASE/],
-    ['restore', /The facts are in ClickHouse, not in the data folder: .*RESTORE DATABASE/],
+    ['backup', /The state is in PostgreSQL, not in the data folder: .*pg_dump/],
+    ['restore', /The state is in PostgreSQL, not in the data folder: .*pg_restore/],
   ]
   for (const [command, words] of cases) {
     const refused = await run([command, 'copy'], { cwd, env })

@@ -28,14 +28,14 @@ export function addBackup(program: Command): void {
     .action((dir: string, _: unknown, command: Command) => restore(resolve(dir), command.optsWithGlobals()))
 }
 
-/** Each server of a larger installation has a better way of its own (decision 0138). */
-async function refuseElsewhere(options: CommonOptions, todo: { state: string; facts: string }): Promise<void> {
+/** PostgreSQL has better ways of its own (decision 0138). */
+async function refuseElsewhere(options: CommonOptions, todo: string): Promise<void> {
   const { store } = (await configOf(options)).settings
-  const words = [
-    ...(store.state === '' ? [] : [`The state is in PostgreSQL, not in the data folder: ${todo.state}`]),
-    ...(store.facts === '' ? [] : [`The facts are in ClickHouse, not in the data folder: ${todo.facts}`]),
-  ]
-  if (words.length > 0) throw new CommandFailure('backup.elsewhere', `${words.join(' ')} See docs/scaling.md.`)
+  if (store.state === '') return
+  throw new CommandFailure(
+    'backup.elsewhere',
+    `The state is in PostgreSQL, not in the data folder: ${todo} See docs/scaling.md.`,
+  )
 }
 
 /** One that cannot be looked into is left to whoever copies, who says what is wrong with it. */
@@ -45,10 +45,7 @@ async function refuseUsed(dir: string): Promise<void> {
 }
 
 async function backup(target: string, options: CommonOptions): Promise<void> {
-  await refuseElsewhere(options, {
-    state: 'back it up with pg_dump --format=custom, or with what your database has for it.',
-    facts: 'replicas keep them through the loss of a machine; copy them with BACKUP DATABASE or clickhouse-backup.',
-  })
+  await refuseElsewhere(options, 'back it up with pg_dump --format=custom, or with what your database has for it.')
   await refuseUsed(target)
   const [{ copyStores, sealBackup }, { systemClock }] = await Promise.all([
     import('#store/backup.ts'),
@@ -64,10 +61,7 @@ async function backup(target: string, options: CommonOptions): Promise<void> {
 }
 
 async function restore(source: string, options: CommonOptions): Promise<void> {
-  await refuseElsewhere(options, {
-    state: 'restore it with pg_restore into an empty database.',
-    facts: 'restore them with RESTORE DATABASE, or let the server read them again from the nodes.',
-  })
+  await refuseElsewhere(options, 'restore it with pg_restore into an empty database.')
   const { restoreBackup } = await import('#store/backup.ts')
   const dataDir = dataDirOf(options)
   await refuseUsed(resolve(dataDir))

@@ -1,30 +1,10 @@
-// From a data folder to PostgreSQL and ClickHouse and on from there, as an operator would do it.
+// From a data folder to PostgreSQL and on from there, as an operator would do it.
 import assert from 'node:assert/strict'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import type { ChainTime, Epoch } from '#core/chain-time.ts'
-import { coveredEpochs, writeDuties } from '#groups/validators/duties.ts'
-import { silentLog } from '#io/log.ts'
-import { start } from '#server/main.ts'
-import { chance } from '#sim/chance.ts'
-import { openStores, type Stores } from '#store/open.ts'
-import { noClickhouse, startClickhouse } from '#test/clickhouse.ts'
-import { settingsWith } from '#test/desk.ts'
-import { onlyInLongRun } from '#test/long.ts'
 import { noPostgres, startPostgres } from '#test/postgres.ts'
-import { actOut, castOf } from '#test/validators-acting.ts'
 import { openFolder, run } from './run.ts'
-
-const time: ChainTime = { genesisUnix: 40_000, slotSeconds: 3600, slotsPerEpoch: 8, epochsPerHour: 1, epochsPerDay: 3 }
-
-const ratingsOf = async ({ facts }: Stores) => [
-  await coveredEpochs(facts, 'mainnet'),
-  await facts.query(
-    `select validator, day, sum(assigned) as votes, sum(earnings) as gwei from duty_days
-     group by validator, day order by validator, day`,
-  ),
-]
 
 describe('tetrad move', { skip: noPostgres }, () => {
   test('carries keys over; from then on every command works on PostgreSQL, and a copy of a file is not offered', async () => {
@@ -63,48 +43,13 @@ describe('tetrad move', { skip: noPostgres }, () => {
     assert.match(doctor.stdout, /ok {4}keys: 3 in use/)
   })
 
-  test('carries ratings over to ClickHouse, beside the running server and without one', {
-    skip: noClickhouse || onlyInLongRun,
-  }, async () => {
-    await using home = await openFolder()
-    await using postgres = await startPostgres()
-    await using clickhouse = await startClickhouse()
-    const { dir: cwd } = home
-    const data = join(cwd, 'data')
-    const [state, facts] = [await postgres.schema(), await clickhouse.database()]
-    const env = { TETRAD_STORE_STATE: state, TETRAD_STORE_FACTS: facts }
-    const write = async (stores: Stores, from: number, until: number) => {
-      const [epochs, draws] = [{ from: from as Epoch, until: until as Epoch }, chance(`move ${from}`)]
-      const rows = actOut(draws, castOf(draws, 20, epochs), epochs, true)
-      await writeDuties(stores.facts, { network: 'mainnet', time, epochs, rows })
-    }
-    const server = await start({
-      ...{ settings: settingsWith({ server: { port: 0 } }), dataDir: data, log: silentLog },
-      prepare: (desk) => write({ ...desk, close: async () => {} }, 0, 40),
-    })
-    const first = await run(['move', '--from', 'data', '--json'], { cwd, env }).finally(() => server.close())
-    assert.equal(first.code, 0, first.stderr)
-    const told = JSON.parse(first.stdout) as { tables: { name: string; rows: number; written: number }[] }
-    const days = told.tables.find(({ name }) => name === 'duty_days')
-    assert.ok(days && days.rows > 0 && days.written === days.rows, first.stdout)
-
-    const embedded = await openStores(data)
-    await write(embedded, 40, 50)
-    const days50 = await ratingsOf(embedded)
-    await embedded.close()
-    const second = await run(['move', '--from', 'data'], { cwd, env })
-    assert.match(second.stdout, /Moved: \d+ tables, \d+ rows, all of them verified/, second.stderr)
-    assert.ok((await readdir(data)).every((name) => !name.startsWith('moving')))
-    const shared = await openStores(data, { state, facts })
-    assert.deepEqual(await ratingsOf(shared), days50)
-    await shared.close()
-  })
-
   test('says what is missing', async () => {
     await using home = await openFolder()
     const { dir: cwd } = home
     const nowhere = await run(['move', '--from', 'data'], { cwd })
-    assert.deepEqual([nowhere.code, /Say where to with --to/.test(nowhere.stderr)], [1, true])
+    assert.deepEqual([nowhere.code, /Name the target with --to postgres/.test(nowhere.stderr)], [1, true])
+    const other = await run(['move', '--from', 'data', '--to', 'mysql://127.0.0.1/x'], { cwd })
+    assert.deepEqual([other.code, /Name the target with --to postgres/.test(other.stderr)], [1, true])
     const nothing = await run(['move', '--from', 'no', '--to', 'postgres://127.0.0.1:9/x'], { cwd })
     assert.deepEqual([nothing.code, /no state\.sqlite in no/.test(nothing.stderr)], [1, true])
     await run(['keys', 'create', '--name', 'a', '--plan', 'free'], { cwd })

@@ -22,7 +22,6 @@ test('a folder with keys alone counts as empty, one with the demo world as demo,
       // The two networks' chains are told, and that is all.
       write: (work) => (writes++ < 2 ? desk.facts.write(work) : Promise.reject(new Error('cut short'))),
       version: () => undefined,
-      tidy: async () => {},
       close: async () => {},
     }
     await assert.rejects(demo.load({ ...desk, clock: systemClock, facts }), /cut short/)

@@ -1,5 +1,4 @@
-// The compose file of the whole set, held against the settings, the image, and the configurations of what stands around the
-// servers. No engine starts it here.
+// The compose file of several servers, held against the settings and the configuration of the balancer. No engine starts it here.
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
@@ -29,8 +28,6 @@ const { services, volumes } = parse(text, { merge: true }) as {
 }
 const named = (prefix: string) => Object.keys(services).filter((name) => name.startsWith(prefix))
 const servers = named('tetrad-')
-const nodes = named('clickhouse-')
-const keepers = named('keeper-')
 const all = (pattern: RegExp, from: string) => [...from.matchAll(pattern)].map(([, found = '']) => found)
 
 /** What the servers' settings become when the passwords are chosen. */
@@ -44,18 +41,14 @@ const hostsOf = (address: string) =>
   (/@([^/]+)\//.exec(address)?.[1] ?? '').split(',').map((host) => host.replace(/:\d+$/, ''))
 
 describe('the whole set', () => {
-  test('is three servers, 2 shards × 2 replicas with three keepers, and one of each of the others', () => {
-    assert.deepEqual([servers.length, nodes.length, keepers.length], [3, 4, 3])
-    const others = Object.keys(services).filter((name) => ![...servers, ...nodes, ...keepers].includes(name))
+  test('is three servers and one of each of the others', () => {
+    assert.equal(servers.length, 3)
+    const others = Object.keys(services).filter((name) => !servers.includes(name))
     assert.deepEqual(others, ['balancer', 'postgres', 'redis'])
   })
 
   test('holds no password and no default for one: each must be given', () => {
-    assert.deepEqual([...new Set(all(/\$\{(\w+)/g, text))].sort(), [
-      'CLICKHOUSE_PASSWORD',
-      'POSTGRES_PASSWORD',
-      'REDIS_PASSWORD',
-    ])
+    assert.deepEqual([...new Set(all(/\$\{(\w+)/g, text))].sort(), ['POSTGRES_PASSWORD', 'REDIS_PASSWORD'])
     for (const [use] of text.matchAll(/(?<!\$)\$\{[^}]*\}/g)) assert.match(use, /^\$\{[A-Z_]+:\?[^}]+\}$/)
     for (const [, password] of text.matchAll(/^\s+\w*PASSWORD\w*: (.*)$/gm)) assert.match(password ?? '', /^\$\{/)
     for (const [, password] of text.matchAll(/:\/\/\w*:([^@]*)@/g)) assert.match(password ?? '', /^\$\{/)
@@ -91,7 +84,6 @@ describe('its servers', () => {
     for (const name of servers) {
       const settings = await settingsOf(name)
       assert.deepEqual(hostsOf(settings.store.state), ['postgres'])
-      assert.deepEqual(hostsOf(settings.store.facts).sort(), nodes.toSorted())
       assert.equal(new URL(settings.limits).hostname, 'redis')
       assert.equal(settings.server.proxyHops, 1)
       const { stopDelayMs, stopTimeoutMs } = settings.server
@@ -100,18 +92,12 @@ describe('its servers', () => {
     }
   })
 
-  test('sign in at PostgreSQL, ClickHouse and Redis as those expect it', async () => {
+  test('sign in at PostgreSQL and Redis as those expect it', async () => {
     const { store, limits } = await settingsOf('tetrad-1')
     const state = new URL(store.state)
     const { POSTGRES_USER, POSTGRES_DB, POSTGRES_PASSWORD } = services.postgres?.environment ?? {}
     assert.deepEqual([state.username, state.pathname], [POSTGRES_USER, `/${POSTGRES_DB}`])
     assert.match(POSTGRES_PASSWORD ?? '', /POSTGRES_PASSWORD/)
-    const [, user, database, cluster] = /\/\/(\w+):.*\/(\w+)\?cluster=(\w+)$/.exec(store.facts) ?? []
-    for (const node of nodes) {
-      const own = services[node]?.environment ?? {}
-      assert.deepEqual([own.CLICKHOUSE_USER, own.CLICKHOUSE_DB, own.REPLICA], [user, database, node])
-    }
-    assert.match(await read('ops/clickhouse/cluster.xml'), new RegExp(`<remote_servers[^>]*>\\s*<${cluster}>`))
     assert.match(services.redis?.environment?.REDISCLI_AUTH ?? '', /REDIS_PASSWORD/)
     assert.equal(new URL(limits).username, '')
     assert.match(text, /--maxmemory-policy noeviction/)
@@ -119,36 +105,6 @@ describe('its servers', () => {
 })
 
 describe('what stands around them', () => {
-  test('ClickHouse: every node is a replica of the shard that it says, and every keeper is asked', async () => {
-    const xml = await read('ops/clickhouse/cluster.xml')
-    const shards = xml
-      .split('<shard>')
-      .slice(1)
-      .map((shard) => all(/<host>([^<]+)/g, shard))
-    assert.deepEqual(shards.flat(), nodes)
-    for (const [at, hosts] of shards.entries())
-      for (const host of hosts) assert.equal(services[host]?.environment?.SHARD, String(at + 1))
-    assert.deepEqual(all(/<host>([^<]+)/g, xml.split('</zookeeper>')[0] ?? ''), keepers)
-    const taken = new Set([...Object.keys(services[nodes[0] ?? '']?.environment ?? {})])
-    for (const variable of all(/from_env="(\w+)"/g, xml)) assert.ok(taken.has(variable), variable)
-  })
-
-  test('keepers know each other, and each which it is', async () => {
-    const xml = await read('ops/clickhouse/keeper.xml')
-    const peers = [...xml.matchAll(/<id>(\d)<\/id><hostname>([^<]+)/g)].map(([, id, host]) => [id, host])
-    assert.deepEqual(
-      peers,
-      keepers.map((name) => [services[name]?.environment?.KEEPER, name]),
-    )
-    // What it keeps is on its volume.
-    for (const name of keepers) {
-      const folder = String(services[name]?.volumes?.[0]).split(':')[1] ?? ''
-      for (const path of all(/<\w+_storage_path>([^<]+)</g, xml)) assert.ok(path.startsWith(`${folder}/`), path)
-    }
-    const port = /<tcp_port>(\d+)</.exec(xml)?.[1]
-    assert.deepEqual(new Set(all(/<node>.*<port>(\d+)</g, await read('ops/clickhouse/cluster.xml'))), new Set([port]))
-  })
-
   test('the balancer asks every server whether it is ready, asks again only what is safe, and keeps figures inside', async () => {
     const lines = (await read('ops/haproxy/haproxy.cfg')).split('\n').map((line) => line.trim())
     const { server } = await settingsOf('tetrad-1')

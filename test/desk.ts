@@ -14,7 +14,6 @@ import type { Facts } from '#store/facts.ts'
 import { openFacts, openState, type StoreOptions } from '#store/open.ts'
 import type { State } from '#store/state.ts'
 import { stateWith } from './admission.ts'
-import { openDatabase } from './clickhouse.ts'
 import { openMigratedDatabase } from './postgres.ts'
 import { copyEmptyStores } from './template.ts'
 
@@ -44,17 +43,13 @@ export function seededRandom(seed: string): Random {
 
 /** Names a PostgreSQL that every desk gets a place of its own in; otherwise the state is a file. */
 const stateServer = process.env.TETRAD_TEST_STATE
-/** The same of a ClickHouse server for the facts. */
-const factsServer = process.env.TETRAD_TEST_FACTS
 
 export async function openDesk(overrides: object = {}, nowMs = testNowMs): Promise<TestDesk> {
   const dir = await mkdtemp(join(tmpdir(), 'tetrad-test-'))
   await using undo = new AsyncDisposableStack()
   undo.defer(() => rm(dir, { recursive: true, force: true }))
   const schema = stateServer ? undo.use(await openMigratedDatabase(stateServer)) : undefined
-  const database = factsServer ? undo.use(await openDatabase(factsServer)) : undefined
-  const store = { ...(schema && { state: schema.url }), ...(database && { facts: database.url }) }
-  const settings = settingsWith(schema || database ? { ...overrides, store } : overrides)
+  const settings = settingsWith(schema ? { ...overrides, store: { state: schema.url } } : overrides)
   if (!schema) await copyEmptyStores(dir, 'state.sqlite')
   const state = await openState(dir, settings.store)
   undo.defer(() => state.close())
@@ -79,14 +74,14 @@ function openFactsOnUse(dir: string, options: StoreOptions): Facts {
   let open: { readonly facts: Facts; readonly version: number } | undefined
   const use = (): Promise<Facts> => {
     opening ??= (async () => {
-      if (!options.facts) await copyEmptyStores(dir, 'facts.duckdb')
+      await copyEmptyStores(dir, 'facts.duckdb')
       const facts = await openFacts(dir, options)
       open = { facts, version: facts.version() ?? 0 }
       return facts
     })()
     return opening
   }
-  const engine = options.facts ? 'clickhouse' : 'duckdb'
+  const engine = 'duckdb'
   return {
     engine,
     query: async (...question) => (await use()).query(...question),
@@ -94,11 +89,10 @@ function openFactsOnUse(dir: string, options: StoreOptions): Facts {
     now: async (signal) => (await use()).now(signal),
     write: async (work) => (await use()).write(work),
     version: () => {
-      if (!open) return engine === 'duckdb' ? 0 : undefined
+      if (!open) return 0
       const version = open.facts.version()
       return version === undefined ? undefined : version - open.version
     },
-    tidy: async (signal) => (await use()).tidy(signal),
     close: async () => (await opening)?.close(),
   }
 }

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 export const groups = {
   checks: 'types, lint and the build of the console',
   browser: 'the console in Chromium',
-  databases: 'PostgreSQL, Redis and ClickHouse servers',
+  databases: 'PostgreSQL and Redis servers',
   commands: 'the command line and whole processes',
   unit: 'everything else',
 } as const
@@ -14,7 +14,7 @@ export type Group = keyof typeof groups
 
 const groupOfImport: readonly [RegExp, Group][] = [
   [/\/browser\.ts'/, 'browser'],
-  [/\/(postgres|redis|clickhouse)\.ts'/, 'databases'],
+  [/\/(postgres|redis)\.ts'/, 'databases'],
   [/\/(run|whole-set)\.ts'/, 'commands'],
 ]
 

@@ -1,5 +1,5 @@
 // The server with its state on PostgreSQL: the tests of the eight endpoints once more, every answer of the demo world there and
-// with its facts on ClickHouse, and what callers of two servers see while backends and a server are killed. Nothing but time.
+// with its limits in Redis, and what callers of two servers see while backends and a server are killed. Nothing but time.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -18,17 +18,12 @@ import { openHouse } from '#serve/pipeline.ts'
 import { endpoints } from '#server/endpoints.ts'
 import { extensions } from '#server/extensions.ts'
 import { openDemo } from '#sim/demo.ts'
-import { openClickhouse } from '#store/engines/clickhouse.ts'
 import { copySqlite } from '#store/engines/sqlite-copy.ts'
 import { createKey } from '#store/keys.ts'
-import { factsMigrations } from '#store/migrations.ts'
 import { markSource, moveState } from '#store/move.ts'
-import { moveFacts } from '#store/move-facts.ts'
 import { openState } from '#store/open.ts'
 import type { State } from '#store/state.ts'
-import { noClickhouse, startClickhouse } from './clickhouse.ts'
 import { openDesk, type TestDesk } from './desk.ts'
-import { onlyInLongRun } from './long.ts'
 import { noPostgres, type PostgresServer, startPostgres } from './postgres.ts'
 import { noRedis, startRedis } from './redis.ts'
 import { startProcess } from './second-process.ts'
@@ -82,7 +77,6 @@ describe('the state on PostgreSQL', { skip: noPostgres }, () => {
     const moving = new AsyncDisposableStack()
     let desk: TestDesk
     let settings: Settings
-    let id: number
     let calls: readonly Asked[]
     let embedded: Awaited<ReturnType<typeof repliesOf>>
     let state: State
@@ -93,7 +87,7 @@ describe('the state on PostgreSQL', { skip: noPostgres }, () => {
       settings = await withChainTimes(desk)
       calls = await callsOf(desk)
       embedded = await repliesOf({ ...desk, settings }, calls)
-      id = await markSource(desk.state, desk.random)
+      await markSource(desk.state, desk.random)
       const copy = join(desk.dir, 'copy')
       await mkdir(copy)
       await copySqlite(join(desk.dir, 'state.sqlite'), join(copy, 'state.sqlite'))
@@ -114,19 +108,9 @@ describe('the state on PostgreSQL', { skip: noPostgres }, () => {
 
     test('the state on PostgreSQL', () => sameFrom({ ...desk, settings, state }))
 
-    const skip = noClickhouse || noRedis || onlyInLongRun
-    test('the state on PostgreSQL, the facts on ClickHouse, the limits in Redis', { skip }, async () => {
-      await using clickhouse = await startClickhouse()
+    test('the state on PostgreSQL, the limits in Redis', { skip: noRedis }, async () => {
       await using redis = await startRedis()
-      const facts = await openClickhouse(await clickhouse.database(), factsMigrations)
-      try {
-        // Nobody reads on meanwhile, so the source stands still.
-        const moved = await moveFacts(desk.facts, facts, id, () => {}, new AbortController().signal)
-        assert.ok(moved.reduce((sum, { rows }) => sum + rows, 0) > 3000)
-        await sameFrom({ ...desk, settings: { ...settings, limits: redis.url }, state, facts })
-      } finally {
-        await facts.close()
-      }
+      await sameFrom({ ...desk, settings: { ...settings, limits: redis.url }, state })
     })
   })
 

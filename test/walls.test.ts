@@ -80,7 +80,6 @@ const doors: Record<string, readonly string[]> = {
   ioredis: ['server/io/redis.ts'],
   '@duckdb/node-api': ['server/store/engines/'],
   pg: ['server/store/engines/'],
-  '@clickhouse/client': ['server/store/engines/clickhouse-door.ts'],
   fastify: ['server/serve/http.ts', 'server/serve/arrival.ts'],
   'fast-json-stringify': ['server/serve/render.ts'],
   commander: ['cli/'],

@@ -5,8 +5,8 @@
 //    matter how far the clocks of the machines are apart.
 // 3. Every write of an ingester begins by reading that the row still holds its token. Writes run one after another (state 2),
 //    so nothing of a former holder can follow the first write of its successor, however long it was asleep.
-// 4. Facts have no transaction in common with the row. The token is read before each write and once more right before its commit,
-//    and of two writes at once a shared engine lets one commit (facts 2): what a former holder still had in hand is given up.
+// 4. Facts have no transaction in common with the row. The token is read before each write and once more right before its commit:
+//    a former holder gives up what it was about to write.
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Clock } from '#io/clock.ts'
 import { failureFields, type Log } from '#io/log.ts'
@@ -80,7 +80,6 @@ export const leasedFacts = (facts: Facts, state: State): Facts => ({
   aside: facts.aside,
   now: (signal) => facts.now(signal),
   version: () => facts.version(),
-  tidy: (signal) => facts.tidy(signal),
   close: () => facts.close(),
   write: async (work) => {
     const held = holding.getStore()

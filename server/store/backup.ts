@@ -15,7 +15,6 @@ import { makeFolder } from '#io/make-folder.ts'
 import { renamePath } from '#io/path-error.ts'
 import { checkSqlite, copySqlite } from './engines/sqlite-copy.ts'
 import type { Facts, FactsReader } from './facts.ts'
-import { factsMigrations } from './migrations.ts'
 import { openStores, type Stores } from './open.ts'
 import type { State } from './state.ts'
 
@@ -153,15 +152,6 @@ async function stateRows(state: State): Promise<Record<string, number>> {
 /** Reads every column of every row, so that a block with a wrong checksum is found. On the engine's own threads. */
 export async function factsRows(facts: FactsReader): Promise<Record<string, number>> {
   const rows: Record<string, number> = {}
-  if (facts.engine === 'clickhouse') {
-    for (const { name, columns } of factsMigrations.flatMap(({ tables = [] }) => tables)) {
-      const [row] = await facts.query<{ count: number }>(
-        `select count(*) as count, groupBitXor(cityHash64(${Object.keys(columns).join()})) as digest from ${name}`,
-      )
-      rows[name] = row?.count ?? 0
-    }
-    return rows
-  }
   const tables = await facts.query<{ table_name: string }>(
     `select table_name from information_schema.tables where table_catalog = 'facts' order by table_name`,
   )

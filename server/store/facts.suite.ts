@@ -20,9 +20,7 @@ export const sums: FactsMigration = {
       name: 'sums',
       columns: { who: 'int32', hour: 'int64', reward: 'int64', network: 'text', mined: 'int32' },
       key: 'network',
-      window: { column: 'hour', width: 24, together: 32 },
-      order: ['who', 'hour'],
-      spread: 'who',
+      window: { column: 'hour' },
     },
   ],
 }
@@ -31,7 +29,7 @@ const step = (id: number, name: string): FactsMigration => ({
   id,
   name,
   up: [`create table ${name} (k varchar, n bigint)`],
-  tables: [{ name, columns: { k: 'text', n: 'int64' }, key: 'k', order: ['n'] }],
+  tables: [{ name, columns: { k: 'text', n: 'int64' }, key: 'k' }],
 })
 
 /** One row. */
@@ -277,7 +275,6 @@ function transactions(place: () => Promise<FactsPlace>): void {
       await tx.append('sums', { ...someSums(2, 60), network: new Array(120).fill('other') })
       await tx.remove('sums', { key: 'other', from: 2, until: 59 })
     })
-    // Windows are of 24 hours: the first is cut, the second goes as a whole, the third is cut.
     await facts.write((tx) => tx.remove('sums', { key: 'mainnet', from: 3, until: 57 }))
     assert.deepEqual(await hours(), ['m0', 'm1', 'm2', 'm57', 'm58', 'm59', 'o0', 'o1', 'o59'])
     await facts.write(async (tx) => {

@@ -71,13 +71,11 @@ export async function moveState(
 
 /** Throws where a move has begun and not ended: half of everything must not be served. */
 export async function refuseUnfinishedState(state: StateReader): Promise<void> {
-  if ((await cursorOf(state, unfinishedMark)) !== undefined) throw unfinished()
-}
-
-export const unfinished = (): Fault =>
-  new Fault('store.unavailable', {
+  if ((await cursorOf(state, unfinishedMark)) === undefined) return
+  throw new Fault('store.unavailable', {
     detail: 'a move into this store has not ended; run `tetrad move` again, or empty the store',
   })
+}
 
 /** Invariant 4. */
 async function claim(source: State, target: State, tables: readonly Table[]): Promise<void> {

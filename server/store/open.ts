@@ -1,8 +1,8 @@
-// Opens both stores: `state.sqlite` and `facts.duckdb` in the data folder, or the servers that the settings name. When this
-// fails the message is for the operator: it names the file or server, what happened and what to do.
+// Opens both stores: `state.sqlite` and `facts.duckdb` in the data folder, or the PostgreSQL that the settings name for the
+// state. When this fails the message is for the operator: it names the file or server, what happened and what to do.
 //
-// 1. No table is changed before everything that may refuse has been asked: both stores, their locks and versions, moves that
-//    have not ended. A start that is refused leaves what is there to the version that wrote it.
+// 1. No table is changed before everything that may refuse has been asked: both stores, their locks and versions, a move
+//    that has not ended. A start that is refused leaves what is there to the version that wrote it.
 // 2. No table is changed under a server that lives on the same data folder (decision 0173).
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -15,7 +15,6 @@ import type { Facts } from './facts.ts'
 import { type Found, upToDate } from './migrate.ts'
 import { factsMigrations, stateMigrations } from './migrations.ts'
 import { refuseUnfinishedState } from './move.ts'
-import { refuseUnfinishedFacts } from './move-facts.ts'
 import type { Migration, State } from './state.ts'
 
 export interface Stores {
@@ -32,8 +31,6 @@ export interface StoreOptions {
   readonly stateConnections?: number
   /** How long to wait while PostgreSQL restarts or fails over. */
   readonly stateWaitMs?: number
-  /** clickhouse://…; empty: the file in the data folder. */
-  readonly facts?: string
   /** What the embedded engine of the facts may hold in memory. */
   readonly factsMemoryMiB?: number
   /** How long to keep asking while another process holds the state file. */
@@ -56,8 +53,7 @@ export async function openState(
   if (state.isBehind) {
     await refuseServed(dir)
     // A server whose socket could not be made, or is about to be, has the facts.
-    const isHere = (options.facts ?? '') === '' && existsSync(factsFile(dir))
-    if (isHere) holding.adopt(await findFacts(dir, options), letGo)
+    if (existsSync(factsFile(dir))) holding.adopt(await findFacts(dir, options), letGo)
   }
   await state.migrate()
   rising.move()
@@ -75,8 +71,6 @@ export async function openStores(
   const state = rising.adopt(await findState(dir, options, migrations), letGo)
   const facts = rising.adopt(await findFacts(dir, options), letGo)
   if (state.version > 0) await refuseUnfinishedState(state.store)
-  // Migration 2 creates the table that holds the mark of a move.
-  if (facts.version >= 2) await refuseUnfinishedFacts(facts.store)
   if (state.isBehind || facts.isBehind) await refuseServed(dir)
   await state.migrate()
   await facts.migrate()
@@ -84,7 +78,6 @@ export async function openStores(
   return { state: state.store, facts: facts.store, close: () => open.disposeAsync() }
 }
 
-/** The facts alone, also where a move into them has not ended. */
 export const openFacts = async (dir: string, options: StoreOptions = {}): Promise<Facts> =>
   upToDate(await findFacts(dir, options))
 
@@ -99,14 +92,8 @@ async function findState(dir: string, options: StoreOptions, migrations: readonl
   return findSqlite(stateFile(dir), migrations, { busyWaitMs: options.busyWaitMs ?? 5000 })
 }
 
-async function findFacts(
-  dir: string,
-  { facts: url = '', factsMemoryMiB: memoryMiB }: StoreOptions,
-): Promise<Found<Facts>> {
-  if (url === '') return findDuckdb(factsFile(dir), factsMigrations, { memoryMiB })
-  const { findClickhouse } = await import('./engines/clickhouse.ts')
-  return findClickhouse(url, factsMigrations)
-}
+const findFacts = (dir: string, { factsMemoryMiB: memoryMiB }: StoreOptions): Promise<Found<Facts>> =>
+  findDuckdb(factsFile(dir), factsMigrations, { memoryMiB })
 
 const letGo = ({ store }: Found<State | Facts>): Promise<void> => store.close()
 

@@ -1,4 +1,4 @@
-// Tables of the facts by name, and which of their rows a slice means: the same on every engine.
+// Tables of the facts by name, and which of their rows a slice means.
 import { strict as assert } from 'node:assert'
 import type { Cell, FactsMigration, FactsTable, Slice } from './facts.ts'
 

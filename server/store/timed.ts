@@ -41,12 +41,10 @@ export function timedFacts(facts: Facts, clock: Clock, tell: TellTime): Facts {
         engine: facts.engine,
         query: <R>(sql: string, values?: readonly Cell[], lists?: Lists) =>
           timed('query', () => moment.query<R>(sql, values, lists)),
-        partsFrom: (table, key) => moment.partsFrom(table, key),
       }
     },
     write: (work) => timed('write', () => facts.write(work)),
     version: () => facts.version(),
-    tidy: (signal) => timed('tidy', () => facts.tidy(signal)),
     close: () => facts.close(),
   }
 }

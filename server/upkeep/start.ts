@@ -26,11 +26,9 @@ export async function startUpkeep(desk: Desk, options: UpkeepOptions, signal: Ab
     status: async () => ({ pid: process.pid, version: options.version, startedAt, url: options.url?.() }),
     coverage: () => coverageReport(desk),
     rates: () => sourcesReport(desk),
-    // What is elsewhere, the command has refused already or does not need.
     copy: async (input) => {
       const { dir } = input as { dir?: unknown }
       if (typeof dir !== 'string' || dir === '') throw new Error('name the folder to copy into')
-      if (desk.facts.engine !== 'duckdb') throw new Error('the facts are in ClickHouse, not in the data folder')
       desk.log.info({ dir }, 'copy of the stores begins')
       await copyStores(options.dataDir, desk.facts, dir)
       desk.log.info({ dir }, 'stores copied')

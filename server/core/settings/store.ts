@@ -1,12 +1,9 @@
-// Where the two stores live. Empty means the data folder: the embedded engines, one process.
+// Where the stores live. An empty `state` means the file in the data folder: the embedded engine, one process.
 import { Type, withDefault } from '#api/kit.ts'
 import { section } from './server.ts'
 
 /** Several hosts with commas between: the one that takes writes is found among them. */
 const postgresUrl = '^postgres(ql)?://[^\\s]+$'
-
-/** Any of the hosts is asked; without a cluster there is one server that stands alone. */
-const clickhouseUrl = '^clickhouse://[^\\s]+$'
 
 export const storeSettings = section(
   {
@@ -42,14 +39,6 @@ export const storeSettings = section(
           'Requests also end after `server.answerTimeoutMs`.',
       }),
       15_000,
-    ),
-    facts: withDefault(
-      Type.String({
-        pattern: `^$|${clickhouseUrl}`,
-        description:
-          'ClickHouse that holds the facts, `clickhouse://user:password@host1:8123,host2:8123/database?cluster=name`; empty: the file in the data folder.',
-      }),
-      '',
     ),
     factsMemoryMiB: withDefault(
       Type.Integer({

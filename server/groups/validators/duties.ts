@@ -6,8 +6,7 @@
 // 2. Rows and the coverage that speaks of them are one transaction. Coverage is also the reader's place: it goes on
 //    where coverage ends, so there is no second cursor that could disagree.
 // 3. Only finalized epochs are written, so no row is ever taken back.
-// 4. DuckDB keeps one row per validator and window. A shared engine takes rows as they come, readers add them up, and `tidy`
-//    does so for good (decision 0145).
+// 4. There is one row per validator and window.
 import { strict as assert } from 'node:assert'
 import type { Network } from '#api/wire/validators.ts'
 import { type ChainTime, chainDays, type Epoch, type Epochs, hourOf, utcDays } from '#core/chain-time.ts'
@@ -21,7 +20,6 @@ import {
   merge,
   partsOf,
   rollUp,
-  rowsOf,
   type SumColumns,
   stage,
   type Table,
@@ -88,11 +86,7 @@ async function write(
     const pieces = fold(fresh)
     await adoptHours(tx, network, time, covered)
     if (pieces.validator.length > 0) {
-      if (tx.engine === 'duckdb') {
-        await mergeIn(tx, network, pieces, (table) => halfFull(time, table.window, covered, fresh))
-      } else {
-        for (const table of tables) await tx.append(table.name, rowsOf(table, network, pieces))
-      }
+      await mergeIn(tx, network, pieces, (table) => halfFull(time, table.window, covered, fresh))
     }
     for (const { from, until } of fresh) await cover(tx, dutiesStream(network), from, until)
     await coverHours(tx, network, fresh)

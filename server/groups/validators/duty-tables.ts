@@ -1,7 +1,7 @@
 // The tables of duties and how pieces get into them: appended once to a staging table, from which the store itself makes
 // hours and days. Staging tables are empty outside a transaction.
 import type { Network } from '#api/wire/validators.ts'
-import type { Columns, FactsWriter } from '#store/facts.ts'
+import type { FactsWriter } from '#store/facts.ts'
 import { type Measure, measures } from './measures.ts'
 
 export const keys = ['hour', 'day', 'utc_day'] as const
@@ -66,44 +66,6 @@ export const stage = (
     utc_day,
     ...sums,
   })
-
-/** The pieces as rows of a table, one per validator and window, added up here: for engines that only take rows. */
-export function rowsOf(table: Table, network: Network, pieces: Folded): Columns {
-  const isWhole = pieces.isOnePiece || table.keys.length === keys.length
-  const { groups, groupOf } = isWhole ? { groups: undefined, groupOf: undefined } : groupsOf(pieces, table.window)
-  const first = (column: Int32Array) => (groups ? Int32Array.from(groups, (row) => column[row] as number) : column)
-  const added = (column: Float64Array | Int32Array) => {
-    if (!groups) return column
-    const sums = new Float64Array(groups.length)
-    for (let row = 0; row < column.length; row++)
-      sums[groupOf[row] as number] = (sums[groupOf[row] as number] as number) + (column[row] as number)
-    return sums
-  }
-  const validator = first(pieces.validator)
-  return {
-    network: new Array<string>(validator.length).fill(network),
-    validator,
-    ...Object.fromEntries(table.keys.map((key) => [key, first(pieces[key])])),
-    ...Object.fromEntries(measures.map((name) => [name, added(pieces.sums[name])])),
-  }
-}
-
-/** The first row of each validator and window, and each row's place among those. */
-function groupsOf(pieces: Folded, window: Key): { groups: number[]; groupOf: Int32Array } {
-  const places = new Map<number, number>()
-  const groups: number[] = []
-  const groupOf = new Int32Array(pieces.validator.length)
-  for (let row = 0; row < groupOf.length; row++) {
-    const key = (pieces.validator[row] as number) * windowRoom + (pieces[window][row] as number)
-    const place = places.get(key) ?? groups.push(row) - 1
-    places.set(key, place)
-    groupOf[row] = place
-  }
-  return { groups, groupOf }
-}
-
-/** Days beside a validator in one exact whole number: more than any chain will have. */
-const windowRoom = 2 ** 20
 
 /**
  * One piece, so one row per validator: nothing to group. Where its window has been written in part, each row takes in the one

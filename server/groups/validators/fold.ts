@@ -2,7 +2,7 @@
 // validators over years, a page holds at most 1 000 records.
 import type { Network } from '#api/wire/validators.ts'
 import type { Range } from '#core/ranges.ts'
-import type { Cell, Facts, FactsMoment } from '#store/facts.ts'
+import type { Cell, Facts } from '#store/facts.ts'
 import { measures } from './measures.ts'
 import { grainScores } from './method.ts'
 import type { Windows } from './windows.ts'
@@ -49,8 +49,8 @@ export interface Order {
 export const newestFirst = (limit: number): Order => ({ by: 'record_key desc, validator', limit })
 
 export async function countRecords(facts: Facts, fold: Fold): Promise<number> {
-  const { now, stored } = await readingOf(facts, fold)
-  const inner = keysSql(stored)
+  const now = await facts.now(fold.signal)
+  const inner = keysSql(fold)
   const [row] = await now.query<{ total: number }>(
     `select count(*) as total from (${inner.sql}) as records`,
     inner.values,
@@ -60,8 +60,8 @@ export async function countRecords(facts: Facts, fold: Fold): Promise<number> {
 }
 
 export async function firstKeys(facts: Facts, fold: Fold, count: number): Promise<KeyRow[]> {
-  const { now, stored } = await readingOf(facts, fold)
-  const inner = keysSql(stored)
+  const now = await facts.now(fold.signal)
+  const inner = keysSql(fold)
   return now.query<KeyRow>(
     `select record_key as key, validator from (${inner.sql}) as records order by ${newestFirst(count).by} limit ?`,
     [...inner.values, count],
@@ -79,8 +79,8 @@ export async function foldRecords<F extends string>(
   fields: Readonly<Record<F, string>>,
   order: Order,
 ): Promise<Folded<F>[]> {
-  const { now, stored } = await readingOf(facts, fold)
-  const { sql, values } = recordsSql(stored, fields)
+  const now = await facts.now(fold.signal)
+  const { sql, values } = recordsSql(fold, fields)
   const page = [order.limit, order.offset ?? 0]
   return now.query(`${sql} order by ${order.by} limit ? offset ?`, [...values, ...page], listsOf(fold))
 }
@@ -91,15 +91,15 @@ export async function foldAll<F extends string>(
   fold: Fold & { readonly byValidator: false },
   fields: Readonly<Record<F, string>>,
 ): Promise<Folded<F>[]> {
-  const { now, stored } = await readingOf(facts, fold)
-  const { sql, values } = recordsSql(stored, fields)
+  const now = await facts.now(fold.signal)
+  const { sql, values } = recordsSql(fold, fields)
   const rows = await now.query<Folded<F>>(sql, values, listsOf(fold))
   return rows.sort((a, b) => b.key - a.key)
 }
 
 type Folded<F extends string> = KeyRow & Record<F, Cell>
 
-function recordsSql(fold: Stored, fields: Readonly<Record<string, string>>): Sql {
+function recordsSql(fold: Fold, fields: Readonly<Record<string, string>>): Sql {
   const named = wordsIn(Object.values(fields))
   const scores = Object.entries(grainScores).filter(([name]) => named.has(name))
   const inScores = wordsIn(scores.map(([, sql]) => sql))
@@ -130,23 +130,12 @@ interface Sql {
   readonly values: readonly Cell[]
 }
 
-/** From a day on, rows may come in parts: there the grains of an answer are grouped (decision 0148). */
-type Stored = Fold & { readonly partsFrom: number; readonly plain: (columns: readonly string[]) => string }
-
-async function readingOf(facts: Facts, fold: Fold): Promise<{ readonly now: FactsMoment; readonly stored: Stored }> {
-  const now = await facts.now(fold.signal)
-  // Hours are grouped in any case.
-  const table = isHourly(fold) ? undefined : fold.grain === 'utcDay' ? 'duty_utc_days' : 'duty_days'
-  const partsFrom = table ? await now.partsFrom(table, fold.network) : Number.POSITIVE_INFINITY
-  return { now, stored: { ...fold, partsFrom, plain: now.engine === 'clickhouse' ? widened : asTheyAre } }
-}
-
 const isHourly = (fold: Fold): boolean => fold.grain === 'hour' || fold.grain === 'utcHour'
 
 const listsOf = (fold: Fold) => ({ who: fold.who, ...fold.windows.sql.lists })
 
 /** The keys of all records. Grains are unique already, so a record per validator and day needs no grouping. */
-function keysSql(fold: Stored): Sql {
+function keysSql(fold: Fold): Sql {
   const inner = rowsSql(fold)
   if (fold.byValidator && fold.windows.sql.key === 'day') {
     return { ...inner, sql: `select record_key, validator from (${inner.sql}) as grains` }
@@ -159,7 +148,7 @@ function keysSql(fold: Stored): Sql {
 
 /** Grains with the number of their window, without those that come before the page. */
 function rowsSql(
-  fold: Stored,
+  fold: Fold,
   columns: readonly string[] = [],
   scores: readonly (readonly [string, string])[] = [],
 ): Sql {
@@ -183,25 +172,16 @@ const chosen = ({ who }: Fold): Sql =>
 const sumOf = (columns: readonly string[]) =>
   columns.map((column) => `, cast(sum(${column}) as bigint) as ${column}`).join('')
 const asTheyAre = (columns: readonly string[]) => columns.map((column) => `, ${column}`).join('')
-/** ClickHouse wants the halves of a union in one type. */
-const widened = (columns: readonly string[]) =>
-  columns.map((column) => `, cast(${column} as bigint) as ${column}`).join('')
-
-/** Days of a table: as they are, and from where they come in parts added up. */
-function daysSql(fold: Stored, table: string, day: string, { from, until }: Range, columns: readonly string[]): Sql {
+function daysSql(fold: Fold, table: string, day: string, { from, until }: Range, columns: readonly string[]): Sql {
   const who = chosen(fold)
-  const between = (first: number, end: number, inParts: boolean): Sql => ({
-    sql: `select validator, ${day === 'day' ? day : `${day} as day`}${inParts ? sumOf(columns) : fold.plain(columns)} from ${table}
-          where network = ? and ${day} >= ? and ${day} < ? and ${who.sql} ${inParts ? `group by validator, ${day}` : ''}`,
-    values: [fold.network, first, end, ...who.values],
-  })
-  if (fold.partsFrom >= until) return between(from, until, false)
-  if (fold.partsFrom <= from) return between(from, until, true)
-  const [whole, parts] = [between(from, fold.partsFrom, false), between(fold.partsFrom, until, true)]
-  return { sql: `${whole.sql} union all ${parts.sql}`, values: [...whole.values, ...parts.values] }
+  return {
+    sql: `select validator, ${day === 'day' ? day : `${day} as day`}${asTheyAre(columns)} from ${table}
+          where network = ? and ${day} >= ? and ${day} < ? and ${who.sql}`,
+    values: [fold.network, from, until, ...who.values],
+  }
 }
 
-function grainsSql(fold: Stored, columns: readonly string[]): Sql {
+function grainsSql(fold: Fold, columns: readonly string[]): Sql {
   const { network, days, hours } = fold
   const who = chosen(fold)
   if (fold.grain === 'utcDay') return daysSql(fold, 'duty_utc_days', 'utc_day', days, columns)

@@ -53,11 +53,6 @@ export async function orderDuties(
   signal: AbortSignal,
   options: OrderOptions = {},
 ): Promise<number> {
-  if (facts.engine !== 'duckdb') {
-    // It keeps rows in order by itself, and adds up what came in parts.
-    await facts.tidy(signal)
-    return 0
-  }
   let blocks = 0
   for (const layout of layoutsOf(time)) {
     const open = layout.openDay(epochs.until)

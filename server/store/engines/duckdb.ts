@@ -11,18 +11,7 @@ import { basename, dirname, join } from 'node:path'
 import { isMainThread } from 'node:worker_threads'
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
 import { Fault } from '#core/fault.ts'
-import type {
-  Cell,
-  Columns,
-  FactRow,
-  Facts,
-  FactsMigration,
-  FactsMoment,
-  FactsReader,
-  FactsWriter,
-  Lists,
-  Slice,
-} from '../facts.ts'
+import type { Cell, Columns, FactRow, Facts, FactsMigration, FactsReader, FactsWriter, Lists, Slice } from '../facts.ts'
 import { Fence } from '../fence.ts'
 import { Line } from '../line.ts'
 import { type Found, found, type MigrationTurn, upToDate } from '../migrate.ts'
@@ -204,17 +193,12 @@ class DuckdbFacts implements Facts {
     return this.#version
   }
 
-  async now(signal?: AbortSignal): Promise<FactsMoment> {
+  async now(signal?: AbortSignal): Promise<FactsReader> {
     return {
       engine: this.engine,
       query: (sql, values, lists) => this.#readOn(this.#readers, signal, sql, values, lists),
-      // The writer keeps rows unique.
-      partsFrom: async () => Number.POSITIVE_INFINITY,
     }
   }
-
-  /** A group lays its rows out as it sees fit (decision 0122), and what is removed is gone. */
-  async tidy(): Promise<void> {}
 
   async close(): Promise<void> {
     if (this.#closed) return

@@ -65,10 +65,7 @@ const shared = (name: string, keys: readonly string[], day: string): FactsTable 
     ...Object.fromEntries(amounts.map((column) => [column, 'int64' as const])),
   },
   key: 'network',
-  // Some hundred rows of a validator lie side by side, which a question about it then reads at once.
-  window: { column: day, width: 1, together: keys.length > 1 ? 32 : 512 },
-  order: ['validator', ...keys],
-  spread: 'validator',
+  window: { column: day },
   sums: [...counts, ...amounts],
 })
 

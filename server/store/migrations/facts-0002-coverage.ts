@@ -11,7 +11,6 @@ export const migration: FactsMigration = {
       name: 'coverage',
       columns: { stream: 'text', from_at: 'int64', until_at: 'int64' },
       key: 'stream',
-      order: ['from_at'],
     },
   ],
 }

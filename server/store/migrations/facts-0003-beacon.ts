@@ -22,13 +22,11 @@ export const migration: FactsMigration = {
         slots_per_epoch: 'int32',
       },
       key: 'network',
-      order: [],
     },
     {
       name: 'beacon_scores',
       columns: { network: 'text', epoch: 'int32', scores: 'text' },
       key: 'network',
-      order: ['epoch'],
     },
   ],
 }

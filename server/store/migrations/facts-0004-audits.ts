@@ -15,8 +15,7 @@ export const migration: FactsMigration = {
       name: 'beacon_audits',
       columns: { network: 'text', epoch: 'int32', part: 'text', compared: 'int32', differing: 'int32', gwei: 'int64' },
       key: 'network',
-      window: { column: 'epoch', width: 225, together: 512 },
-      order: ['epoch', 'part'],
+      window: { column: 'epoch' },
     },
   ],
 }

@@ -17,14 +17,12 @@ export const migration: FactsMigration = {
       name: 'beacon_watched',
       columns: { network: 'text', validator: 'int32', from_epoch: 'int32', until_epoch: 'int32' },
       key: 'network',
-      order: ['validator', 'from_epoch'],
     },
     {
       name: 'beacon_moved',
       columns: { network: 'text', epoch: 'int32', validators: 'int32', in_gwei: 'int64', out_gwei: 'int64' },
       key: 'network',
-      window: { column: 'epoch', width: 225, together: 512 },
-      order: ['epoch'],
+      window: { column: 'epoch' },
     },
   ],
 }

@@ -15,10 +15,7 @@ export const migration: FactsMigration = {
       name: 'duty_lapses',
       columns: { network: 'text', ...Object.fromEntries(columns.map((name) => [name, 'int32' as const])) },
       key: 'network',
-      // A day of the usual networks: lapses are let go of by days.
-      window: { column: 'epoch', width: 225, together: 512 },
-      order: ['validator', 'epoch'],
-      spread: 'validator',
+      window: { column: 'epoch' },
     },
   ],
 }

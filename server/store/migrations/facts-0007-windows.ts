@@ -14,8 +14,7 @@ export const migration: FactsMigration = {
       name: 'duty_windows',
       columns: { network: 'text', epochs_per_hour: 'int32', epochs_per_day: 'int32' },
       key: 'network',
-      order: [],
     },
-    { name: 'beacon_counts', columns: { network: 'text', validators: 'int32' }, key: 'network', order: [] },
+    { name: 'beacon_counts', columns: { network: 'text', validators: 'int32' }, key: 'network' },
   ],
 }
