@@ -26,6 +26,7 @@ export const subjects: Readonly<Record<string, readonly (readonly [first: number
     [10, 19],
     [65, 69],
     [90, 99],
+    [149, 149],
     [160, 162],
     [164, 165],
     [170, 174],
@@ -68,7 +69,6 @@ export const subjects: Readonly<Record<string, readonly (readonly [first: number
   'The console': [[125, 127]],
   'The simulated world': [[116, 119]],
   'The state on PostgreSQL': [[135, 139]],
-  'The facts on ClickHouse': [[145, 149]],
   'Several servers': [
     [140, 144],
     [150, 150],

@@ -73,17 +73,11 @@ export async function end(child: ChildProcess, signal: NodeJS.Signals = 'SIGKILL
 }
 
 export async function freePort(): Promise<number> {
-  const [port = 0] = await freePorts(1)
+  const probe = createServer().listen(0, '127.0.0.1')
+  await once(probe, 'listening')
+  const { port } = probe.address() as { port: number }
+  await once(probe.close(), 'close')
   return port
-}
-
-/** Different ones: all are held until the last is found. */
-export async function freePorts(count: number): Promise<number[]> {
-  const probes = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'))
-  await Promise.all(probes.map((probe) => once(probe, 'listening')))
-  const ports = probes.map((probe) => (probe.address() as { port: number }).port)
-  await Promise.all(probes.map((probe) => once(probe.close(), 'close')))
-  return ports
 }
 
 async function listening(port: number, signal: AbortSignal): Promise<void> {

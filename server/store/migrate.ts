@@ -23,8 +23,7 @@ export interface Step {
   readonly statements: readonly string[]
 }
 
-/** Each engine makes this table itself, in its own column words. */
-export const migrationsTable = 'create table if not exists migrations (id integer primary key, name text not null)'
+const migrationsTable = 'create table if not exists migrations (id integer primary key, name text not null)'
 
 /** A store that is open, and locked where its engine has a lock, with its tables as they were found. */
 export interface Found<S> {

@@ -41,7 +41,6 @@ export const dutyDays = (table: 'duty_days' | 'duty_utc_days', day: 'day' | 'utc
     return compared(items, async ({ network, day: at, validator }) => {
       const where = `where network = ? and ${day} = ? and validator = ?`
       const values = [network, at, validator]
-      // A shared engine may still have a day in parts.
       const sums = measures.map((name) => `sum(${name}) as ${name}`).join()
       const [stored] = await facts.query(`select ${sums} from ${table} ${where}`, values)
       const [summed] = await facts.query(`select ${sums} from duty_hours ${where}`, values)

@@ -88,7 +88,6 @@ test('cut off between two slices, no row is lost or doubled, and the next run fi
       },
       query: desk.facts.query.bind(desk.facts),
     })
-    Object.defineProperty(facts, 'engine', { value: 'duckdb' })
     await orderDuties(facts, 'mainnet', time, last, stop.signal, everyone)
     assert.deepEqual(await sorted(desk.facts), before)
   }
