@@ -1,0 +1,306 @@
+// Chains whose answers are kept as golden files, and the ways in which they are ingested. Two ways that must lead to the same
+// answers are compared with the same file.
+import type { Network } from '#api/wire/validators.ts'
+import type { Range } from '#core/ranges.ts'
+import type { NetworkSettings } from '#core/settings/validators.ts'
+import { withChainTimes } from '#groups/validators/ingest/chain.ts'
+import { followerOf } from '#groups/validators/ingest/start.ts'
+import { systemClock } from '#io/clock.ts'
+import type { Desk } from '#serve/answer.ts'
+import { openNode } from '#sim/beacon/node.ts'
+import { type ActedWorld, actWorld } from '#sim/beacon/world.ts'
+import { demoSeed } from '#sim/demo.ts'
+import { stoppedAt } from '#sim/stopped.ts'
+import { parts } from '#sim/validators/story.ts'
+import { openDemoValidators, validatorSamples } from '#sim/validators.ts'
+import { openReplay } from './beacon-replay.ts'
+import { testNowMs } from './desk.ts'
+import type { RequestPlan } from './golden-requests.ts'
+import { openQuietServer, type QuietServer } from './quiet-server.ts'
+
+/** Compares the answers of a server with a golden file; `stage` says how much has been ingested. */
+export type CheckAnswers = (
+  file: string,
+  stage: string,
+  server: QuietServer,
+  plans: readonly RequestPlan[],
+) => Promise<void>
+
+export interface Scenario {
+  readonly name: string
+  /** Too slow for every run of the tests. */
+  readonly isLong?: true
+  run(check: CheckAnswers): Promise<void>
+}
+
+const { signal } = new AbortController()
+
+const indicesUpTo = (count: number): number[] => Array.from({ length: count }, (_, index) => index)
+
+/** One network's settings changed, as by a restart with another tetrad.yaml. */
+const deskWith = (desk: Desk, network: Network, changes: Partial<NetworkSettings>): Desk => {
+  const { networks } = desk.settings.validators
+  const changed = { ...networks, [network]: { ...networks[network], ...changes } }
+  return { ...desk, settings: { ...desk.settings, validators: { ...desk.settings.validators, networks: changed } } }
+}
+
+async function catchUp(desk: Desk, network: Network): Promise<void> {
+  await (await followerOf(desk, network)).catchUp(signal)
+}
+
+async function fill(desk: Desk, network: Network, ...ranges: readonly Range[]): Promise<void> {
+  const follower = await followerOf(desk, network)
+  for (const range of ranges) await follower.fill(range, signal)
+}
+
+const demo: Scenario = {
+  name: 'the demo',
+  isLong: true,
+  async run(check) {
+    const clock = stoppedAt(systemClock, testNowMs)
+    const validators = await openDemoValidators(demoSeed, clock)
+    try {
+      await using server = await openQuietServer({ settings: validators.settings, clock })
+      await validators.load(server.desk)
+      const { mainnet, hoodi } = (await withChainTimes(server.desk)).validators.networks
+      const [first = 0, second = 0, ...others] = validatorSamples.indices
+      const newcomer = parts.newcomer.validator
+      const keys = await pubkeysOf(server, 'mainnet', [first, newcomer])
+      await check('demo', 'loaded', server, [
+        {
+          ...{ network: 'mainnet', time: mainnet, epochs: 137, everyone: indicesUpTo(98), pubkeys: keys },
+          few: [first, second, ...others, newcomer],
+        },
+        {
+          ...{ network: 'hoodi', time: hoodi, epochs: 27, everyone: indicesUpTo(16), few: [0, 5] },
+          pubkeys: await pubkeysOf(server, 'hoodi', [3]),
+        },
+      ])
+    } finally {
+      await validators.close()
+    }
+  },
+}
+
+/** Public keys are the chain's, so asking for them does not make the golden answers depend on a store. */
+async function pubkeysOf(server: QuietServer, network: Network, indices: readonly number[]): Promise<string[]> {
+  const answers = await Promise.all(indices.map((index) => server.get(`/v0/eth/validators/${index}`, network)))
+  return answers.map(({ body }) => (JSON.parse(body) as { validatorPubkey: string }).validatorPubkey)
+}
+
+const recordedEpochs = 13
+
+async function openRecorded(changes: object = {}, fromEpoch = 0) {
+  const node = await openReplay({ derived: true })
+  const hoodi = { epochsPerHour: 2, epochsPerDay: 4, beacon: { urls: [node.url], fromEpoch }, ...changes }
+  const server = await openQuietServer({ settings: { validators: { networks: { hoodi } } } })
+  const plan: RequestPlan = {
+    ...{ network: 'hoodi', time: server.desk.settings.validators.networks.hoodi, epochs: recordedEpochs },
+    ...{ everyone: indicesUpTo(64), few: [7, 12, 61], pubkeys: recordedKeys },
+  }
+  return {
+    ...{ server, desk: server.desk, plan },
+    async [Symbol.asyncDispose]() {
+      await server[Symbol.asyncDispose]()
+      await node[Symbol.asyncDispose]()
+    },
+  }
+}
+
+/** Of validators 0 and 2. */
+const recordedKeys = [
+  '0xa99a76ed7796f7be22d5b7e85deeb7c5677e88e511e0b337618f8c4eb61349b4bf2d153f649f7b53359fe8b94a38e44c',
+  '0xa3a32b0f8b4ddb83f1a0a853d81dd725dfe577d4f4c3db8ece52ce2b026eca84815c1a7e8e92a4de3d755733bf7e4a9b',
+]
+
+const recorded: Scenario = {
+  name: 'the recorded chain',
+  async run(check) {
+    await using at = await openRecorded()
+    await catchUp(at.desk, 'hoodi')
+    await check('recorded', 'read', at.server, [at.plan])
+  },
+}
+
+const unread: Scenario = {
+  name: 'a network of which nothing has been read',
+  async run(check) {
+    await using at = await openRecorded()
+    await check('unread', 'nothing', at.server, [{ ...at.plan, few: [7, 12], everyone: [7, 12] }])
+  },
+}
+
+const recordedLate: Scenario = {
+  name: 'the recorded chain from its middle on, with epochs filled in later',
+  async run(check) {
+    await using at = await openRecorded({}, 9)
+    await catchUp(at.desk, 'hoodi')
+    await check('recorded-late', 'from epoch 9', at.server, [at.plan])
+    await fill(at.desk, 'hoodi', { from: 5, until: 6 }, { from: 0, until: 3 })
+    await check('recorded-late', 'with holes', at.server, [at.plan])
+    await fill(at.desk, 'hoodi', { from: 3, until: 7 }, { from: 0, until: 100 })
+    await check('recorded', 'read', at.server, [at.plan])
+  },
+}
+
+const recordedExpired: Scenario = {
+  name: 'the recorded chain with hours and missed duties that expire',
+  async run(check) {
+    await using at = await openRecorded({ hoursKeptDays: 1, lapsesKeptDays: 2 }, 4)
+    await catchUp(at.desk, 'hoodi')
+    await check('recorded-expired', 'expired', at.server, [at.plan])
+    await fill(at.desk, 'hoodi', { from: 1, until: 4 })
+    await check('recorded-expired', 'filled after', at.server, [at.plan])
+  },
+}
+
+const recordedWatched: Scenario = {
+  name: 'the recorded chain with a watch list',
+  async run(check) {
+    await using at = await openRecorded({ watch: ['7', '61', ...recordedKeys.slice(1)] })
+    await catchUp(at.desk, 'hoodi')
+    await check('recorded-watched', 'read', at.server, [{ ...at.plan, few: [7, 2, 12] }])
+  },
+}
+
+interface SimulatedOptions {
+  readonly network: NetworkChanges
+  readonly few: RequestPlan['few']
+  /** How far the node has finality; all that the chain has otherwise. */
+  readonly finalized?: () => number
+}
+type NetworkChanges = Readonly<Record<string, unknown>> & { readonly fromEpoch?: number }
+
+async function openSimulated(world: ActedWorld, { network, few, finalized }: SimulatedOptions) {
+  const node = await openNode(world, { ssz: true, states: true, rewards: true, ...(finalized && { finalized }) })
+  const { fromEpoch = 0, ...changes } = network
+  const hoodi = { ...changes, beacon: { urls: [node.url], fromEpoch, auditValidators: 4 } }
+  const server = await openQuietServer({ settings: { validators: { networks: { hoodi } } } })
+  const { validators = [] } = world.snapshots.at(-1) ?? {}
+  const plan: RequestPlan = {
+    ...{ network: 'hoodi', time: server.desk.settings.validators.networks.hoodi, epochs: world.finalized - 1 },
+    ...{ everyone: indicesUpTo(validators.length + 1), few },
+    pubkeys: validators.filter((_, index) => index % 13 === 4).map(({ pubkey }) => pubkey),
+  }
+  return {
+    ...{ server, desk: server.desk, plan },
+    async [Symbol.asyncDispose]() {
+      await server[Symbol.asyncDispose]()
+      await node[Symbol.asyncDispose]()
+    },
+  }
+}
+
+const calm = { outage: { from: 0, until: 0 }, hasExecution: false } as const
+
+/** Chain days are UTC days. */
+const midnightWorld = () => ({
+  ...actWorld('golden/midnight', {
+    ...{ ...calm, epochs: 62, slotsPerEpoch: 4, slotSeconds: 3600, validators: 26 },
+    ...{ missed: 0.08, orphaned: 0.05, slashing: 0.01, moving: 0.15 },
+  }),
+  genesisUnix: Date.UTC(2026, 2, 26) / 1000,
+})
+const midnightNetwork = { epochsPerHour: 2, epochsPerDay: 6 }
+
+const midnight: Scenario = {
+  name: 'a chain with genesis at midnight',
+  isLong: true,
+  async run(check) {
+    await using at = await openSimulated(midnightWorld(), { network: midnightNetwork, few: [3, 11, 27] })
+    await catchUp(at.desk, 'hoodi')
+    await check('midnight', 'read', at.server, [at.plan])
+  },
+}
+
+const midnightAtHead: Scenario = {
+  name: 'a chain with genesis at midnight, whose last epochs are read one by one',
+  isLong: true,
+  async run(check) {
+    const world = midnightWorld()
+    let finalized = world.finalized - 14
+    await using at = await openSimulated(world, {
+      ...{ network: midnightNetwork, few: [3, 11, 27] },
+      finalized: () => finalized,
+    })
+    const follower = await followerOf(at.desk, 'hoodi')
+    for (; finalized <= world.finalized; finalized++) await follower.catchUp(signal)
+    await check('midnight', 'read', at.server, [at.plan])
+  },
+}
+
+/** Hours cross the ends of chain days, both cross the ends of UTC days, and a year ends. */
+const uneven: Scenario = {
+  name: 'a chain with uneven hours and days, and a watch list that changes',
+  isLong: true,
+  async run(check) {
+    const world = {
+      ...actWorld('golden/uneven', {
+        ...{ ...calm, epochs: 84, slotsPerEpoch: 8, slotSeconds: 2700, validators: 30 },
+        ...{ missed: 0.05, orphaned: 0.03, slashing: 0.01, moving: 0.1 },
+      }),
+      genesisUnix: Date.UTC(2025, 11, 18, 17, 23, 11) / 1000,
+    }
+    let finalized = 33
+    const watch = ['1', '4', '8', '30']
+    await using at = await openSimulated(world, {
+      ...{ network: { epochsPerHour: 4, epochsPerDay: 7, watch }, few: [4, 8, 9, 31] },
+      finalized: () => finalized,
+    })
+    await catchUp(at.desk, 'hoodi')
+    await check('uneven', 'first list', at.server, [at.plan])
+    finalized = 58
+    await catchUp(deskWith(at.desk, 'hoodi', { watch: ['4', '9', '30', '31'] }), 'hoodi')
+    finalized = world.finalized
+    await catchUp(deskWith(at.desk, 'hoodi', { watch: [] }), 'hoodi')
+    await check('uneven', 'everyone', at.server, [at.plan])
+  },
+}
+
+/** More than 128 chain days: as many as any store keeps together. */
+const longWorld = () => ({
+  ...actWorld('golden/long', {
+    ...{ ...calm, epochs: 270, slotsPerEpoch: 4, slotSeconds: 10_800, validators: 20, committeesPerSlot: 1 },
+    ...{ missed: 0.05, orphaned: 0.03, slashing: 0, moving: 0.01 },
+  }),
+  genesisUnix: Date.UTC(2025, 10, 3, 10, 0, 5) / 1000,
+})
+const longNetwork = { epochsPerHour: 1, epochsPerDay: 2 }
+
+const long: Scenario = {
+  name: 'a chain of 134 days',
+  isLong: true,
+  async run(check) {
+    await using at = await openSimulated(longWorld(), { network: longNetwork, few: [2, 19] })
+    await catchUp(at.desk, 'hoodi')
+    await check('long', 'read', at.server, [at.plan])
+  },
+}
+
+const longFilled: Scenario = {
+  name: 'a chain of 134 days from its middle on, with days filled in later',
+  isLong: true,
+  async run(check) {
+    const network = { ...longNetwork, fromEpoch: 151 }
+    await using at = await openSimulated(longWorld(), { network, few: [2, 19] })
+    await catchUp(at.desk, 'hoodi')
+    await fill(at.desk, 'hoodi', { from: 97, until: 126 }, { from: 20, until: 31 }, { from: 55, until: 56 })
+    await check('long-holes', 'with holes', at.server, [at.plan])
+    await fill(at.desk, 'hoodi', { from: 120, until: 140 }, { from: 0, until: 200 })
+    await check('long', 'read', at.server, [at.plan])
+  },
+}
+
+export const scenarios: readonly Scenario[] = [
+  demo,
+  unread,
+  recorded,
+  recordedLate,
+  recordedExpired,
+  recordedWatched,
+  midnight,
+  midnightAtHead,
+  uneven,
+  long,
+  longFilled,
+]

@@ -1,0 +1,180 @@
+// Golden answers: what the server answered about known chains, byte for byte, in `test/golden/*.ndjson.zst` (`zstdcat` shows
+// them). They hold for any store behind the server.
+//   node test/golden.ts                   compare all answers and list every difference
+//   node test/golden.ts --write           the same, then write the answers as they are now
+//   node test/golden.ts --only demo       only scenarios with this text in their name
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
+import type { Network } from '#api/wire/validators.ts'
+import { type GoldenRequest, type RequestPlan, requestsOf } from './golden-requests.ts'
+import { scenarios } from './golden-worlds.ts'
+import { publicUrl, type QuietServer } from './quiet-server.ts'
+
+const folder = join(import.meta.dirname, 'golden')
+
+export interface Line {
+  /** What had been ingested, and what was asked. */
+  readonly stage: string
+  readonly request: string
+  readonly status: number
+  /** Those that begin with x-tetrad-. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+const keyOf = ({ stage, request }: Line): string => `${stage}: ${request}`
+
+export function readGolden(file: string): Map<string, Line> {
+  const path = join(folder, `${file}.ndjson.zst`)
+  if (!existsSync(path)) return new Map()
+  const lines = zstdDecompressSync(readFileSync(path)).toString().trim().split('\n')
+  return new Map(lines.map((text) => JSON.parse(text) as Line).map((line) => [keyOf(line), line]))
+}
+
+function writeGolden(file: string, lines: Iterable<Line>): void {
+  const text = Array.from(lines, (line) => `${JSON.stringify(line)}\n`).join('')
+  const params = { [constants.ZSTD_c_compressionLevel]: 19, [constants.ZSTD_c_windowLog]: 24 }
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(join(folder, `${file}.ndjson.zst`), zstdCompressSync(text, { params }))
+}
+
+/** Answering all requests takes too long for every run of the tests, so they come in parts. */
+export const partsCount = 16
+const allParts: readonly number[] = Array.from({ length: partsCount }, (_, part) => part)
+
+/** The answers of one stage, as far as they are in these parts. */
+export async function answersOf(
+  stage: string,
+  server: QuietServer,
+  plans: readonly RequestPlan[],
+  parts: readonly number[] = allParts,
+): Promise<Line[]> {
+  const requests = plans.flatMap(requestsOf).map((request) => () => pagesOf(stage, server, request))
+  const reports = (['coverage', 'doctor'] as const).map((name) => () => reportLine(stage, server, name))
+  const lines: Line[] = []
+  for (const [at, ask] of [...requests, ...reports].entries())
+    if (parts.includes(at % partsCount)) lines.push(...(await ask()))
+  return lines
+}
+
+async function reportLine(stage: string, server: QuietServer, name: 'coverage' | 'doctor'): Promise<Line[]> {
+  const result = await server.control(name, { sample: 5 })
+  const body = JSON.stringify(name === 'doctor' ? maskDoctor(result as Finding[]) : result)
+  return [{ stage, request: `tetrad ${name}`, status: 200, headers: {}, body }]
+}
+
+/** The answer, and those of the pages that its `next` leads to. */
+async function pagesOf(stage: string, server: QuietServer, request: GoldenRequest): Promise<Line[]> {
+  const lines: Line[] = []
+  let path: string | undefined = request.path
+  for (let page = 0; path !== undefined && page <= (request.pagesMax ?? 0); page++) {
+    const line = await lineOf(stage, server, path, request.network)
+    lines.push(line)
+    path = nextOf(line.body)
+  }
+  return lines
+}
+
+async function lineOf(stage: string, server: QuietServer, path: string, network: Network): Promise<Line> {
+  const { status, headers, body } = await server.get(path, network)
+  const own = Object.entries(headers).filter(([name]) => name.startsWith('x-tetrad-'))
+  return { stage, request: `${network} ${path}`, status, headers: Object.fromEntries(own.sort()), body }
+}
+
+function nextOf(body: string): string | undefined {
+  const { next } = JSON.parse(body) as { next?: string | null }
+  return next?.replace(publicUrl, '')
+}
+
+interface Finding {
+  readonly name: string
+  readonly says: string
+}
+
+/** How many rows a store has and which of them are drawn for a check is the store's own affair, and nodes have any port. */
+const maskDoctor = (findings: readonly Finding[]): Finding[] =>
+  findings.map((finding) => {
+    const says = finding.says.replace(/http:\/\/127\.0\.0\.1:\d+/g, 'http://node')
+    const isCounted = finding.name === 'stores' || finding.name.startsWith('recheck: ')
+    return { ...finding, says: isCounted ? says.replace(/0x[0-9a-f]+|\d+/g, '#') : says }
+  })
+
+export interface Difference {
+  readonly request: string
+  readonly text: string
+}
+
+/** Where answers differ from those of a golden file. */
+export const differencesOf = (golden: ReadonlyMap<string, Line>, lines: readonly Line[]): Difference[] =>
+  lines.flatMap((line) => {
+    const text = differenceOf(golden.get(keyOf(line)), line)
+    return text === undefined ? [] : [{ request: keyOf(line), text }]
+  })
+
+function differenceOf(golden: Line | undefined, line: Line): string | undefined {
+  if (!golden) return 'is not in the golden file'
+  if (golden.status !== line.status) return `status ${golden.status} → ${line.status}: ${line.body.slice(0, 200)}`
+  const [before, after] = [JSON.stringify(golden.headers), JSON.stringify(line.headers)]
+  if (before !== after) return `headers ${before} → ${after}`
+  if (golden.body === line.body) return undefined
+  return (
+    valueDifference(JSON.parse(golden.body), JSON.parse(line.body), 'body') ?? textDifference(golden.body, line.body)
+  )
+}
+
+/** Where two JSON values differ first. */
+function valueDifference(before: unknown, after: unknown, path: string): string | undefined {
+  if (typeof before !== 'object' || typeof after !== 'object' || before === null || after === null) {
+    return Object.is(before, after) ? undefined : `${path}: ${shown(before)} → ${shown(after)}`
+  }
+  const [left, right] = [before as Record<string, unknown>, after as Record<string, unknown>]
+  if (Array.isArray(before) && Array.isArray(after) && before.length !== after.length)
+    return `${path}: ${before.length} → ${after.length} items`
+  for (const name of new Set([...Object.keys(left), ...Object.keys(right)])) {
+    const found = valueDifference(left[name], right[name], `${path}.${name}`)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+/** Equal as values: another order of members, or digits that a number does not hold. */
+function textDifference(before: string, after: string): string {
+  let at = 0
+  while (before[at] === after[at]) at += 1
+  const around = (text: string) => text.slice(Math.max(0, at - 60), at + 60)
+  return `byte ${at}: …${around(before)}… → …${around(after)}…`
+}
+
+const shown = (value: unknown): string => (JSON.stringify(value) ?? 'absent').slice(0, 300)
+
+/** A failure's text: all requests that differ, as far as they fit, each with its first difference. */
+export function reportOf(differences: readonly Difference[], max: number): string {
+  const lines = differences.slice(0, max).map(({ request, text }) => `  ${request.slice(0, 300)}\n    ${text}`)
+  const more = differences.length > max ? [`  and ${differences.length - max} more`] : []
+  return [`${differences.length} answers differ from the golden ones (golden → now):`, ...lines, ...more].join('\n')
+}
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({ options: { write: { type: 'boolean' }, only: { type: 'string', default: '' } } })
+  const answers = new Map<string, Map<string, Line>>()
+  for (const scenario of scenarios.filter(({ name }) => name.includes(values.only))) {
+    await scenario.run(async (file, stage, server, plans) => {
+      const lines = await answersOf(stage, server, plans)
+      const differences = differencesOf(readGolden(file), lines)
+      process.stdout.write(`${scenario.name}, ${stage}: ${lines.length} answers, ${differences.length} differ\n`)
+      if (differences.length > 0) process.stdout.write(`${reportOf(differences, Number.POSITIVE_INFINITY)}\n`)
+      const own = answers.get(file) ?? new Map<string, Line>()
+      answers.set(file, own)
+      // Two ways to ingest a chain must agree, whatever the golden file contains.
+      const known = lines.filter((line) => own.has(keyOf(line)))
+      const contrary = reportOf(differencesOf(own, known), 20)
+      if (differencesOf(own, known).length > 0) throw new Error(`${scenario.name}: scenarios disagree\n${contrary}`)
+      for (const line of lines) own.set(keyOf(line), line)
+    })
+  }
+  if (values.write) for (const [file, lines] of answers) writeGolden(file, lines.values())
+}
+
+if (import.meta.main) await main()

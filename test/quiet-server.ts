@@ -1,0 +1,90 @@
+// A server in this process that ingests only what a test makes it ingest, and whose clock stands still. Tests that use
+// nothing else hold for any store.
+//   await using server = await openQuietServer({ settings })
+//   await new Follower(server.desk, 'hoodi', beacon).catchUp(signal)
+//   const response = await server.get('/v0/eth/validators/7', 'hoodi')
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Network } from '#api/wire/validators.ts'
+import { type Clock, systemClock } from '#io/clock.ts'
+import { askControl } from '#io/control.ts'
+import { silentLog } from '#io/log.ts'
+import type { Desk } from '#serve/answer.ts'
+import { start } from '#server/main.ts'
+import { stoppedAt } from '#sim/stopped.ts'
+import { createKey } from '#store/keys.ts'
+import { seededRandom, settingsWith, testNowMs } from './desk.ts'
+import { openMigratedDatabase } from './postgres.ts'
+import { copyEmptyStores } from './template.ts'
+
+export interface QuietServerOptions {
+  /** As in tetrad.yaml. */
+  readonly settings: object
+  /** A data folder that stays when the server closes; otherwise a new one that is removed. */
+  readonly dir?: string
+  readonly clock?: Clock
+}
+
+export interface Response {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+export interface QuietServer extends AsyncDisposable {
+  readonly desk: Desk
+  get(path: string, network: Network): Promise<Response>
+  /** What commands ask a running server. */
+  control(name: 'coverage' | 'doctor', input?: object): Promise<unknown>
+}
+
+/** Links in answers begin with it. */
+export const publicUrl = 'http://tetrad.test'
+
+export async function openQuietServer({ settings, dir, clock }: QuietServerOptions): Promise<QuietServer> {
+  await using undo = new AsyncDisposableStack()
+  const dataDir = dir ?? (await mkdtemp(join(tmpdir(), 'tetrad-quiet-')))
+  if (dir === undefined) {
+    undo.defer(() => rm(dataDir, { recursive: true, force: true }))
+    await copyEmptyStores(dataDir)
+  }
+  const postgres = process.env.TETRAD_TEST_STATE
+  const database = postgres && dir === undefined ? undo.use(await openMigratedDatabase(postgres)) : undefined
+  const own = {
+    server: { port: 0, publicUrl },
+    console: { on: false },
+    ingest: { on: false },
+    ...(database && { store: { state: database.url } }),
+  }
+  const server = await start({
+    settings: settingsWith({ ...settings, ...own }),
+    dataDir,
+    clock: clock ?? stoppedAt(systemClock, testNowMs),
+    random: seededRandom('quiet server'),
+    log: silentLog,
+  })
+  undo.defer(() => server.close())
+  const { desk } = server
+  const { key } = await createKey(
+    desk.state,
+    { name: 'quiet', plan: 'enterprise', groups: ['validators'] },
+    desk.clock,
+    desk.random,
+  )
+  const all = undo.move()
+  return {
+    desk,
+    async get(url, network) {
+      const headers = { authorization: `Bearer ${key}`, 'x-validator-network': network }
+      const { statusCode, headers: sent, body } = await server.inject({ url, headers })
+      return { status: statusCode, headers: sent as Record<string, string>, body }
+    },
+    async control(name, input) {
+      const answer = await askControl(dataDir, name, input)
+      if (!answer) throw new Error('the server has no control socket')
+      return answer.result
+    },
+    [Symbol.asyncDispose]: () => all.disposeAsync(),
+  }
+}
