@@ -1,0 +1,89 @@
+// A process that ingests is killed at a commit, before it or after it, and ingest goes on in another one: the answers of group C are
+// those of a run that was not killed.
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import type { SimNode } from '#sim/beacon/node.ts'
+import { chance } from '#sim/chance.ts'
+import {
+  type Answers,
+  answersAbout,
+  assertSameAnswers,
+  openOracleNode,
+  oracleFinalized,
+  oracleSettings,
+} from './ingest-oracle.ts'
+import { ingestAll } from './killed-ingest.ts'
+import { seedsOf } from './long.ts'
+import { openQuietServer } from './quiet-server.ts'
+import { copyEmptyStores } from './template.ts'
+
+const seedsCount = 100
+const seedsPerRun = 1
+const killsMax = 2
+const childFile = join(import.meta.dirname, 'killed-ingest.ts')
+
+async function openFolder() {
+  const dir = await mkdtemp(join(tmpdir(), 'tetrad-killed-'))
+  await copyEmptyStores(dir)
+  return { dir, [Symbol.asyncDispose]: () => rm(dir, { recursive: true, force: true }) }
+}
+
+/** How the process ended. */
+async function ingestInChild(dir: string, url: string, killAt: number): Promise<number | string> {
+  const child = spawn(process.execPath, [childFile, dir, url, String(killAt)], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+  const [code, signal] = await once(child, 'exit')
+  return signal ?? code
+}
+
+describe('ingest that is killed', () => {
+  let node: SimNode
+  let clean: Answers
+  let points: number
+  /** Grows with every question for it, so that epochs are written one by one. */
+  let finalized = 0
+
+  const answersIn = async (dir: string) => {
+    await using server = await openQuietServer({ settings: oracleSettings(node.url), dir })
+    return await answersAbout(server)
+  }
+
+  before(async () => {
+    node = await openOracleNode({
+      ...{ ssz: true, states: true, rewards: true },
+      finalized: () => Math.min(finalized++, oracleFinalized),
+    })
+    await using folder = await openFolder()
+    points = await ingestAll(folder.dir, node.url)
+    clean = await answersIn(folder.dir)
+  })
+  after(() => node[Symbol.asyncDispose]())
+
+  test('there are many points to be killed at', () => {
+    assert(points > 12, String(points))
+  })
+
+  for (const seed of seedsOf(seedsCount, seedsPerRun)) {
+    test(`seed ${seed}: the answers are those of a clean run`, async (t) => {
+      const draws = chance(`killed/${seed}`)
+      await using folder = await openFolder()
+      finalized = 0
+      const kills = draws.whole(1, killsMax + 1)
+      for (let kill = 0; kill < kills; kill++) {
+        // Later ones have less to do, and may come to the end.
+        const killAt = draws.whole(1, kill === 0 ? points : Math.ceil(points / 2))
+        const ended = await ingestInChild(folder.dir, node.url, killAt)
+        t.diagnostic(`commit point ${killAt} of ${points}: ${ended}`)
+        assert(ended === 'SIGKILL' || (kill > 0 && ended === 0), `the process ended with ${ended}`)
+      }
+      await ingestAll(folder.dir, node.url)
+      assertSameAnswers(await answersIn(folder.dir), clean, `${kills} kills`)
+    })
+  }
+})

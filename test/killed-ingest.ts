@@ -1,0 +1,33 @@
+// Ingests a simulated chain into a data folder, in a process that kills itself at a commit point: `node killed-ingest.ts <folder>
+// <node url> <commit point>`. Points are numbered from 1, in the order in which they come.
+import { complete } from '#core/check.ts'
+import { SettingsSchema } from '#core/settings.ts'
+import { systemClock } from '#io/clock.ts'
+import { silentLog } from '#io/log.ts'
+import { systemRandom } from '#io/random.ts'
+import { openStores } from '#store/open.ts'
+import { atCommits } from './commit-points.ts'
+import { catchUp, oracleSettings, oracleUntil } from './ingest-oracle.ts'
+
+/** Reads everything, epoch by epoch where the node gets its finality so. The result is the number of commit points. */
+export async function ingestAll(dir: string, url: string, killAt = Number.POSITIVE_INFINITY): Promise<number> {
+  let points = 0
+  const opened = await openStores(dir)
+  try {
+    const stores = atCommits(opened, () => {
+      points += 1
+      if (points === killAt) process.kill(process.pid, 'SIGKILL')
+    })
+    const settings = complete(SettingsSchema, oracleSettings(url)).value
+    const desk = { ...stores, settings, clock: systemClock, random: systemRandom, log: silentLog }
+    for (let until = 0; until < oracleUntil; ) until = await catchUp(desk, url)
+  } finally {
+    await opened.close()
+  }
+  return points
+}
+
+if (import.meta.main) {
+  const [, , dir = '', url = '', killAt = ''] = process.argv
+  await ingestAll(dir, url, Number(killAt))
+}
