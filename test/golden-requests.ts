@@ -1,7 +1,6 @@
 // Requests to group C that together use every parameter, for one network of a golden world. Which validators, days and dates
 // they name follows from what the world is, never from what is stored.
-import type { Network } from '#api/wire/validators.ts'
-import { effectivenessNumbers } from '#api/wire/validators.ts'
+import { effectivenessNumbers, type Network } from '#api/wire/validators.ts'
 import type { ChainTime } from '#core/chain-time.ts'
 
 export interface RequestPlan {
@@ -17,11 +16,13 @@ export interface RequestPlan {
   readonly pubkeys: readonly string[]
 }
 
-/** A request, and how many pages its `next` leads to at most are asked for as well. */
+/** `pagesMax`: of the pages that `next` leads to, so many are asked for as well. */
 export interface GoldenRequest {
   readonly network: Network
   readonly path: string
   readonly pagesMax?: number
+  /** Asked in every run of the tests. */
+  readonly isAlways?: true
 }
 
 type Query = Readonly<Record<string, string | number | boolean>>
@@ -31,15 +32,12 @@ const unknownPubkey = `0x${'fe'.repeat(48)}`
 const granularities = ['day', 'week', 'month', 'quarter', 'year', 'all'] as const
 const allPages = 1000
 
-export function requestsOf(plan: RequestPlan): GoldenRequest[] {
-  const pathsOf: Readonly<Record<string, readonly GoldenRequest[]>> = {
-    aggregated: aggregatedRequests(plan),
-    one: effectivenessRequests(plan),
-    explain: explainRequests(plan),
-    who: metadataRequests(plan),
-  }
-  return Object.values(pathsOf).flat()
-}
+export const requestsOf = (plan: RequestPlan): GoldenRequest[] => [
+  ...aggregatedRequests(plan),
+  ...effectivenessRequests(plan),
+  ...explainRequests(plan),
+  ...metadataRequests(plan),
+]
 
 const withQuery = (path: string, query: Query): string => {
   const text = new URLSearchParams(Object.entries(query).map(([name, value]) => [name, String(value)])).toString()
@@ -78,14 +76,14 @@ function aggregatedRequests({ network, time, epochs, everyone, few, pubkeys }: R
   ]
   const brief = { include: 'startEpoch,endEpoch,day,uptime,validatorEffectiveness,earnings,sumInclusionDelay' }
   return [
-    ask(some),
+    { ...ask(some), isAlways: true },
     ...granularities.flatMap((granularity) => [
       ask({ ...some, granularity, size: 1000 }),
       ask({ ...some, granularity, groupBy: 'timeWindow', size: 1000 }),
       ask({ ...all, granularity, groupBy: 'timeWindow', size: 1000 }),
     ]),
     ...(['month', 'all'] as const).map((granularity) => ask({ ...all, granularity, size: 1000 })),
-    ask({ ...all, ...brief, size: 1000 }, 1),
+    { ...ask({ ...all, ...brief, size: 1000 }, 1), isAlways: true },
     ...bounds.flatMap((bound) => [
       ask({ ...some, ...bound, ...brief, size: 1000 }),
       ask({ ...all, ...bound, ...brief, groupBy: 'timeWindow', size: 1000 }),
@@ -162,6 +160,8 @@ function effectivenessRequests({ network, time, epochs, few, pubkeys }: RequestP
   ])
   return [
     ask(first, {}),
+    { ...ask(first, { granularity: 'hour', limit: 50 }), isAlways: true },
+    { ...ask(few[1], { utc: true, limit: 50 }), isAlways: true },
     ...[false, true].flatMap((utc) => [
       ...few.flatMap((who) =>
         (['hour', ...granularities] as const).map((granularity) => ask(who, { granularity, utc, limit: 1000 })),
@@ -196,6 +196,7 @@ function explainRequests({ network, time, epochs, few, pubkeys }: RequestPlan): 
   const [first] = few
   const { days, dateAt } = placesOf(time, epochs)
   return [
+    ...few.map((who) => ({ ...ask(who, { limit: 50 }), isAlways: true as const })),
     ...few.flatMap((who) => [ask(who, { limit: 100 }), ask(who, { utc: true, limit: 100 })]),
     ask(first, { limit: 3 }, allPages),
     ask(first, { utc: true, limit: 4, fromDate: dateAt(0.2), toDate: dateAt(0.9) }, allPages),

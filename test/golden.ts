@@ -51,18 +51,20 @@ export async function answersOf(
   plans: readonly RequestPlan[],
   parts: readonly number[] = allParts,
 ): Promise<Line[]> {
-  const requests = plans.flatMap(requestsOf).map((request) => () => pagesOf(stage, server, request))
-  const reports = (['coverage', 'doctor'] as const).map((name) => () => reportLine(stage, server, name))
+  const isAsked = (at: number) => parts.includes(at % partsCount)
+  const requests = plans.flatMap(requestsOf)
   const lines: Line[] = []
-  for (const [at, ask] of [...requests, ...reports].entries())
-    if (parts.includes(at % partsCount)) lines.push(...(await ask()))
+  for (const request of requests.filter(({ isAlways }, at) => isAlways || isAsked(at)))
+    lines.push(...(await pagesOf(stage, server, request)))
+  for (const [at, name] of (['coverage', 'doctor'] as const).entries())
+    if (isAsked(requests.length + at)) lines.push(await reportLine(stage, server, name))
   return lines
 }
 
-async function reportLine(stage: string, server: QuietServer, name: 'coverage' | 'doctor'): Promise<Line[]> {
+async function reportLine(stage: string, server: QuietServer, name: 'coverage' | 'doctor'): Promise<Line> {
   const result = await server.control(name, { sample: 5 })
   const body = JSON.stringify(name === 'doctor' ? maskDoctor(result as Finding[]) : result)
-  return [{ stage, request: `tetrad ${name}`, status: 200, headers: {}, body }]
+  return { stage, request: `tetrad ${name}`, status: 200, headers: {}, body }
 }
 
 /** The answer, and those of the pages that its `next` leads to. */
