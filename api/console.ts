@@ -173,5 +173,5 @@ export interface Overview {
   readonly requests: readonly RequestView[]
   /** Calls refused, by kind, since the start. */
   readonly limited: Readonly<Record<string, number>>
-  readonly engines: { readonly state: string; readonly facts: string }
+  readonly engine: string
 }

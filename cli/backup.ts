@@ -55,7 +55,7 @@ async function backup(target: string, options: CommonOptions): Promise<void> {
   await askOwner<unknown>(options, {
     name: 'copy',
     input: { dir: target },
-    here: ({ facts }) => copyStores(dataDirOf(options), facts, target),
+    here: ({ duties }) => copyStores(dataDirOf(options), duties, target),
   })
   report(options, `Backed up into ${target}`, target, await sealBackup(target, madeAtMs, manifestOfProgram.version))
 }
@@ -75,6 +75,6 @@ function report(options: CommonOptions, done: string, dir: string, { madeAt, ver
     return
   }
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0)
-  const count = [rows.state, rows.facts].flatMap((tables) => Object.values(tables)).reduce((sum, one) => sum + one, 0)
+  const count = [rows.state, rows.duties].flatMap((tables) => Object.values(tables)).reduce((sum, one) => sum + one, 0)
   print(`${done}: ${(bytes / 2 ** 20).toFixed(1)} MiB, ${count} rows, checked.`)
 }

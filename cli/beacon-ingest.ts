@@ -79,6 +79,7 @@ function tellTrouble({ trouble }: Standing, isOnce: boolean): void {
 
 /** Until stopped; with `once` until everything that is final has been read, with a range until that is filled in. */
 export async function ingestBeacon(options: BeaconCommand, stores: Stores, settings: Settings): Promise<void> {
+  const { dutiesHere } = await import('#groups/validators/duties/store.ts')
   const [{ systemClock }, { systemRandom }, { openLog }, { untilStopped }] = await Promise.all([
     import('#io/clock.ts'),
     import('#io/random.ts'),
@@ -86,7 +87,10 @@ export async function ingestBeacon(options: BeaconCommand, stores: Stores, setti
     import('./stop.ts'),
   ])
   const log = openLog('warn', (line) => process.stderr.write(line))
-  const desk = { ...stores, settings, clock: systemClock, random: systemRandom, log }
+  const desk = {
+    ...{ state: stores.state, duties: dutiesHere(stores.duties) },
+    ...{ settings, clock: systemClock, random: systemRandom, log },
+  }
   const stop = new AbortController()
   const startMs = systemClock.monotonicMs()
   const epochs = rangeOf(options)
@@ -123,17 +127,17 @@ async function fill(desk: Desk, options: BeaconCommand, epochs: Range, signal: A
       import('#groups/validators/ingest/follow.ts'),
       import('#groups/validators/ingest/gaps.ts'),
       import('#groups/validators/ingest/mills.ts'),
-      import('#groups/validators/duties.ts'),
+      import('#groups/validators/duties/coverage.ts'),
     ])
   const { network } = options
-  const why = await outOfReach(desk.facts, network, epochs)
+  const why = await outOfReach(desk.duties, network, epochs)
   if (why !== undefined) throw new CommandFailure('epochs.out_of_reach', `Nothing was filled in: ${why}.`)
   await using mills = openMills([await millStart(desk, network)])
   const filled = await new Follower(desk, network, mills.of(network)).fill(epochs, signal, (left) => {
     if (!options.json) note(`${network}: ${left} epochs are missing`)
   })
-  const end = (await coveredEpochs(desk.facts, network)).at(-1)?.until ?? 0
-  return { filled, missing: countOf(await missingEpochs(desk.facts, network, epochs)), end }
+  const end = (await coveredEpochs(desk.duties, network)).at(-1)?.until ?? 0
+  return { filled, missing: countOf(await missingEpochs(desk.duties, network, epochs)), end }
 }
 
 async function follow(

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { coveredEpochs } from '#groups/validators/duties.ts'
+import { coveredEpochs } from '#groups/validators/duties/coverage.ts'
+import { dutiesHere } from '#groups/validators/duties/store.ts'
 import { withChainTimes } from '#groups/validators/ingest/chain.ts'
 import { startBeacon } from '#groups/validators/ingest/start.ts'
 import { systemClock } from '#io/clock.ts'
@@ -96,6 +97,7 @@ async function openServer(at: Awaited<ReturnType<typeof openScene>>) {
   const stop = new AbortController()
   const plain = {
     ...stores,
+    duties: dutiesHere(stores.duties),
     clock: systemClock,
     random: systemRandom,
     log: silentLog,
@@ -108,7 +110,7 @@ async function openServer(at: Awaited<ReturnType<typeof openScene>>) {
   const beacon = startBeacon(desk, stop.signal, (_, { until }) => until === 13 && looked.resolve())
   await looked.promise
   return {
-    facts: stores.facts,
+    duties: stores.duties,
     async [Symbol.asyncDispose]() {
       stop.abort()
       await Promise.all([upkeep, beacon])
@@ -138,27 +140,27 @@ test('beside a running server, that fills in what was left out, and keeps what a
     { ...JSON.parse(filled.stdout), seconds: 0 },
     { network: 'hoodi', filled: 3, missing: 0, seconds: 0 },
   )
-  assert.deepEqual(await coveredEpochs(server.facts, 'hoodi'), [{ from: 6, until: 13 }])
+  assert.deepEqual(await coveredEpochs(server.duties, 'hoodi'), [{ from: 6, until: 13 }])
   const future = await at.run('ingest', 'beacon', '--network', 'hoodi', '--from-epoch', '900')
   assert.deepEqual([future.code, future.stdout], [1, ''])
   assert.match(future.stderr, /hoodi has been read up to epoch 12, and 900 was not left out/)
   const audited = await at.run('validators', 'audit', '--network', 'hoodi', '--from-epoch', '2')
   assert.equal(audited.code, 0, audited.stderr)
   assert.match(audited.stdout, /Both ways agree\.\n$/)
-  const kept = await server.facts.query<{ part: string }>(
-    'select part from beacon_audits where network = ? and epoch = 2',
-    ['hoodi'],
-  )
+  const kept = await server.duties.all('select part from reward_audits where epoch = 2')
   assert.equal(kept.length, 6)
 })
 
-test('ingest beacon says what to do while somebody else holds the facts', async () => {
+test('ingest beacon says what to do while another process uses the data folder', async () => {
   await using at = await openScene()
   const stores = await openStores(join(at.dir, 'data'))
   try {
     const { code, stderr } = await at.run('ingest', 'beacon', '--network', 'hoodi', '--once')
     assert.equal(code, 1)
-    assert.match(stderr, /facts\.duckdb is held by another process, most likely a running server/)
+    assert.match(
+      stderr,
+      /data is in use by another process, most likely a running server; stop it, or wait until it has ended/,
+    )
   } finally {
     await stores.close()
   }
@@ -192,7 +194,7 @@ test('an audit of the recorded node finds that both ways agree, and keeps that',
     stdout,
   )
   const stores = await openStores(join(at.dir, 'data'))
-  const [kept] = await stores.facts.query<{ count: number }>('select count(*) as count from beacon_audits')
+  const kept = await stores.duties.get<{ count: number }>('select count(*) as count from reward_audits')
   await stores.close()
   assert.equal(kept?.count, 18)
 })

@@ -1,14 +1,14 @@
-// `tetrad ingest beacon` reads a network's finalized epochs into the facts store; `tetrad validators audit` holds the rewards against
-// the node's own. A running server owns the facts file and ingests by itself: the first then has it look at once and shows how it
+// `tetrad ingest beacon` reads a network's finalized epochs into the duties database; `tetrad validators audit` holds the rewards against
+// the node's own. A running server owns the data folder and ingests by itself: the first then has it look at once and shows how it
 // gets on, the second compares by itself and has the server keep what it found (decision 0078).
 import { existsSync } from 'node:fs'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { networks } from '#api/wire/validators.ts'
 import { Fault } from '#core/fault.ts'
 import type { Settings } from '#core/settings.ts'
-import type { AuditLine } from '#groups/validators/ingest/audit.ts'
+import type { AuditLine } from '#groups/validators/duties/audits.ts'
 import type { Beacon } from '#io/beacon/client.ts'
-import type { Facts } from '#store/facts.ts'
+import type { Duties } from '#store/duties.ts'
 import type { Stores } from '#store/open.ts'
 import type { BeaconCommand } from './beacon-ingest.ts'
 import { refuseDemo } from './data.ts'
@@ -55,7 +55,7 @@ async function runIngest(options: BeaconCommand): Promise<void> {
 const nodesFaults = new Set(['BeaconError', 'ContradictionError', 'DepositGap', 'FetchError', 'Fault'])
 
 /** What a node does not give is for the person at the keyboard to see, not a broken belief of ours. */
-async function inWords(work: Promise<void>): Promise<void> {
+export async function inWords(work: Promise<void>): Promise<void> {
   try {
     await work
   } catch (error) {
@@ -97,13 +97,16 @@ async function auditBeside(options: BeaconCommand): Promise<AuditLine[] | undefi
 }
 
 async function auditHere(options: BeaconCommand): Promise<AuditLine[]> {
-  const { keepAudit } = await import('#groups/validators/ingest/audit.ts')
+  const [{ keepAudit }, { dutiesHere }] = await Promise.all([
+    import('#groups/validators/ingest/audit.ts'),
+    import('#groups/validators/duties/store.ts'),
+  ])
   let lines: AuditLine[] = []
   await withStores(options, async (stores, settings) => {
-    const turn = async ({ facts }: { readonly facts: Facts }, signal: AbortSignal) => {
-      lines = await auditWith(options, settings, (own) => keepAudit(facts, options.network, own), signal)
+    const turn = async ({ duties }: { readonly duties: Duties }, signal: AbortSignal) => {
+      lines = await auditWith(options, settings, (own) => keepAudit(duties, options.network, own), signal)
     }
-    const desk = { ...(await turnDesk(stores.state)), facts: stores.facts }
+    const desk = { ...(await turnDesk(stores.state)), duties: dutiesHere(stores.duties) }
     await inTurn(desk, options, 'beacon', turn, new AbortController().signal)
   })
   return lines
@@ -138,15 +141,16 @@ async function beaconOf({ network }: BeaconCommand, settings: Settings): Promise
   return openBeacon({ network, urls, timeoutMs, clock: systemClock })
 }
 
-/** Both stores, with chain time as the node tells it. A server that runs holds the facts file, and the store says so. */
-async function withStores(
+/** Both stores, with chain time as the node tells it. A server that runs holds the folder, which opening reports. */
+export async function withStores(
   options: BeaconCommand,
   work: (stores: Stores, settings: Settings) => Promise<void>,
 ): Promise<void> {
   const { settings } = await configOf(options)
   await beaconOf(options, settings)
-  const [{ openStores }, { withChainTimes }, { systemClock }, { openLog }] = await Promise.all([
+  const [{ openStores }, { dutiesHere }, { withChainTimes }, { systemClock }, { openLog }] = await Promise.all([
     import('#store/open.ts'),
+    import('#groups/validators/duties/store.ts'),
     import('#groups/validators/ingest/chain.ts'),
     import('#io/clock.ts'),
     import('#io/log.ts'),
@@ -155,7 +159,7 @@ async function withStores(
   try {
     await refuseDemo(options, stores.state)
     const log = openLog('warn', (line) => process.stderr.write(line))
-    await work(stores, await withChainTimes({ facts: stores.facts, settings, clock: systemClock, log }))
+    await work(stores, await withChainTimes({ duties: dutiesHere(stores.duties), settings, clock: systemClock, log }))
   } finally {
     await stores.close()
   }

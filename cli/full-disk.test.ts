@@ -4,6 +4,7 @@ import { spawnSync } from 'node:child_process'
 import { chmod, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { openDuties } from '#store/open.ts'
 import { noTinyDisk, tinyDisk } from '#test/tiny-disk.ts'
 import { writeOut } from './out-file.ts'
 import { launcher, openFolder, run } from './run.ts'
@@ -18,6 +19,10 @@ describe('a disk that is full', () => {
     await mkdir(join(home.dir, 'small'))
     const made = await run(['keys', 'create', '--name', 'a', '--plan', 'free'], { cwd: home.dir })
     assert.equal(made.code, 0)
+    // The state fits on the small disk, the duties do not.
+    const duties = await openDuties(join(home.dir, 'data'))
+    await duties.write((tx) => tx.run('insert into duty_days (id, data) values (1, ?)', new Uint8Array(2 ** 21)))
+    await duties.close()
     assert.equal((await run(['backup', 'good'], { cwd: home.dir })).code, 0)
   })
   after(() => home[Symbol.asyncDispose]())
@@ -27,7 +32,7 @@ describe('a disk that is full', () => {
       const [command = '', ...under] = tinyDisk(join(home.dir, 'small'), 1)
       const args = [...under, process.execPath, launcher, ...words.split(' ')]
       const { status, stderr } = spawnSync(command, args, { cwd: home.dir, encoding: 'utf8' })
-      assert.match(stderr, /^tetrad: \S*small\/(copy|data)\/(state\.sqlite|facts\.duckdb) cannot be written because/)
+      assert.match(stderr, /^tetrad: \S*small\/(copy|data)\/duties\.sqlite cannot be written because/)
       assert.ok(stderr.endsWith(`${fullWords}\n`), stderr)
       assert.equal(status, 1)
     })

@@ -1,12 +1,15 @@
-// `tetrad ingest evm` reads a chain into the store and follows its head; `tetrad repair` fills the holes of one. Beside the one
+// `tetrad ingest evm` reads a chain into the store and follows its head; `tetrad repair` fills the holes of one, or reads epochs of a network
+// again (repair-epochs.ts). Beside the one
 // server of a data folder both may run: what they write is the same whoever writes it, and however often. Of several servers
 // on one PostgreSQL they are one more (decision 0150).
-import { type Command, InvalidArgumentError } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import { faults } from '#api/faults.ts'
+import { networks } from '#api/wire/validators.ts'
 import { Fault } from '#core/fault.ts'
 import type { Progress as Event } from '#groups/explorer/index-chain.ts'
 import type { FollowDesk } from '#groups/explorer/index-start.ts'
 import type { ChainNode } from '#groups/explorer/node.ts'
+import { epochNumber } from './beacon.ts'
 import { withState } from './data.ts'
 import { CommandFailure, exitPartly } from './failure.ts'
 import { forget } from './forget.ts'
@@ -41,7 +44,10 @@ export function addIngest(program: Command): void {
 
   program
     .command('repair')
-    .description('Read the blocks that are missing between the first and the newest final one.')
+    .description(
+      'Read the blocks of a chain that are missing between the first and the newest final one; or, with a range of epochs, read stored ' +
+        'epochs of a network again and replace what is stored.',
+    )
     .option('--chain <id>', 'which of the configured chains (default: the only one)')
     .option('--from <block>', 'first block to look at', blockNumber)
     .option('--until <block>', 'block to stop before', blockNumber)
@@ -51,14 +57,26 @@ export function addIngest(program: Command): void {
       blockNumber,
     )
     .option('--yes', 'forget without asking')
+    .addOption(new Option('--network <name>', 'which network, for epochs (default: "mainnet")').choices(networks))
+    .option('--from-epoch <n>', 'first epoch to read again', epochNumber)
+    .option('--until-epoch <n>', 'epoch to stop before', epochNumber)
     .option(...waitOption)
-    .addHelpText('after', forgetHelp)
-    .action((_: unknown, command: Command) => run(command.optsWithGlobals(), 'repair'))
+    .addHelpText('after', repairHelp)
+    .action(async (_: unknown, command: Command) => {
+      const options = command.optsWithGlobals()
+      const { isAboutEpochs, repairEpochs } = await import('./repair-epochs.ts')
+      await (isAboutEpochs(options) ? repairEpochs(options) : run(options, 'repair'))
+    })
 }
 
-const forgetHelp = `
+const repairHelp = `
 When a chain has changed below blocks that were final, its nodes are refused. If they are right:
-  $ tetrad repair --chain 1 --forget-from 19000000        forget from there on, and read it again`
+  $ tetrad repair --chain 1 --forget-from 19000000        forget from there on, and read it again
+
+When stored figures of validators are wrong or damaged, for example after a node gave wrong answers:
+  $ tetrad repair --network mainnet --from-epoch 450000 --until-epoch 450225
+reads these epochs again, with the other stored epochs of the same half days, and replaces what is stored of them. What the
+node cannot supply stays as it was.`
 
 interface Sum {
   blocks: number

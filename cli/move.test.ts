@@ -3,8 +3,26 @@ import assert from 'node:assert/strict'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
+import type { ChainTime, Epoch } from '#core/chain-time.ts'
+import type { Settings } from '#core/settings.ts'
+import { dutiesHere } from '#groups/validators/duties/store.ts'
+import { silentLog } from '#io/log.ts'
+import type { Desk } from '#serve/answer.ts'
+import { start } from '#server/main.ts'
+import { chance } from '#sim/chance.ts'
+import { openStores, type Stores } from '#store/open.ts'
+import { settingsWith } from '#test/desk.ts'
 import { noPostgres, startPostgres } from '#test/postgres.ts'
+import { everythingStored } from '#test/stored-duties.ts'
+import { actOut, castOf } from '#test/validators-acting.ts'
+import { writeEpochs } from '#test/validators-world.ts'
 import { openFolder, run } from './run.ts'
+
+const time: ChainTime = { genesisUnix: 40_000, slotSeconds: 3600, slotsPerEpoch: 8, epochsPerHour: 1, epochsPerDay: 3 }
+
+const deskOf = ({ duties }: Stores, settings: Settings) => ({
+  ...{ duties: dutiesHere(duties), dutiesState: duties, settings },
+})
 
 describe('tetrad move', { skip: noPostgres }, () => {
   test('carries keys over; from then on every command works on PostgreSQL, and a copy of a file is not offered', async () => {
@@ -41,6 +59,40 @@ describe('tetrad move', { skip: noPostgres }, () => {
     // The tests' own server is set up to be quick, and the doctor sees it.
     assert.match(doctor.stdout, /BAD {3}state: PostgreSQL at .* fsync is off/)
     assert.match(doctor.stdout, /ok {4}keys: 3 in use/)
+  })
+
+  test('carries ratings over, beside the running server and without one', async () => {
+    await using home = await openFolder()
+    await using postgres = await startPostgres()
+    const { dir: cwd } = home
+    const data = join(cwd, 'data')
+    const url = await postgres.schema()
+    const env = { TETRAD_STORE_STATE: url }
+    const settings = settingsWith({ server: { port: 0 }, validators: { networks: { mainnet: time } } })
+    const write = (desk: Pick<Desk, 'duties' | 'settings'>, from: number, until: number) => {
+      const [epochs, draws] = [{ from: from as Epoch, until: until as Epoch }, chance(`move ${from}`)]
+      return writeEpochs(desk, 'mainnet', epochs, actOut(draws, castOf(draws, 20, epochs), epochs, true))
+    }
+    const server = await start({
+      ...{ settings, dataDir: data, log: silentLog },
+      prepare: async (desk) => void (await write(desk, 0, 40)),
+    })
+    const first = await run(['move', '--from', 'data', '--json'], { cwd, env }).finally(() => server.close())
+    assert.equal(first.code, 0, first.stderr)
+    const { tables } = JSON.parse(first.stdout) as { tables: { name: string; rows: number; written: number }[] }
+    const days = tables.find(({ name }) => name === 'duties.duty_days')
+    assert.ok(days && days.rows > 0 && days.written === days.rows, first.stdout)
+
+    const embedded = await openStores(data)
+    await write({ duties: dutiesHere(embedded.duties), settings }, 40, 50)
+    const stored = await everythingStored(deskOf(embedded, settings))
+    await embedded.close()
+    const second = await run(['move', '--from', 'data'], { cwd, env })
+    assert.match(second.stdout, /Moved: \d+ tables, \d+ rows, all of them verified/, second.stderr)
+    assert.ok((await readdir(data)).every((name) => !name.startsWith('moving')))
+    const shared = await openStores(join(cwd, 'elsewhere'), { state: url })
+    assert.deepEqual(await everythingStored(deskOf(shared, settings)), stored)
+    await shared.close()
   })
 
   test('says what is missing', async () => {

@@ -1,10 +1,11 @@
-// `tetrad move` copies the state of a data folder to PostgreSQL while the server keeps serving from the folder. Run again after
+// `tetrad move` copies a data folder, state and duties, to PostgreSQL while the server keeps serving from the folder. Run again after
 // the server has stopped, it copies what has changed since, which takes a fraction of the time (decision 0139).
 import { existsSync } from 'node:fs'
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { Command } from 'commander'
 import type { MovedTable, MoveProgress } from '#store/move.ts'
+import type { State } from '#store/state.ts'
 import { refuseDemo } from './data.ts'
 import { CommandFailure } from './failure.ts'
 import { print, printJson } from './print.ts'
@@ -21,7 +22,7 @@ const stateFile = 'state.sqlite'
 export function addMove(program: Command): void {
   program
     .command('move')
-    .description('Copy the state of a data folder to PostgreSQL, and verify every row.')
+    .description('Copy a data folder to PostgreSQL, and verify every row.')
     .option('--from <dir>', 'data folder to read (default: --data)')
     .option(
       '--to <url>',
@@ -30,8 +31,8 @@ export function addMove(program: Command): void {
     .addHelpText(
       'after',
       `
-The server may keep running on the folder. Then stop it, run the same command again, set store.state and start it on the same
-folder: ratings stay there.
+The server may keep running on the folder. Then stop it, run the same command again, set store.state and start it. Until the command
+has ended no server starts on the target.
 
 Example:
   $ export TETRAD_STORE_STATE=postgres://tetrad:…@db/tetrad
@@ -50,43 +51,30 @@ async function move(options: MoveOptions): Promise<void> {
   if (!existsSync(join(from, stateFile))) {
     throw new CommandFailure('data.missing', `There is no ${stateFile} in ${from}; name the data folder with --from.`)
   }
-  const [
-    { openState },
-    { markSource, moveState },
-    { copySqlite },
-    { systemClock },
-    { systemRandom },
-    { untilStopped },
-  ] = await Promise.all([
+  const [{ openDuties, openState }, { moveStores }, { systemClock }, { untilStopped }] = await Promise.all([
     import('#store/open.ts'),
     import('#store/move.ts'),
-    import('#store/engines/sqlite-copy.ts'),
     import('#io/clock.ts'),
-    import('#io/random.ts'),
     import('./stop.ts'),
   ])
   const startMs = systemClock.monotonicMs()
   await using undo = new AsyncDisposableStack()
-  const live = await openState(from)
-  try {
-    await refuseDemo(options, live)
-    await markSource(live, systemRandom)
-  } finally {
-    await live.close()
-  }
   // Beside the original, so that it is on a disk that has room for such files.
   const folder = await mkdtemp(join(resolve(from), 'moving-'))
   undo.defer(() => rm(folder, { recursive: true, force: true }))
   const copy = join(folder, 'copy')
-  await mkdir(copy)
-  await copySqlite(join(from, stateFile), join(copy, stateFile))
+  await takeCopy(options, from, copy)
 
   const stop = new AbortController()
   const progress = openProgress(options.json === true, () => systemClock.monotonicMs(), process.stderr, 'rows')
   const work = (async () => {
-    const source = undo.adopt(await openState(copy), (state) => state.close())
-    const target = undo.adopt(await openState(from, { ...settings.store, state: to }), (state) => state.close())
-    return moveState(source, target, stepping(progress), stop.signal)
+    const opened = (state: State) => undo.adopt(state, () => state.close())
+    const shared = { ...settings.store, state: to }
+    const moves = [
+      { source: opened(await openState(copy)), target: opened(await openState(from, shared)) },
+      { source: opened(await openDuties(copy)), target: opened(await openDuties(from, shared)), prefix: 'duties.' },
+    ]
+    return moveStores(moves, stepping(progress), stop.signal)
   })()
   await Promise.race([work, untilStopped(systemClock, async () => stop.abort())])
   const { tables } = await work.catch((error: unknown) => {
@@ -95,6 +83,24 @@ async function move(options: MoveOptions): Promise<void> {
   })
   progress.end()
   tellReport(options, tables, (systemClock.monotonicMs() - startMs) / 1000)
+}
+
+/** One moment of the folder, whether a server runs on it or not: writes of duties wait until both files are copied. */
+async function takeCopy(options: MoveOptions, from: string, copy: string): Promise<void> {
+  const [{ openDuties, openState }, { markSource }, { copyStores }, { dutiesHere }, { systemRandom }] =
+    await Promise.all([
+      import('#store/open.ts'),
+      import('#store/move.ts'),
+      import('#store/backup.ts'),
+      import('#groups/validators/duties/store.ts'),
+      import('#io/random.ts'),
+    ])
+  await using undo = new AsyncDisposableStack()
+  const state = undo.adopt(await openState(from), (one) => one.close())
+  await refuseDemo(options, state)
+  const duties = undo.adopt(await openDuties(from), (one) => one.close())
+  for (const source of [state, duties]) await markSource(source, systemRandom)
+  await copyStores(from, dutiesHere(duties), copy)
 }
 
 /** Rows are counted twice: when they are compared, and when they are verified; what is written lies in between. */

@@ -37,19 +37,21 @@ export async function askServer<T>(
 
 async function withDesk<T>(options: CommonOptions, work: (desk: Desk) => Promise<T>): Promise<T> {
   const { settings: own } = await configOf(options)
-  const [{ openStores }, { systemClock }, { systemRandom }, { silentLog }] = await Promise.all([
+  const [{ openStores }, { dutiesHere }, { systemClock }, { systemRandom }, { silentLog }] = await Promise.all([
     import('#store/open.ts'),
+    import('#groups/validators/duties/store.ts'),
     import('#io/clock.ts'),
     import('#io/random.ts'),
     import('#io/log.ts'),
   ])
-  const { state, facts, close } = await openStores(dataDirOf(options), own.store)
+  const stores = await openStores(dataDirOf(options), own.store)
   try {
-    const desk = { state, facts, clock: systemClock, random: systemRandom, log: silentLog }
+    const { state } = stores
+    const desk = { state, duties: dutiesHere(stores.duties), clock: systemClock, random: systemRandom, log: silentLog }
     const isDemo = (await refuseDemo(options, state)) === 'demo'
     return await work({ ...desk, settings: isDemo ? await settingsOfDemo({ ...desk, settings: own }) : own })
   } finally {
-    await close()
+    await stores.close()
   }
 }
 

@@ -79,11 +79,14 @@ test('a hang-up is a line of the log, and the server goes on', async () => {
   assert.equal((await fetch(`${server.url}/healthz`)).status, 200)
 })
 
-test('a second server on the same data folder is refused, and the file is named', async () => {
+test('a second server on the same data folder is refused with what to do', async () => {
   await using server = await openServer()
   const { code, stderr } = await run(['serve', '--port', '0'], { cwd: server.dir })
   assert.equal(code, 1)
-  assert.match(stderr, /tetrad: .*facts\.duckdb/)
+  assert.match(
+    stderr,
+    /^tetrad: .*data is in use by another process, most likely a running server; stop it, or wait until it has ended\n$/,
+  )
 })
 
 test('a configuration that is not valid keeps the server from starting', async () => {
@@ -121,10 +124,10 @@ test('commands know the hours and days of a demo world that does not run', async
 
 /** The mark, and windows that are the demo's and nobody else's. */
 async function makeDemoRows(dir: string): Promise<void> {
-  const { state, facts, close } = await openStores(dir)
+  const { state, duties, close } = await openStores(dir)
   await state.write((tx) => moveCursor(tx, 'demo world begun', 1))
-  await facts.write(async (tx) => {
-    await tx.append('duty_windows', { network: ['mainnet'], epochs_per_hour: [2], epochs_per_day: [4] })
+  await duties.write(async (tx) => {
+    await tx.run('insert into duty_networks (network, epochs_per_hour, epochs_per_day) values (1, 2, 4)')
     await cover(tx, 'duties/mainnet', 0, 8)
   })
   await close()

@@ -48,8 +48,8 @@ async function follow(given: string, options: TrailOptions): Promise<void> {
   // What a node tells is kept, so a folder is made for it; without one there is only what was kept before.
   const hasNode = settings.explorer.chains.some(({ id, rpc }) => id === chain && rpc.length > 0)
   const { result, confidence, ...told } = await withState(options, hasNode ? 'made' : 'found', (state) => {
-    // Group A keeps nothing in the facts, which a running server owns.
-    const desk: Desk = { state, facts: undefined as never, settings, clock: systemClock, random: systemRandom, log }
+    // Group A keeps nothing in the duties database.
+    const desk: Desk = { state, duties: undefined as never, settings, clock: systemClock, random: systemRandom, log }
     const bounds = { depth: options.depth, timeoutMs: options.timeout * 1000 }
     return followTrail(desk, chain, address, bounds)
   })

@@ -1,7 +1,7 @@
 // Commands that ingest take turns with the servers that share their state, under the same leases (decision 0150). Where the
 // state is a file they may run beside its one server, as they always could.
-import { type LeaseDesk, LeaseLost, leasedFacts, leasedState, inTurn as leaseTurn } from '#ingest/lease.ts'
-import type { Facts } from '#store/facts.ts'
+import { type LeaseDesk, LeaseLost, leasedDuties, leasedState, inTurn as leaseTurn } from '#ingest/lease.ts'
+import type { Duties } from '#store/duties.ts'
 import type { State } from '#store/state.ts'
 import { CommandFailure } from './failure.ts'
 
@@ -14,7 +14,7 @@ export interface TurnOptions {
   readonly wait?: boolean
 }
 
-type TurnDesk = LeaseDesk & { readonly facts?: Facts }
+type TurnDesk = LeaseDesk & { readonly duties?: Duties }
 
 /** What the work writes, it must write to the desk it is given. */
 export async function inTurn<D extends TurnDesk>(
@@ -26,7 +26,7 @@ export async function inTurn<D extends TurnDesk>(
 ): Promise<void> {
   if (desk.state.engine === 'sqlite') return work(desk, signal)
   const state = leasedState(desk.state)
-  const leased: D = { ...desk, state, ...(desk.facts && { facts: leasedFacts(desk.facts, state) }) }
+  const leased: D = { ...desk, state, ...(desk.duties && { duties: leasedDuties(desk.duties) }) }
   try {
     const turn = await leaseTurn(leased, { name, wait }, (until) => work(leased, until), signal)
     if (turn || signal.aborted) return

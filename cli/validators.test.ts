@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { dutiesHere } from '#groups/validators/duties/store.ts'
 import { withChainTimes } from '#groups/validators/ingest/chain.ts'
 import { systemClock } from '#io/clock.ts'
 import { silentLog } from '#io/log.ts'
@@ -74,7 +75,7 @@ test('beside a running server the same is answered over its control socket', asy
   const stores = await openStores(dataDir)
   const stop = new AbortController()
   const world = { clock: systemClock, random: systemRandom, log: silentLog }
-  const plain = { ...stores, ...world, settings: settingsWith(at.settings) }
+  const plain = { ...stores, duties: dutiesHere(stores.duties), ...world, settings: settingsWith(at.settings) }
   const desk = { ...plain, settings: await withChainTimes(plain) }
   const upkeep = startUpkeep(desk, { dataDir, version: '1' }, stop.signal)
   try {

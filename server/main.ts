@@ -8,9 +8,10 @@ import { keepListsReady } from '#groups/explorer/lists-ready.ts'
 import { rateFindings, startRates } from '#groups/fx/rates.ts'
 import { receiptSigner } from '#groups/fx/receipt-key.ts'
 import { marketFindings, startMarkets } from '#groups/markets/feeds.ts'
+import { dutiesOnThreads } from '#groups/validators/duties/store.ts'
 import { withChainTimes } from '#groups/validators/ingest/chain.ts'
 import { beaconFindings, startBeacon } from '#groups/validators/ingest/start.ts'
-import { leasedFacts, leasedState, runOnce } from '#ingest/lease.ts'
+import { leasedDuties, leasedState, runOnce } from '#ingest/lease.ts'
 import { type Clock, systemClock } from '#io/clock.ts'
 import type { Log } from '#io/log.ts'
 import { type Metrics, openMetrics } from '#io/metrics.ts'
@@ -31,7 +32,7 @@ import { type Door, openDoor } from '#serve/http.ts'
 import { openHouse } from '#serve/pipeline.ts'
 import { openStores } from '#store/open.ts'
 import type { State } from '#store/state.ts'
-import { type TellTime, timedFacts, timedState } from '#store/timed.ts'
+import { type TellTime, timedDuties, timedState } from '#store/timed.ts'
 import { Writes } from '#store/writes.ts'
 import { consolePaths } from './console/paths.ts'
 import { Board } from './console/progress.ts'
@@ -77,10 +78,12 @@ export async function start(options: StartOptions): Promise<Running> {
     if (operation === 'write') writes.told(port, error)
   }
   const state = leasedState(timedState(stores.state, clock, told))
-  const facts = leasedFacts(timedFacts(stores.facts, clock, told), state)
+  const threads = dutiesOnThreads(stores.duties, { dir: options.dataDir, options: options.settings.store })
+  rising.defer(() => threads.close())
+  const duties = leasedDuties(timedDuties(threads, clock, told))
   // A network's genesis and slots are its node's to tell.
-  const settings = await withChainTimes({ facts, settings: options.settings, clock, log })
-  const desk: Desk = { state, facts, settings, clock, random, log }
+  const settings = await withChainTimes({ duties, settings: options.settings, clock, log })
+  const desk: Desk = { state, duties, settings, clock, random, log }
   await options.prepare?.(desk)
   // So that its public half can be noted down before the first quote.
   if (settings.groups.fx.on) await receiptSigner(desk)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemClock } from '#io/clock.ts'
-import type { Facts } from '#store/facts.ts'
+import type { Duties } from '#store/duties.ts'
 import { createKey } from '#store/keys.ts'
 import { openDesk } from '#test/desk.ts'
 import { openDemo } from './demo.ts'
@@ -14,17 +14,12 @@ test('a folder with keys alone counts as empty, one with the demo world as demo,
   const demo = await openDemo()
   try {
     let writes = 0
-    const facts: Facts = {
-      engine: desk.facts.engine,
-      query: (sql, values, lists) => desk.facts.query(sql, values, lists),
-      aside: desk.facts.aside,
-      now: () => desk.facts.now(),
-      // The two networks' chains are told, and that is all.
-      write: (work) => (writes++ < 2 ? desk.facts.write(work) : Promise.reject(new Error('cut short'))),
-      version: () => undefined,
-      close: async () => {},
+    const duties: Duties = {
+      ...desk.duties,
+      // The chains of the two networks are written, and nothing else.
+      update: (...args) => (writes++ < 2 ? desk.duties.update(...args) : Promise.reject(new Error('cut short'))),
     }
-    await assert.rejects(demo.load({ ...desk, clock: systemClock, facts }), /cut short/)
+    await assert.rejects(demo.load({ ...desk, clock: systemClock, duties }), /cut short/)
     assert.equal(await contentsOf(desk.state), 'demo')
     const samples = await demo.load({ ...desk, clock: systemClock })
     assert.equal(samples.indices.length, 5)

@@ -5,7 +5,7 @@ import { after, before, describe, test } from 'node:test'
 import { type AggregateRecord, aggregateFields, type Network } from '#api/wire/validators.ts'
 import { trail } from '#groups/explorer/trail.ts'
 import { aggregateEffectiveness } from '#groups/validators/aggregate-effectiveness.ts'
-import { coveredEpochs } from '#groups/validators/duties.ts'
+import { coveredEpochs } from '#groups/validators/duties/coverage.ts'
 import { effectiveness } from '#groups/validators/effectiveness.ts'
 import { withChainTimes } from '#groups/validators/ingest/chain.ts'
 import { followerOf } from '#groups/validators/ingest/start.ts'
@@ -13,6 +13,7 @@ import { type Measure, measures } from '#groups/validators/measures.ts'
 import { metadata } from '#groups/validators/metadata.ts'
 import { OwnedClock } from '#io/clock.ts'
 import { openDesk, settingsWith, type TestDesk, testNowMs, testVisit } from '#test/desk.ts'
+import { storedRows } from '#test/stored-duties.ts'
 import { ask } from '#test/validators-world.ts'
 import type { Script } from './beacon/stage.ts'
 import { actScript } from './beacon/world.ts'
@@ -32,11 +33,7 @@ async function openScene(clock: OwnedClock): Promise<{ demo: DemoValidators; des
   return { demo, desk: { ...plain, settings: await withChainTimes(plain) } }
 }
 
-const daysOf = (desk: TestDesk, network: Network) =>
-  desk.facts.query<Record<'day' | 'validator' | Measure, number>>(
-    `select day, validator, ${measures.join()} from duty_days where network = ?`,
-    [network],
-  )
+const daysOf = (desk: TestDesk, network: Network) => storedRows(desk, network, 'days')
 
 /** Every measure of every validator and chain day, as it was acted out. */
 function truthOf(script: Script, until: number, perDay: number): Map<string, Partial<Record<Measure, number>>> {
@@ -92,7 +89,7 @@ describe("the demo world's validators", () => {
       ['hoodi', hoodiScript(demoSeed), 15],
     ] as const) {
       const until = finalEpochs[network]
-      assert.deepEqual(await coveredEpochs(desk.facts, network), [{ from: 0, until }])
+      assert.deepEqual(await coveredEpochs(desk.duties, network), [{ from: 0, until }])
       const truth = truthOf(script, until, perDay)
       for (const row of await daysOf(desk, network)) {
         const key = `${row.day} ${row.validator}`
@@ -208,8 +205,7 @@ describe("the demo world's validators", () => {
   })
 
   test('a later start takes the chains up where the folder has them, and loading again changes nothing', async () => {
-    const rows = async () => (await daysOf(desk, 'mainnet')).sort((a, b) => a.day - b.day || a.validator - b.validator)
-    const before = await rows()
+    const before = await daysOf(desk, 'mainnet')
     const later = await openDemoValidators(demoSeed, clock)
     try {
       await later.resume(desk)
@@ -218,7 +214,7 @@ describe("the demo world's validators", () => {
       const { written } = await (await followerOf(now, 'mainnet')).catchUp(new AbortController().signal)
       assert.equal(written, 0)
       await later.load(now)
-      assert.deepEqual(await rows(), before)
+      assert.deepEqual(await daysOf(desk, 'mainnet'), before)
     } finally {
       await later.close()
     }

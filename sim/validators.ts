@@ -3,8 +3,9 @@
 // runs. Who is behind them is told by a file through the importer (decision 0118).
 import type { Network } from '#api/wire/validators.ts'
 import type { Settings } from '#core/settings.ts'
+import { storedChain } from '#groups/validators/duties/networks.ts'
 import { entityRecords, importEntities } from '#groups/validators/entities.ts'
-import { storedChain, withChainTimes } from '#groups/validators/ingest/chain.ts'
+import { withChainTimes } from '#groups/validators/ingest/chain.ts'
 import { Follower } from '#groups/validators/ingest/follow.ts'
 import { openMills } from '#groups/validators/ingest/mills.ts'
 import { depositsOf, millStart } from '#groups/validators/ingest/start.ts'
@@ -22,7 +23,7 @@ export interface DemoValidators {
   /** What a configuration file would say to read these nodes. */
   readonly settings: object
   /** At every start: the chains go on where the data folder has them. */
-  resume(desk: Pick<Desk, 'facts'>): Promise<void>
+  resume(desk: Pick<Desk, 'duties'>): Promise<void>
   /** Reads everything that is final, as the running server will go on to do. The settings name the nodes. */
   load(desk: Desk): Promise<void>
   close(): Promise<void>
@@ -62,9 +63,9 @@ export async function openDemoValidators(
   const standing = opened.move()
   return {
     settings: settingsFor(nodes.mainnet.url, nodes.hoodi.url, execution.url),
-    async resume({ facts }) {
+    async resume({ duties }) {
       for (const network of ['mainnet', 'hoodi'] as const) {
-        const chain = await storedChain(facts, network)
+        const chain = await storedChain(duties, network)
         if (chain) worlds[network].genesisUnix = chain.genesisUnix
       }
     },

@@ -50,6 +50,7 @@ export const stateWith = (state: State, changes: Partial<State>): State => ({
   get: (sql, ...values) => state.get(sql, ...values),
   all: (sql, ...values) => state.all(sql, ...values),
   recent: state.recent,
+  snapshot: (work, signal) => state.snapshot(work, signal),
   each: (sql, ...values) => state.each(sql, ...values),
   write: (work, options) => state.write(work, options),
   version: () => state.version(),

@@ -10,7 +10,7 @@ type Work = (tx: unknown) => Promise<unknown>
 export const atCommits = (stores: Stores, onPoint: (point: CommitPoint) => void): Stores => ({
   ...stores,
   state: withPoints(stores.state, onPoint),
-  facts: withPoints(stores.facts, onPoint),
+  duties: withPoints(stores.duties, onPoint),
 })
 
 function withPoints<S extends object>(store: S, onPoint: (point: CommitPoint) => void): S {

@@ -5,13 +5,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { complete } from '#core/check.ts'
 import { type Settings, SettingsSchema } from '#core/settings.ts'
+import { dutiesHere } from '#groups/validators/duties/store.ts'
 import { OwnedClock } from '#io/clock.ts'
 import { silentLog } from '#io/log.ts'
 import type { Random } from '#io/random.ts'
 import type { Desk, Visit } from '#serve/answer.ts'
 import { chance } from '#sim/chance.ts'
-import type { Facts } from '#store/facts.ts'
-import { openFacts, openState, type StoreOptions } from '#store/open.ts'
+import { openDuties, openState } from '#store/open.ts'
 import type { State } from '#store/state.ts'
 import { stateWith } from './admission.ts'
 import { openMigratedDatabase } from './postgres.ts'
@@ -23,6 +23,8 @@ export const testNowMs = Date.UTC(2026, 10, 15, 12)
 export interface TestDesk extends Desk, AsyncDisposable {
   readonly clock: OwnedClock
   readonly dir: string
+  /** The duties database itself, for tests that look into it. */
+  readonly dutiesState: State
 }
 
 /** Settings as they are with nothing configured, changed by `overrides` (same shape as tetrad.yaml). */
@@ -50,50 +52,22 @@ export async function openDesk(overrides: object = {}, nowMs = testNowMs): Promi
   undo.defer(() => rm(dir, { recursive: true, force: true }))
   const schema = stateServer ? undo.use(await openMigratedDatabase(stateServer)) : undefined
   const settings = settingsWith(schema ? { ...overrides, store: { state: schema.url } } : overrides)
-  if (!schema) await copyEmptyStores(dir, 'state.sqlite')
+  if (!schema) await copyEmptyStores(dir, 'state.sqlite', 'duties.sqlite')
   const state = await openState(dir, settings.store)
   undo.defer(() => state.close())
-  const facts = openFactsOnUse(dir, settings.store)
-  undo.defer(() => facts.close())
+  const dutiesState = await openDuties(dir, settings.store)
+  undo.defer(() => dutiesState.close())
   const all = undo.move()
   return {
     dir,
     state: process.env.TETRAD_TEST_TWICE ? runningTwice(state) : state,
-    facts,
+    dutiesState,
+    duties: dutiesHere(process.env.TETRAD_TEST_TWICE ? runningTwice(dutiesState) : dutiesState),
     settings,
     clock: new OwnedClock(nowMs),
     random: seededRandom('desk'),
     log: silentLog,
     [Symbol.asyncDispose]: () => all.disposeAsync(),
-  }
-}
-
-/** Most tests never touch the facts, and opening them takes most of the time that a test desk needs. */
-function openFactsOnUse(dir: string, options: StoreOptions): Facts {
-  let opening: Promise<Facts> | undefined
-  let open: { readonly facts: Facts; readonly version: number } | undefined
-  const use = (): Promise<Facts> => {
-    opening ??= (async () => {
-      await copyEmptyStores(dir, 'facts.duckdb')
-      const facts = await openFacts(dir, options)
-      open = { facts, version: facts.version() ?? 0 }
-      return facts
-    })()
-    return opening
-  }
-  const engine = 'duckdb'
-  return {
-    engine,
-    query: async (...question) => (await use()).query(...question),
-    aside: { engine, query: async (...question) => (await use()).aside.query(...question) },
-    now: async (signal) => (await use()).now(signal),
-    write: async (work) => (await use()).write(work),
-    version: () => {
-      if (!open) return 0
-      const version = open.facts.version()
-      return version === undefined ? undefined : version - open.version
-    },
-    close: async () => (await opening)?.close(),
   }
 }
 

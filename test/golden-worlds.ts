@@ -146,7 +146,7 @@ const recordedLate: Scenario = {
 const recordedExpired: Scenario = {
   name: 'the recorded chain with hours and missed duties that expire',
   async run(check) {
-    await using at = await openRecorded({ hoursKeptDays: 1, lapsesKeptDays: 2 }, 4)
+    await using at = await openRecorded({ hoursKeptDays: 1, missedKeptDays: 2 }, 4)
     await catchUp(at.desk, 'hoodi')
     await check('recorded-expired', 'expired', at.server, [at.plan])
     await fill(at.desk, 'hoodi', { from: 1, until: 4 })
@@ -265,7 +265,7 @@ const longWorld = () => ({
   }),
   genesisUnix: Date.UTC(2025, 10, 3, 10, 0, 5) / 1000,
 })
-const longNetwork = { epochsPerHour: 1, epochsPerDay: 2 }
+const longNetwork = { epochsPerHour: 1, epochsPerDay: 2, hoursKeptDays: 0, missedKeptDays: 0 }
 
 const long: Scenario = {
   name: 'a chain of 134 days',

@@ -2,6 +2,7 @@
 // <node url> <commit point>`. Points are numbered from 1, in the order in which they come.
 import { complete } from '#core/check.ts'
 import { SettingsSchema } from '#core/settings.ts'
+import { dutiesHere } from '#groups/validators/duties/store.ts'
 import { systemClock } from '#io/clock.ts'
 import { silentLog } from '#io/log.ts'
 import { systemRandom } from '#io/random.ts'
@@ -19,7 +20,14 @@ export async function ingestAll(dir: string, url: string, killAt = Number.POSITI
       if (points === killAt) process.kill(process.pid, 'SIGKILL')
     })
     const settings = complete(SettingsSchema, oracleSettings(url)).value
-    const desk = { ...stores, settings, clock: systemClock, random: systemRandom, log: silentLog }
+    const desk = {
+      state: stores.state,
+      duties: dutiesHere(stores.duties),
+      settings,
+      clock: systemClock,
+      random: systemRandom,
+      log: silentLog,
+    }
     for (let until = 0; until < oracleUntil; ) until = await catchUp(desk, url)
   } finally {
     await opened.close()

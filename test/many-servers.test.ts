@@ -1,14 +1,16 @@
-// Several servers on one PostgreSQL and one Redis: each ingester runs in one of them, limits hold for all of them together.
+// Several servers on one PostgreSQL and one Redis: each ingester runs in one of them for all, limits hold for all of them together.
 import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { faults } from '#api/faults.ts'
+import { coveredEpochs } from '#groups/validators/duties/coverage.ts'
 import { systemClock } from '#io/clock.ts'
 import { openLog } from '#io/log.ts'
 import { type Running, start } from '#server/main.ts'
 import { createKey } from '#store/keys.ts'
+import { openReplay } from './beacon-replay.ts'
 import { settingsWith } from './desk.ts'
 import { noPostgres, startPostgres } from './postgres.ts'
 import { noRedis, startRedis } from './redis.ts'
@@ -56,7 +58,10 @@ test('one ingests, all answer; the limit of 4.3 is one limit', { skip: noPostgre
   await using redis = await startRedis()
   const overrides = { store: { state: await postgres.schema() }, limits: redis.url, retention: { quotesDays: 30 } }
   await using first = await openServer(overrides)
-  await until('the first ingests', async () => (await first.leases()).retention === true)
+  await until('the first ingests', async () => {
+    const { retention, markets } = await first.leases()
+    return retention === true && markets === true
+  })
   await using second = await openServer(overrides)
   await using third = await openServer({ ...overrides, ingest: { on: false } })
   assert.deepEqual(await third.leases(), {})
@@ -88,4 +93,39 @@ test('one ingests, all answer; the limit of 4.3 is one limit', { skip: noPostgre
   await first.close()
   await until('the second takes over', async () => (await second.leases()).retention === true)
   assert.deepEqual(await third.leases(), {})
+})
+
+test('what one reads of a network all of them answer, with the bytes of an embedded server', {
+  skip: noPostgres,
+}, async () => {
+  await using postgres = await startPostgres()
+  await using node = await openReplay()
+  const hoodi = { epochsPerHour: 2, epochsPerDay: 4, beacon: { urls: [node.url], everyMs: 3_600_000 } }
+  const network = { server: { port: 0, publicUrl: 'http://tetrad.test' }, validators: { networks: { hoodi } } }
+  const shared = { ...network, store: { state: await postgres.schema() } }
+  const isRead = async ({ running }: Server) => (await coveredEpochs(running.desk.duties, 'hoodi')).at(-1)?.until === 13
+  await using first = await openServer(shared)
+  await using second = await openServer(shared)
+  await using third = await openServer({ ...shared, ingest: { on: false } })
+  await using alone = await openServer(network)
+  for (const server of [first, second, third, alone]) await until('it is read', () => isRead(server))
+  const answersOf = async ({ running }: Server) => {
+    const { state, clock, random } = running.desk
+    const { key } = await createKey(state, { name: 'test', plan: 'enterprise' }, clock, random)
+    const headers = { authorization: `Bearer ${key}`, 'x-validator-network': 'hoodi' }
+    const paths = [
+      '/v0/eth/validators/effectiveness?indices=1,2,3,4&size=50&groupBy=validator',
+      '/v1/eth/validators/1/effectiveness?limit=50&granularity=hour',
+      '/v1/eth/validators/1/explain',
+      '/v0/eth/validators/2',
+    ]
+    const answers = await Promise.all(paths.map((url) => running.inject({ url, headers })))
+    return answers.map(({ statusCode, body }) => `${statusCode} ${body}`)
+  }
+  const expected = await answersOf(alone)
+  assert.ok(
+    expected.every((answer) => answer.startsWith('200 ')),
+    String(expected),
+  )
+  for (const server of [first, second, third]) assert.deepEqual(await answersOf(server), expected)
 })

@@ -1,14 +1,12 @@
-// The server with its state on PostgreSQL: the tests of the eight endpoints once more, every answer of the demo world there and
-// with its limits in Redis, and what callers of two servers see while backends and a server are killed. Nothing but time.
+// The server on PostgreSQL: the tests of the eight endpoints once more, every answer of the demo world there and with its limits in Redis, and what callers of two servers see while backends and a server are killed. Nothing but time.
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { createClient } from '#api/client.ts'
 import type { Settings } from '#core/settings.ts'
+import { dutiesHere } from '#groups/validators/duties/store.ts'
 import { withChainTimes } from '#groups/validators/ingest/chain.ts'
 import { systemClock } from '#io/clock.ts'
 import { openAdmission } from '#serve/admit.ts'
@@ -18,17 +16,17 @@ import { openHouse } from '#serve/pipeline.ts'
 import { endpoints } from '#server/endpoints.ts'
 import { extensions } from '#server/extensions.ts'
 import { openDemo } from '#sim/demo.ts'
-import { copySqlite } from '#store/engines/sqlite-copy.ts'
+import { copyStores } from '#store/backup.ts'
 import { createKey } from '#store/keys.ts'
-import { markSource, moveState } from '#store/move.ts'
-import { openState } from '#store/open.ts'
+import { markSource, moveStores } from '#store/move.ts'
+import { openDuties, openState } from '#store/open.ts'
 import type { State } from '#store/state.ts'
 import { openDesk, type TestDesk } from './desk.ts'
 import { noPostgres, type PostgresServer, startPostgres } from './postgres.ts'
 import { noRedis, startRedis } from './redis.ts'
 import { startProcess } from './second-process.ts'
+import { passOnPostgres } from './tests-on-postgres.ts'
 
-const groups = join(import.meta.dirname, '..', 'server', 'groups')
 /** Where the eight endpoints are tested, and what they rest on. */
 const endpointTests = [
   'explorer/label-lists',
@@ -43,7 +41,7 @@ const endpointTests = [
   'markets/by-slug',
 ]
 
-describe('the state on PostgreSQL', { skip: noPostgres }, () => {
+describe('the server on PostgreSQL', { skip: noPostgres }, () => {
   let server: PostgresServer
   before(async () => {
     server = await startPostgres()
@@ -51,26 +49,7 @@ describe('the state on PostgreSQL', { skip: noPostgres }, () => {
   after(() => server?.[Symbol.asyncDispose]())
 
   test('the tests of the eight endpoints pass', async () => {
-    const { NODE_TEST_CONTEXT: _, ...env } = process.env
-    const files = endpointTests.map((name) => join(groups, `${name}.test.ts`))
-    const child = spawn(process.execPath, ['--test', '--test-isolation=none', '--test-reporter=tap', ...files], {
-      env: { ...env, TETRAD_TEST_STATE: server.url },
-      stdio: ['ignore', 'pipe', 'inherit'],
-    })
-    let said = ''
-    child.stdout.on('data', (chunk) => {
-      said += chunk
-    })
-    const [code] = await once(child, 'close')
-    assert.equal(
-      code,
-      0,
-      said
-        .split('\n')
-        .filter((line) => /not ok|error:|expected:|actual:/.test(line))
-        .join('\n'),
-    )
-    assert.match(said, /# pass [1-9]\d/)
+    await passOnPostgres(server.url, endpointTests)
   })
 
   describe('the demo world, moved over, answers every call with the same bytes', () => {
@@ -79,7 +58,7 @@ describe('the state on PostgreSQL', { skip: noPostgres }, () => {
     let settings: Settings
     let calls: readonly Asked[]
     let embedded: Awaited<ReturnType<typeof repliesOf>>
-    let state: State
+    let stores: Pick<Desk, 'state' | 'duties'>
     before(async () => {
       const demo = moving.adopt(await openDemo(), (world) => world.close())
       desk = moving.use(await openDesk(demo.settings))
@@ -87,15 +66,19 @@ describe('the state on PostgreSQL', { skip: noPostgres }, () => {
       settings = await withChainTimes(desk)
       calls = await callsOf(desk)
       embedded = await repliesOf({ ...desk, settings }, calls)
-      await markSource(desk.state, desk.random)
+      for (const source of [desk.state, desk.dutiesState]) await markSource(source, desk.random)
       const copy = join(desk.dir, 'copy')
-      await mkdir(copy)
-      await copySqlite(join(desk.dir, 'state.sqlite'), join(copy, 'state.sqlite'))
-      const source = await openState(copy)
-      state = moving.adopt(await openState(desk.dir, { state: await server.schema() }), (target) => target.close())
-      const moved = await moveState(source, state, () => {}, new AbortController().signal)
-      await source.close()
+      await copyStores(desk.dir, desk.duties, copy)
+      const opened = (state: State) => moving.adopt(state, () => state.close())
+      const to = { state: await server.schema() }
+      const [state, duties] = [opened(await openState(desk.dir, to)), opened(await openDuties(desk.dir, to))]
+      const moves = [
+        { source: opened(await openState(copy)), target: state },
+        { source: opened(await openDuties(copy)), target: duties },
+      ]
+      const moved = await moveStores(moves, () => {}, new AbortController().signal)
       assert.ok(moved.tables.reduce((sum, { rows }) => sum + rows, 0) > 3000)
+      stores = { state, duties: dutiesHere(duties) }
     })
     after(() => moving.disposeAsync())
 
@@ -106,11 +89,11 @@ describe('the state on PostgreSQL', { skip: noPostgres }, () => {
       for (const [at, reply] of embedded.entries()) assert.deepEqual(larger[at], reply)
     }
 
-    test('the state on PostgreSQL', () => sameFrom({ ...desk, settings, state }))
+    test('on PostgreSQL', () => sameFrom({ ...desk, settings, ...stores }))
 
-    test('the state on PostgreSQL, the limits in Redis', { skip: noRedis }, async () => {
+    test('on PostgreSQL, the limits in Redis', { skip: noRedis }, async () => {
       await using redis = await startRedis()
-      await sameFrom({ ...desk, settings: { ...settings, limits: redis.url }, state })
+      await sameFrom({ ...desk, settings: { ...settings, limits: redis.url }, ...stores })
     })
   })
 

@@ -108,7 +108,7 @@ describe('dashboard and alerts', () => {
       endpoint: [...Object.keys(allRoutes), 'none'],
       outcome: outcomes,
       kind: Object.keys(faults),
-      port: ['state', 'facts'],
+      port: ['state', 'duties'],
       operation: ['get', 'all', 'write', 'query'],
     }
     const expressions = [...(await dashboardExpressions()), ...(await rules()).map(({ expr }) => expr)]

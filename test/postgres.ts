@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { openPostgres } from '#store/engines/postgres.ts'
 import { placeOf } from '#store/engines/postgres-place.ts'
 import { Session } from '#store/engines/postgres-session.ts'
-import { stateMigrations } from '#store/migrations.ts'
+import { dutiesMigrations, stateMigrations } from '#store/migrations.ts'
 import { end, freePort, launch, ownFolder, withParent } from './programs.ts'
 
 const programs = '/usr/lib/postgresql'
@@ -109,7 +109,8 @@ export async function openSchema(url: string): Promise<{ readonly url: string } 
   await tell(url, `create schema ${name}`)
   return {
     url: `${url}?options=${encodeURIComponent(`-c search_path=${name}`)}`,
-    [Symbol.asyncDispose]: async () => void (await tell(url, `drop schema ${name} cascade`)),
+    [Symbol.asyncDispose]: async () =>
+      void (await tell(url, `drop schema ${name} cascade; drop schema if exists ${name}_duties cascade`)),
   }
 }
 
@@ -130,7 +131,9 @@ export async function openMigratedDatabase(url: string): Promise<{ readonly url:
 async function makeTemplate(url: string): Promise<string> {
   const name = `template_${process.pid}`
   await tell(url, `create database ${name}`)
-  await (await openPostgres(databaseUrl(url, name), stateMigrations, { connections: 1 })).close()
+  const own = databaseUrl(url, name)
+  await (await openPostgres(own, stateMigrations, { connections: 1 })).close()
+  await (await openPostgres(own, dutiesMigrations, { connections: 1, subschema: 'duties' })).close()
   return name
 }
 

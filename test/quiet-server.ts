@@ -34,6 +34,7 @@ export interface Response {
 
 export interface QuietServer extends AsyncDisposable {
   readonly desk: Desk
+  readonly dataDir: string
   get(path: string, network: Network): Promise<Response>
   /** What commands ask a running server. */
   control(name: 'coverage' | 'doctor', input?: object): Promise<unknown>
@@ -74,16 +75,20 @@ export async function openQuietServer({ settings, dir, clock }: QuietServerOptio
   )
   const all = undo.move()
   return {
-    desk,
+    ...{ desk, dataDir },
     async get(url, network) {
       const headers = { authorization: `Bearer ${key}`, 'x-validator-network': network }
       const { statusCode, headers: sent, body } = await server.inject({ url, headers })
       return { status: statusCode, headers: sent as Record<string, string>, body }
     },
     async control(name, input) {
-      const answer = await askControl(dataDir, name, input)
-      if (!answer) throw new Error('the server has no control socket')
-      return answer.result
+      // The socket is made beside the start.
+      for (let tries = 0; tries < 500; tries++) {
+        const answer = await askControl(dataDir, name, input)
+        if (answer) return answer.result
+        await systemClock.sleep(10)
+      }
+      throw new Error('the server has no control socket')
     },
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   }

@@ -5,10 +5,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { complete } from '#core/check.ts'
 import { SettingsSchema } from '#core/settings.ts'
+import { dutiesHere } from '#groups/validators/duties/store.ts'
 import { systemClock } from '#io/clock.ts'
 import { silentLog } from '#io/log.ts'
 import { systemRandom } from '#io/random.ts'
-import { factsMigrations, stateMigrations } from '#store/migrations.ts'
+import { dutiesMigrations, stateMigrations } from '#store/migrations.ts'
 import { openStores } from '#store/open.ts'
 
 /** All processes of a test run share templates; test/run.ts names the folder. */
@@ -17,15 +18,16 @@ const sharedDir = process.env.TEST_SHARED_DIR ?? tmpdir()
 /** A template of other tables has another name. */
 const versionOfTables = createHash('sha256')
   .update(
-    JSON.stringify([
-      stateMigrations.map(({ up }) => up({ bytes: 'blob', strict: 'strict', clustered: 'strict, without rowid' })),
-      factsMigrations,
-    ]),
+    JSON.stringify(
+      [...stateMigrations, ...dutiesMigrations].map(({ up }) =>
+        up({ bytes: 'blob', strict: 'strict', clustered: 'strict, without rowid' }),
+      ),
+    ),
   )
   .digest('hex')
   .slice(0, 16)
 
-type StoreFile = 'state.sqlite' | 'facts.duckdb'
+type StoreFile = 'state.sqlite' | 'duties.sqlite'
 
 /** Puts migrated, empty stores into a folder; `openStores` then has nothing left to migrate. */
 export const copyEmptyStores = async (dir: string, ...files: readonly StoreFile[]): Promise<void> =>
@@ -75,7 +77,14 @@ async function makeDemo(dir: string): Promise<void> {
   const stores = await openStores(dir)
   try {
     const settings = complete(SettingsSchema, demo.settings).value
-    await demo.load({ ...stores, settings, clock: systemClock, random: systemRandom, log: silentLog })
+    await demo.load({
+      state: stores.state,
+      duties: dutiesHere(stores.duties),
+      settings,
+      clock: systemClock,
+      random: systemRandom,
+      log: silentLog,
+    })
   } finally {
     await stores.close()
     await demo.close()

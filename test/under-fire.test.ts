@@ -1,25 +1,39 @@
-// Callers at three servers while a server, PostgreSQL and Redis are killed and come back. Callers wait, or get one of the
-// documented refusals; nothing else.
+// Callers at three servers, one of which reads a network, while a server, PostgreSQL and Redis are killed and come back. Callers wait, or
+// get one of the documented refusals; nothing else.
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { Follower } from '#groups/validators/ingest/follow.ts'
+import { openMills } from '#groups/validators/ingest/mills.ts'
+import { millStart } from '#groups/validators/ingest/start.ts'
+import { silentLog } from '#io/log.ts'
+import type { Desk } from '#serve/answer.ts'
+import { start } from '#server/main.ts'
+import { createKey } from '#store/keys.ts'
 import { openState } from '#store/open.ts'
+import { settingsWith } from './desk.ts'
 import { type Answer, ask, type Call, Fire, mostInOneSecond, type Target, type Work } from './fire.ts'
 import { onlyInLongRun } from './long.ts'
 import { headersOf, noSet, openSet, type WholeSet } from './whole-set.ts'
 
 const endSessions = 'select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid()'
 /** How often each must be right before the next thing happens. Of the fundings two a second are all there is. */
-const each = { labels: 30, quotes: 30, funding: 3 }
+const each = { ratings: 30, labels: 30, quotes: 30, funding: 3 }
 
-/** What is there to ask; the answers do not change. */
-function callsOf({ key, otherKey, address, slug }: WholeSet): Record<'labels' | 'funding', Call[]> {
+/** What is there to ask; the answers do not change while the network goes on. */
+function callsOf({ key, otherKey, address, slug }: WholeSet): Record<'ratings' | 'labels' | 'funding', Call[]> {
+  const ratings = [
+    '/v0/eth/validators/effectiveness?indices=1,2,3,4,5&size=5&filterType=day&from=0&to=0',
+    '/v1/eth/validators/7/effectiveness?limit=10&fromDay=0&toDay=0',
+    '/v0/eth/validators/3',
+  ].map((path) => ({ path, headers: headersOf(key) }))
   const labels = [
     { path: `/v2/api?apikey=${key}&module=nametag&action=getlabelmasterlist&chainid=1` },
     { path: `/markets/slug/${slug}` },
   ]
   const funding = { path: `/v2/api?apikey=${otherKey}&module=account&action=fundedby&chainid=1&address=${address}` }
-  return { labels, funding: [funding] }
+  return { ratings, labels, funding: [funding] }
 }
 
 const quote = (order: string, key: string): Call => ({
@@ -59,10 +73,11 @@ async function answersOf(target: Target, calls: readonly Call[]): Promise<Map<Ca
 async function havoc(set: WholeSet, fire: Fire): Promise<void> {
   const { servers, postgres, redis } = set
   await fire.more(each)
-  // The one that runs the ingesters: another takes over while the rest goes on.
+  // The one that reads the network: another has to notice, and takes over while the rest goes on.
   const metrics = await (await fetch(`${servers[0].url}/metrics`)).text()
-  assert.match(metrics, /^tetrad_ingest_leased\{ingester="markets"\} 1/m)
+  assert.match(metrics, /^tetrad_ingest_leased\{ingester="beacon"\} 1/m)
   await servers[0].kill()
+  set.pass(3)
   await fire.more(each)
 
   await postgres.sql(endSessions).catch(() => {})
@@ -70,6 +85,7 @@ async function havoc(set: WholeSet, fire: Fire): Promise<void> {
   await postgres.kill()
   await sleep(1500)
   await postgres.start()
+  set.pass(3)
   await fire.more(each)
 
   await redis.kill()
@@ -85,6 +101,7 @@ test('killed one after another, they lose no quote, give no wrong answer and hol
   await using set = await openSet()
   const { servers, key } = set
   const calls = callsOf(set)
+  const ratings = await answersOf(servers[0], calls.ratings)
   const labels = await answersOf(servers[1], calls.labels)
   const funding = sameAs('funding', 100, await answersOf(servers[2], calls.funding))
   const quoted = new Map<string, string>()
@@ -92,6 +109,7 @@ test('killed one after another, they lose no quote, give no wrong answer and hol
   let orders = 0
   const begunMs = performance.now()
   const fire = new Fire(servers, [
+    sameAs('ratings', 50, ratings),
     sameAs('labels', 50, labels),
     {
       ...funding,
@@ -117,7 +135,11 @@ test('killed one after another, they lose no quote, give no wrong answer and hol
   assert.deepEqual(fire.wrong, [])
   assert.ok(mostInOneSecond(admitted) <= 2, `${mostInOneSecond(admitted)} calls in one second`)
   await everyQuoteIsThere(set, quoted)
-  for (const server of servers) assert.deepEqual(await answersOf(server, calls.labels), labels)
+  for (const server of servers) {
+    assert.deepEqual(await answersOf(server, calls.ratings), ratings)
+    assert.deepEqual(await answersOf(server, calls.labels), labels)
+  }
+  await readAsByOne(set)
 })
 
 async function everyQuoteIsThere({ state: url, servers, key }: WholeSet, quoted: ReadonlyMap<string, string>) {
@@ -133,5 +155,39 @@ async function everyQuoteIsThere({ state: url, servers, key }: WholeSet, quoted:
   for (const [order, text] of [...quoted].slice(-20)) {
     const again = await ask(servers[1], quote(order, key))
     assert.equal(typeof again === 'object' && again.text, text)
+  }
+}
+
+/** What was read under fire is what an embedded server reads from the same node in peace. */
+async function readAsByOne({ dir, settings: given, servers, key }: WholeSet): Promise<void> {
+  const settings = settingsWith({ ...given, ingest: { on: false } })
+  const prepare = async (desk: Desk) => {
+    await using mills = openMills([await millStart(desk, 'hoodi')])
+    await new Follower(desk, 'hoodi', mills.of('hoodi')).catchUp(new AbortController().signal)
+  }
+  const alone = await start({ settings, dataDir: join(dir, 'alone'), log: silentLog, prepare })
+  try {
+    const { state, clock, random } = alone.desk
+    const own = await createKey(state, { name: 'alone', plan: 'enterprise' }, clock, random)
+    for (const path of [0, 5, 10, 15].flatMap((index) => [
+      `/v1/eth/validators/${index}/effectiveness?limit=50&granularity=hour`,
+      `/v0/eth/validators/effectiveness?indices=${index}&size=50`,
+    ])) {
+      const { body, statusCode } = await alone.inject({ url: path, headers: headersOf(own.key) })
+      assert.equal(statusCode, 200, body)
+      for (const server of servers) await untilSame(server, { path, headers: headersOf(key) }, body)
+    }
+  } finally {
+    await alone.close()
+  }
+}
+
+/** The last of it may still be on its way. */
+async function untilSame(server: Target, call: Call, expected: string): Promise<void> {
+  for (let tries = 0; ; tries++) {
+    const answer = await ask(server, call)
+    if (typeof answer === 'object' && answer.text === expected) return
+    assert.ok(tries < 100, `${call.path}: ${JSON.stringify(answer)} instead of ${expected}`)
+    await sleep(300)
   }
 }

@@ -1,9 +1,9 @@
 // Duties drawn at random, for tests that hold answers against a plain computation: nothing has to make sense as a chain, only
 // every measure has to vary, and validators have to come and go.
 import type { Epochs } from '#core/chain-time.ts'
-import type { EpochDuties } from '#groups/validators/duties.ts'
 import { amounts, type Measure, measures } from '#groups/validators/measures.ts'
 import type { Chance } from '#sim/chance.ts'
+import type { Row } from './validators-reference.ts'
 
 export interface Actor {
   readonly index: number
@@ -26,19 +26,16 @@ export function castOf(draws: Chance, count: number, { from, until }: Epochs): A
   })
 }
 
-export function actOut(draws: Chance, cast: readonly Actor[], epochs: Epochs, hasExecution: boolean): EpochDuties {
-  const rows = cast.flatMap(({ index, fromEpoch, untilEpoch, missing }) =>
+export const actOut = (draws: Chance, cast: readonly Actor[], epochs: Epochs, hasExecution: boolean): Row[] =>
+  cast.flatMap(({ index, fromEpoch, untilEpoch, missing }) =>
     Array.from({ length: epochs.until - epochs.from }, (_, at) => epochs.from + at)
       .filter((epoch) => epoch >= fromEpoch && epoch < untilEpoch)
-      .map((epoch) => ({ epoch, index, values: dutiesOf(draws, missing, hasExecution) })),
+      .map((epoch) => {
+        const values = dutiesOf(draws, missing, hasExecution)
+        const all = measures.map((name) => [name, values[name] ?? 0])
+        return { epoch, validator: index, ...(Object.fromEntries(all) as Record<Measure, number>) }
+      }),
   )
-  const column = (name: Measure) => rows.map(({ values }) => values[name] ?? 0)
-  return {
-    epoch: rows.map(({ epoch }) => epoch),
-    validator: rows.map(({ index }) => index),
-    measures: Object.fromEntries(measures.map((name) => [name, column(name)])),
-  }
-}
 
 const ofExecution: readonly Measure[] = ['missed_execution_reward', 'priority_fee', 'baseline_mev', 'external_reward']
 

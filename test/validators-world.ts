@@ -2,11 +2,15 @@
 import { strict as assert } from 'node:assert'
 import type { Endpoint, Input, Reply } from '#api/kit.ts'
 import type { Network } from '#api/wire/validators.ts'
-import type { Epoch } from '#core/chain-time.ts'
+import type { ChainTime, Epoch, Epochs } from '#core/chain-time.ts'
 import { complete } from '#core/check.ts'
 import { Fault } from '#core/fault.ts'
-import type { Range } from '#core/ranges.ts'
-import { writeDuties } from '#groups/validators/duties.ts'
+import { holes, type Range } from '#core/ranges.ts'
+import type { CommitSegment } from '#groups/validators/duties/commit.ts'
+import { coveredEpochs } from '#groups/validators/duties/coverage.ts'
+import { pieceAt, plainTime } from '#groups/validators/duties/layout.ts'
+import { type MissedField, missedFields } from '#groups/validators/duties/missed.ts'
+import { updateDuties } from '#groups/validators/duties/store.ts'
 import { type Measure, measures } from '#groups/validators/measures.ts'
 import { putValidators, toBytes } from '#groups/validators/registry.ts'
 import type { Answer, Confidence } from '#serve/answer.ts'
@@ -28,18 +32,52 @@ export const perfect = {
   correct_head: 1,
 } as const
 
-/** Writes rows for [from, until); without rows of their own, epochs are covered and empty. */
-export const writeEpochs = (desk: TestDesk, network: Network, { from, until }: Range, rows: readonly EpochRow[]) =>
-  writeDuties(desk.facts, {
-    network,
-    time: desk.settings.validators.networks[network],
-    epochs: { from: from as Epoch, until: until as Epoch },
-    rows: {
-      epoch: rows.map(({ epoch }) => epoch),
-      validator: rows.map(({ validator }) => validator),
-      measures: Object.fromEntries(measures.map((name) => [name, rows.map((row) => row[name] ?? 0)])),
-    },
-  })
+/** Writes rows for [from, until); without rows of their own, epochs are covered and empty. Epochs that are covered already are left out. */
+export async function writeEpochs(
+  desk: Pick<TestDesk, 'duties' | 'settings'>,
+  network: Network,
+  { from, until }: Range,
+  rows: readonly EpochRow[],
+): Promise<Range[]> {
+  const time = plainTime(desk.settings.validators.networks[network])
+  const fresh = holes(await coveredEpochs(desk.duties, network), { from, until })
+  for (const span of fresh) {
+    const segments = segmentsOf(time, span, rows)
+    await updateDuties(desk.duties, 'commitEpochs', { network, time, segments })
+  }
+  return fresh
+}
+
+/** The epochs of a span, one segment for each hour piece. */
+export function segmentsOf(time: ChainTime, span: Range, rows: readonly EpochRow[]): CommitSegment[] {
+  const segments: CommitSegment[] = []
+  for (let epoch = span.from as Epoch; epoch < span.until; ) {
+    const end = Math.min(span.until, pieceAt(time, epoch).epochs.until) as Epoch
+    segments.push(segmentOf({ from: epoch, until: end }, rows))
+    epoch = end
+  }
+  return segments
+}
+
+function segmentOf(epochs: Epochs, rows: readonly EpochRow[]): CommitSegment {
+  const own = rows.filter(({ epoch }) => epoch >= epochs.from && epoch < epochs.until)
+  const byValidator = Map.groupBy(own, ({ validator }) => validator)
+  const validators = [...byValidator.keys()].sort((a, b) => a - b)
+  const sumOf = (validator: number, name: Measure) =>
+    (byValidator.get(validator) ?? []).reduce((total, row) => total + (row[name] ?? 0), 0)
+  return {
+    epochs,
+    validator: Int32Array.from(validators),
+    sums: Object.fromEntries(
+      measures.map((name) => [name, Float64Array.from(validators, (validator) => sumOf(validator, name))]),
+    ) as Record<Measure, Float64Array>,
+    missed: Object.fromEntries(missedFields.map((field) => [field, new Int32Array()])) as Record<
+      MissedField,
+      Int32Array
+    >,
+    ...{ audits: [], unexplained: [], watched: undefined },
+  }
+}
 
 export const pubkeyOf = (index: number): string => `0x${index.toString(16).padStart(96, 'a')}`
 

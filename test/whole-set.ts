@@ -1,15 +1,20 @@
-// Three servers as an operator starts them, on one PostgreSQL and one Redis, with the explorer and the markets of the demo.
+// Three servers as an operator starts them, on one PostgreSQL and one Redis, with the explorer and the markets of the demo and a small
+// network that they read themselves.
 //   await using set = await openSet()
+import { strict as assert } from 'node:assert'
 import type { ChildProcess } from 'node:child_process'
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { launcher } from '#cli/run.ts'
 import { pushRate } from '#groups/fx/push.ts'
+import { dutiesHere } from '#groups/validators/duties/store.ts'
 import { systemClock } from '#io/clock.ts'
 import { silentLog } from '#io/log.ts'
 import { systemRandom } from '#io/random.ts'
 import { loadExplorer } from '#sim/explorer.ts'
 import { loadMarkets } from '#sim/markets.ts'
+import { type DemoValidators, openDemoValidators } from '#sim/validators.ts'
 import { createKey } from '#store/keys.ts'
 import { openStores } from '#store/open.ts'
 import { settingsWith } from './desk.ts'
@@ -22,6 +27,7 @@ import { noRedis, type RedisServer, startRedis } from './redis.ts'
 export const noSet: string | false = noPostgres || noRedis
 
 const seed = 'fire'
+const epochMs = 240_000
 
 export interface SetServer extends Target, AsyncDisposable {
   start(): Promise<void>
@@ -29,6 +35,7 @@ export interface SetServer extends Target, AsyncDisposable {
 }
 
 export interface WholeSet extends AsyncDisposable {
+  readonly dir: string
   readonly servers: readonly [SetServer, SetServer, SetServer]
   readonly postgres: PostgresServer
   readonly redis: RedisServer
@@ -39,10 +46,14 @@ export interface WholeSet extends AsyncDisposable {
   readonly otherKey: string
   readonly address: string
   readonly slug: string
+  /** What an embedded server would need to read the same network. */
+  readonly settings: object
+  /** So many epochs pass on the network. */
+  pass(epochs: number): void
 }
 
-/** For calls that need a key. */
-export const headersOf = (key: string) => ({ authorization: `Bearer ${key}` })
+/** For calls that need a key; about the network that there is. */
+export const headersOf = (key: string) => ({ authorization: `Bearer ${key}`, 'x-validator-network': 'hoodi' })
 
 export async function openSet(): Promise<WholeSet> {
   await using rising = new AsyncDisposableStack()
@@ -50,35 +61,48 @@ export async function openSet(): Promise<WholeSet> {
   rising.defer(() => rm(dir, { recursive: true, force: true }))
   const postgres = rising.use(await startPostgres())
   const redis = rising.use(await startRedis())
+  // Two hours behind at first, so that there is something to come.
+  const chainClock = { nowMs: Date.now() - 7_200_000, now: () => chainClock.nowMs }
+  const validators = await openDemoValidators(seed, chainClock)
+  rising.defer(() => validators.close())
+  const settings = settingsOf(validators)
   const store = { state: await postgres.schema() }
   const world = await load(join(dir, 'load'), { ...settings, store })
   const config = join(dir, 'tetrad.yaml')
   await writeFile(config, JSON.stringify({ ...settings, store, limits: redis.url }))
   const server = async () => rising.use(await serverIn(dir, config))
   const servers = [await server(), await server(), await server()] as const
-  // The first runs the ingesters, because it starts before the others.
+  // The first reads the network, because it starts before the others.
   await servers[0].start()
   await Promise.all([servers[1].start(), servers[2].start()])
+  await untilRead(servers[0], world.key)
   const standing = rising.move()
   return {
-    ...{ servers, postgres, redis, state: store.state, ...world },
+    ...{ dir, servers, postgres, redis, settings, state: store.state, ...world },
+    pass(epochs) {
+      chainClock.nowMs += epochs * epochMs
+    },
     [Symbol.asyncDispose]: () => standing.disposeAsync(),
   }
 }
 
-const settings = {
-  // Links in answers are the same whichever server wrote them.
-  server: { port: 0, publicUrl: 'http://tetrad.test' },
-  fx: {
-    spender: '0x3333333333333333333333333333333333333333',
-    sources: [{ id: 'desk', kind: 'push', staleMs: 86_400_000 }],
-  },
+/** One small network is enough. Links in answers are the same whichever server wrote them. */
+function settingsOf({ settings }: DemoValidators): object {
+  const { networks } = (settings as { validators: { networks: { hoodi: object } } }).validators
+  return {
+    validators: { networks: { hoodi: networks.hoodi } },
+    server: { port: 0, publicUrl: 'http://tetrad.test' },
+    fx: {
+      spender: '0x3333333333333333333333333333333333333333',
+      sources: [{ id: 'desk', kind: 'push', staleMs: 86_400_000 }],
+    },
+  }
 }
 
 async function load(dir: string, configured: object & { readonly store: { state: string } }) {
   const stores = await openStores(dir, configured.store)
   const parts = { settings: settingsWith(configured), clock: systemClock, random: systemRandom, log: silentLog }
-  const desk = { ...stores, ...parts }
+  const desk = { state: stores.state, duties: dutiesHere(stores.duties), ...parts }
   const { address } = await loadExplorer(desk, seed)
   const { slug } = await loadMarkets(desk, seed)
   await pushRate(desk, { pair: 'EUR/USD', rate: '1.25' })
@@ -109,4 +133,19 @@ async function serverIn(dir: string, config: string): Promise<SetServer> {
     [Symbol.asyncDispose]: () => server.kill(),
   }
   return server
+}
+
+/** Until a whole day of the network has been read, and its validators are known. */
+async function untilRead({ url }: Target, key: string): Promise<void> {
+  const epochs = 25
+  for (let tries = 0; ; tries++) {
+    const { streams } = (await (await fetch(`${url}/coverage`)).json()) as {
+      streams: { name: string; until: number }[]
+    }
+    const { ok } = await fetch(`${url}/v0/eth/validators/7`, { headers: headersOf(key) })
+    const stream = streams.find(({ name }) => name.includes('hoodi'))
+    if (ok && (stream?.until ?? 0) >= epochs) return
+    assert.ok(tries < 300, `not read: ${JSON.stringify(stream)}`)
+    await sleep(200)
+  }
 }

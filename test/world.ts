@@ -15,6 +15,8 @@ import { copyDemo } from './template.ts'
 
 export interface World extends AsyncDisposable {
   readonly url: string
+  /** The server's data folder. */
+  readonly dir: string
   readonly server: Running
   readonly samples: DemoSamples
   readonly key: string
@@ -50,6 +52,7 @@ export async function openWorld(overrides: object = {}, clock: Clock = systemClo
   }
   return {
     url: server.url,
+    dir,
     server,
     samples,
     key: await keyFor('enterprise'),

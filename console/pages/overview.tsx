@@ -77,7 +77,7 @@ function Verdict({ report }: { readonly report: Standing & Partial<Report> }) {
         {report.startedAt && report.at && (
           <span className="soft small">
             version {report.version}, running for {span((Date.parse(report.at) - Date.parse(report.startedAt)) / 1000)},
-            on {report.engines?.state} and {report.engines?.facts}
+            on {report.engine}
           </span>
         )}
       </div>

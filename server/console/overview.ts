@@ -58,7 +58,7 @@ async function overviewOf(desk: Desk, parts: OverviewParts, startedAt: string): 
     sources,
     requests: requestViews(totals),
     limited: totals.limited,
-    engines: { state: desk.state.engine, facts: desk.facts.engine },
+    engine: desk.state.engine,
   }
 }
 

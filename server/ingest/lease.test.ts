@@ -2,15 +2,17 @@ import assert from 'node:assert/strict'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { describe, test } from 'node:test'
+import { after, before, describe, test } from 'node:test'
+import { storedChain } from '#groups/validators/duties/networks.ts'
+import { dutiesHere, updateDuties } from '#groups/validators/duties/store.ts'
 import { nextTurn, OwnedClock, systemClock } from '#io/clock.ts'
-import { openLog } from '#io/log.ts'
-import { cover, coverageOf } from '#store/coverage.ts'
-import { openState } from '#store/open.ts'
-import type { State } from '#store/state.ts'
+import { openLog, silentLog } from '#io/log.ts'
+import { openDuties, openState } from '#store/open.ts'
+import type { State, StateWriter } from '#store/state.ts'
+import { stateWith } from '#test/admission.ts'
 import { openDesk, seededRandom, testNowMs } from '#test/desk.ts'
-import { noPostgres, startPostgres } from '#test/postgres.ts'
-import { inTurn, type LeaseDesk, LeaseLost, leasedFacts, leasedState, runOnce, whileHolding } from './lease.ts'
+import { noPostgres, type PostgresServer, startPostgres } from '#test/postgres.ts'
+import { inTurn, type LeaseDesk, LeaseLost, leasedDuties, leasedState, runOnce, whileHolding } from './lease.ts'
 
 /** Lets everything that can run without time passing run, the store included. */
 const settle = async () => {
@@ -211,50 +213,94 @@ describe('work that ends, decision 0150', () => {
   })
 })
 
-test('facts are not written by a process that has lost its lease; outside of an ingester nothing is asked', async () => {
-  await using desk = await openDesk()
-  const state = leasedState(desk.state)
-  const facts = leasedFacts(desk.facts, state)
-  await facts.write(async (tx) => tx.run('create table proof (id integer)'))
-  const put = () => facts.write((tx) => tx.run('insert into proof values (1)'))
-  const stop = new AbortController()
-  const world = { ...desk, state }
-  let refused: unknown
-  await whileHolding(
-    world,
-    {
-      name: 'beacon',
-      work: async () => {
-        await put()
-        await desk.state.write((tx) => tx.run('update leases set token = token + 1'))
-        refused = await put().catch((error: unknown) => error)
-        stop.abort()
-      },
-    },
-    stop.signal,
-  )
-  assert.ok(refused instanceof LeaseLost)
-  await put()
-  assert.equal((await facts.query('select id from proof')).length, 2)
-})
+describe('duties on PostgreSQL', { skip: noPostgres }, () => {
+  let server: PostgresServer
+  before(async () => {
+    server = await startPostgres()
+  })
+  after(() => server?.[Symbol.asyncDispose]())
 
-test('a process that loses its lease while it writes facts has written nothing', async () => {
-  await using desk = await openDesk()
-  const state = leasedState(desk.state)
-  const facts = leasedFacts(desk.facts, state)
-  const stop = new AbortController()
-  let refused: unknown
-  const work = async () => {
-    const writing = facts.write(async (tx) => {
-      await cover(tx, 'epochs', 0, 5)
-      await desk.state.write((other) => other.run('update leases set token = token + 1'))
-    })
-    refused = await writing.catch((error: unknown) => error)
-    stop.abort()
+  /** One of several processes that share a PostgreSQL; it looks, and gives a silent holder up, at once. */
+  async function aSharer(url: string, seed: string, changes: Partial<State> = {}) {
+    const [state, dutiesState] = [await openState('', { state: url }), await openDuties('', { state: url })]
+    const desk: LeaseDesk = {
+      state: leasedState(state),
+      clock: systemClock,
+      random: seededRandom(seed),
+      log: silentLog,
+    }
+    const duties = leasedDuties(dutiesHere(stateWith(dutiesState, changes)))
+    const chain = (genesisUnix: number) => ({ genesisUnix, genesisRoot: seed, slotSeconds: 12, slotsPerEpoch: 32 })
+    return {
+      ...{ state, desk, dutiesState },
+      put: (genesisUnix: number) => updateDuties(duties, 'writeChain', { network: 'hoodi', chain: chain(genesisUnix) }),
+      stored: () => storedChain(duties, 'hoodi').then((found) => found?.genesisUnix),
+      inTurn: (work: () => Promise<void>) =>
+        inTurn(
+          desk,
+          { name: 'beacon', wait: true, pace: { beatMs: 60_000, deadMs: 0, lookMs: 1 } },
+          work,
+          new AbortController().signal,
+        ),
+      async [Symbol.asyncDispose]() {
+        await dutiesState.close()
+        await state.close()
+      },
+    }
   }
-  await whileHolding({ ...desk, state }, { name: 'beacon', work }, stop.signal)
-  assert.ok(refused instanceof LeaseLost)
-  assert.deepEqual(await coverageOf(facts, 'epochs'), [])
+
+  test('a process that was replaced writes none, and outside of an ingester no lease is needed', async () => {
+    const url = await server.schema()
+    await using one = await aSharer(url, 'one')
+    await using other = await aSharer(url, 'other')
+    let refused: unknown
+    await one.inTurn(async () => {
+      await one.put(1)
+      const putAsOne = AsyncLocalStorage.bind(() => one.put(3))
+      await other.inTurn(async () => {
+        await other.put(2)
+        refused = await putAsOne().catch((error: unknown) => error)
+      })
+    })
+    assert.ok(refused instanceof LeaseLost, String(refused))
+    assert.equal(await one.stored(), 2)
+    await one.put(4)
+    assert.equal(await other.stored(), 4)
+  })
+
+  test('a lease is not taken over while duties are written under it, and all other writes go on meanwhile', async () => {
+    const url = await server.schema()
+    const [writing, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    let duties: State | undefined
+    const held = (work: (tx: StateWriter) => Promise<unknown>) =>
+      duties?.write(async (tx) => {
+        const result = await work(tx)
+        writing.resolve()
+        await gate.promise
+        return result
+      })
+    await using one = await aSharer(url, 'one', { write: held as State['write'] })
+    duties = one.dutiesState
+    await using other = await aSharer(url, 'other')
+    const order: string[] = []
+    const first = one.inTurn(async () => {
+      await one.put(1)
+      order.push('one')
+    })
+    await writing.promise
+    // As the beat and any other writer would.
+    await one.state.write((tx) => tx.run('update leases set beat = beat + 1'))
+    const second = other.inTurn(async () => {
+      order.push('other')
+      await other.put(2)
+    })
+    const waiting = `select 1 as one from pg_stat_activity where wait_event_type = 'Lock' and query like 'delete from leases%'`
+    for (let tries = 0; !(await server.sql(waiting)); tries++) assert.ok(tries < 3000, 'the lease was taken over')
+    gate.resolve()
+    await Promise.all([first, second])
+    assert.deepEqual(order.toSorted(), ['one', 'other'])
+    assert.equal(await other.stored(), 2)
+  })
 })
 
 test('an ingester with nothing to do gives the lease back; one that fails is begun again', async () => {

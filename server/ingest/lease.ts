@@ -5,13 +5,13 @@
 //    matter how far the clocks of the machines are apart.
 // 3. Every write of an ingester begins by reading that the row still holds its token. Writes run one after another (state 2),
 //    so nothing of a former holder can follow the first write of its successor, however long it was asleep.
-// 4. Facts have no transaction in common with the row. The token is read before each write and once more right before its commit:
-//    a former holder gives up what it was about to write.
+// 4. Duties are written in transactions of their own, which lock the row until their commit (server/groups/validators/duties/operations.ts).
+//    Taking the lease over waits for that lock; the beat does not, because it leaves the key of the row alone.
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Clock } from '#io/clock.ts'
 import { failureFields, type Log } from '#io/log.ts'
 import type { Random } from '#io/random.ts'
-import type { Facts } from '#store/facts.ts'
+import type { Duties } from '#store/duties.ts'
 import type { State, StateReader, StateWriter } from '#store/state.ts'
 
 /** A dead holder is replaced within lookMs + deadMs + lookMs. */
@@ -64,6 +64,7 @@ export const leasedState = (state: State): State => ({
   recent: state.recent,
   get: (sql, ...values) => state.get(sql, ...values),
   all: (sql, ...values) => state.all(sql, ...values),
+  snapshot: (work, signal) => state.snapshot(work, signal),
   each: (sql, ...values) => state.each(sql, ...values),
   version: () => state.version(),
   close: () => state.close(),
@@ -73,24 +74,25 @@ export const leasedState = (state: State): State => ({
   },
 })
 
-/** The same facts, with a look at the lease before each write and at its end (4). */
-export const leasedFacts = (facts: Facts, state: State): Facts => ({
-  engine: facts.engine,
-  query: (sql, values, lists) => facts.query(sql, values, lists),
-  aside: facts.aside,
-  now: (signal) => facts.now(signal),
-  version: () => facts.version(),
-  close: () => facts.close(),
-  write: async (work) => {
+/** The same duties; what an ingester writes to them is written under its lease (4). */
+export const leasedDuties = (duties: Duties): Duties => ({
+  engine: duties.engine,
+  get: (sql, ...values) => duties.get(sql, ...values),
+  all: (sql, ...values) => duties.all(sql, ...values),
+  query: (name, input, signal) => duties.query(name, input, signal),
+  update: (name, input, options) => {
     const held = holding.getStore()
-    if (!held) return facts.write(work)
-    await confirm(state, held)
-    return facts.write(async (tx) => {
-      const result = await work(tx)
-      await confirm(state, held)
-      return result
+    if (!held) return duties.update(name, input, options)
+    const lease = { name: held.name, holder: held.holder, token: held.token }
+    return duties.update<never>(name, input, { ...options, lease }).catch((error: unknown) => {
+      // It may come from a thread, where it has lost its class.
+      if (!(error instanceof Error && error.name === LeaseLost.name)) throw error
+      held.lost.abort()
+      throw new LeaseLost(held.name)
     })
   },
+  version: () => duties.version(),
+  close: () => duties.close(),
 })
 
 async function confirm(reader: StateReader, held: Held): Promise<void> {
@@ -229,9 +231,10 @@ class Queue {
     const row = await rowOf(tx, this.#name)
     if (!isSame(row, before)) return undefined
     const token = (row?.token ?? 0) + 1
+    // Invariant 4: an update would not wait.
+    await tx.run('delete from leases where name = ?', this.#name)
     await tx.run(
-      `insert into leases (name, holder, token, beat) values (?, ?, ?, 0)
-       on conflict (name) do update set holder = excluded.holder, token = excluded.token, beat = 0`,
+      'insert into leases (name, holder, token, beat) values (?, ?, ?, 0)',
       ...[this.#name, this.#holder, token],
     )
     return token

@@ -18,7 +18,7 @@ export interface Metrics {
   limited(kind: string): void
   /** Whether limits are held where they are configured to be: false while Redis does not answer. */
   limitsHeld(is: boolean): void
-  stored(port: 'state' | 'facts', operation: string, tookMs: number): void
+  stored(port: 'state' | 'duties', operation: string, tookMs: number): void
   /** One round of a source ended so: `ok`, `unchanged`, or a word for the failure. */
   ingested(source: string, outcome: string): void
   /** Whether this process is the one that runs an ingester. */

@@ -6,11 +6,14 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { Worker } from 'node:worker_threads'
+import { Fault } from '#core/fault.ts'
 import { openThread, type Thread } from './thread.ts'
 
 const here = new URL('./thread.ts', import.meta.url).href
+const faultFile = new URL('../core/fault.ts', import.meta.url).href
 const code = `
   import { serveThread, threadStart } from ${JSON.stringify(here)}
+  import { Fault } from ${JSON.stringify(faultFile)}
   let asked = 0
   const kept = new Float64Array(4)
   serveThread({
@@ -20,6 +23,9 @@ const code = `
     gone: async () => { const value = kept; try { return { value, transfer: [kept.buffer] } } finally { setTimeout(() => {}, 0) } },
     left: async () => ({ value: kept.length }),
     fail: async () => { throw Object.assign(new TypeError('no such thing'), { name: 'OddError' }) },
+    refuse: async () => { throw new Fault('store.unavailable', { says: 'not now', detail: 'the file is busy', retryAfterMs: 500, cause: new Error('SQLITE_BUSY') }) },
+    refuseShortly: async () => { throw new Fault('record.unknown') },
+    take: async ({ column }) => ({ value: column.length }),
     wait: (_, signal) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
     die: async () => process.exit(3),
     signalWhenSent: async ({ sent }) => {
@@ -55,6 +61,31 @@ test('what is thrown keeps its name and words; an unknown question is an error t
   await using thread = await open()
   await assert.rejects(thread.ask('fail', undefined), { name: 'OddError', message: 'no such thing' })
   await assert.rejects(thread.ask('dance', undefined), { message: 'this thread cannot dance' })
+})
+
+test('a fault is a fault on this side as well, with all that callers are told', async () => {
+  await using thread = await open()
+  const fault = await thread.ask('refuse', undefined).catch((error: unknown) => error)
+  assert.ok(fault instanceof Fault)
+  const { code, says, message, retryAfterMs } = fault
+  assert.deepEqual(
+    { code, says, message, retryAfterMs },
+    { code: 'store.unavailable', says: 'not now', message: 'store.unavailable: the file is busy', retryAfterMs: 500 },
+  )
+  // Whether an engine failed or we refused is seen from the cause (server/store/writes.ts).
+  assert.match(String(fault.cause), /the file is busy/)
+  const short = await thread.ask('refuseShortly', undefined).catch((error: unknown) => error)
+  assert.ok(short instanceof Fault)
+  assert.deepEqual([short.message, short.cause], [new Fault('record.unknown').message, undefined])
+})
+
+test('buffers of a question change hands when they are told to, and are copied otherwise', async () => {
+  await using thread = await open()
+  const column = Float64Array.of(1, 2, 3)
+  assert.equal(await thread.ask('take', { column }), 3)
+  assert.equal(column.length, 3)
+  assert.equal(await thread.ask('take', { column }, undefined, [column.buffer]), 3)
+  assert.equal(column.length, 0)
 })
 
 test('a question that is given up ends, and the thread goes on', async () => {

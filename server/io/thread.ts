@@ -4,10 +4,16 @@
 // 1. One thread per opening. It starts with the first question, and again with the first one after it has died.
 // 2. Every question ends: with the answer, with the error that was thrown, or with the thread's own end.
 // 3. A question that is given up is told so, and waited for: the thread never works for nobody.
+import { availableParallelism } from 'node:os'
 import { parentPort, type Transferable, Worker, workerData } from 'node:worker_threads'
+import { Fault } from '#core/fault.ts'
+
+/** How many threads can work at the same time. */
+export const coreCount = (): number => availableParallelism()
 
 export interface Thread {
-  ask<T>(name: string, input: unknown, signal?: AbortSignal): Promise<T>
+  /** The buffers in `transfer` are the thread's from now on. */
+  ask<T>(name: string, input: unknown, signal?: AbortSignal, transfer?: readonly Transferable[]): Promise<T>
   /** Ends it, whatever it is doing. */
   close(): Promise<void>
 }
@@ -32,6 +38,8 @@ interface ErrorWords {
   readonly name: string
   readonly message: string
   readonly stack: string | undefined
+  /** Of a fault. */
+  readonly fault?: Pick<Fault, 'code' | 'says' | 'problems' | 'retryAfterMs'> & { readonly hasCause: boolean }
 }
 
 interface Waiting {
@@ -65,7 +73,7 @@ export function openThread(file: URL, start: unknown): Thread {
     return begun
   }
   return {
-    ask<T>(name: string, input: unknown, signal?: AbortSignal): Promise<T> {
+    ask<T>(name: string, input: unknown, signal?: AbortSignal, transfer: readonly Transferable[] = []): Promise<T> {
       if (signal?.aborted) return Promise.reject(signal.reason)
       worker ??= begin()
       const asking = worker
@@ -75,7 +83,7 @@ export function openThread(file: URL, start: unknown): Thread {
       asking.ref()
       return new Promise<T>((resolve, reject) => {
         waiting.set(id, { resolve, reject })
-        asking.postMessage({ is: 'ask', id, name, input } satisfies Question)
+        asking.postMessage({ is: 'ask', id, name, input } satisfies Question, transfer)
       }).finally(() => signal?.removeEventListener('abort', stop))
     },
     async close() {
@@ -110,13 +118,25 @@ export function serveThread(handlers: ThreadHandlers): void {
   })
 }
 
-/** An error loses its class between threads; its name and its words are what matter. */
+/** An error loses its class between threads, except for faults: they decide what a caller is answered. */
 function wordsOf(error: unknown): ErrorWords {
   const { name, message, stack } = error instanceof Error ? error : new Error(String(error))
-  return { name, message, stack }
+  if (!(error instanceof Fault)) return { name, message, stack }
+  const { code, says, problems, retryAfterMs, cause } = error
+  return { name, message, stack, fault: { code, says, problems, retryAfterMs, hasCause: cause !== undefined } }
 }
 
-function errorOf({ name, message, stack }: ErrorWords): Error {
+function errorOf({ name, message, stack, fault }: ErrorWords): Error {
+  if (fault) {
+    const { code, says, problems, retryAfterMs, hasCause } = fault
+    return new Fault(code, {
+      says,
+      problems,
+      detail: message.slice(code.length + 2),
+      ...(retryAfterMs !== undefined && { retryAfterMs }),
+      ...(hasCause && { cause: stack }),
+    })
+  }
   const error = new Error(message)
   error.name = name
   if (stack !== undefined) error.stack = stack

@@ -7,7 +7,7 @@ import type { Settings } from '#core/settings.ts'
 import type { Clock } from '#io/clock.ts'
 import type { Log } from '#io/log.ts'
 import type { Random } from '#io/random.ts'
-import type { Facts } from '#store/facts.ts'
+import type { Duties } from '#store/duties.ts'
 import type { State } from '#store/state.ts'
 
 /** Who is calling, once admitted. */
@@ -22,7 +22,7 @@ export interface Caller {
 /** Everything an answer may use. */
 export interface Desk {
   readonly state: State
-  readonly facts: Facts
+  readonly duties: Duties
   readonly settings: Settings
   readonly clock: Clock
   readonly random: Random

@@ -113,10 +113,10 @@ test('/readyz and /metrics ask the stores at most once a second', async () => {
 test('stores are asked beside what callers ask of them', async () => {
   await using desk = await openDesk()
   const full = () => Promise.reject(new Error('too many are waiting'))
-  const facts = Object.assign(Object.create(desk.facts) as typeof desk.facts, { query: full })
-  assert.deepEqual(await findingsOf(new Watch(desk), storeParts({ ...desk, facts }, new Writes(desk.clock))), [
+  const duties = { ...desk.duties, query: full }
+  assert.deepEqual(await findingsOf(new Watch(desk), storeParts({ ...desk, duties }, new Writes(desk.clock))), [
     ...finding('state store'),
-    ...finding('facts store'),
+    ...finding('duties store'),
   ])
 })
 

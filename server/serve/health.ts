@@ -104,7 +104,7 @@ export async function findingsOf(
   return (await Promise.all(asked)).flat()
 }
 
-export const storeParts = ({ state, facts }: Pick<Desk, 'state' | 'facts'>, writes: Writes) => {
+export const storeParts = ({ state, duties }: Pick<Desk, 'state' | 'duties'>, writes: Writes) => {
   const part = (name: string, failingSince: () => Promise<number | undefined>) => async (): Promise<Finding[]> => {
     const sinceMs = await failingSince()
     if (sinceMs === undefined) return [{ name, ok: true, says: 'answers' }]
@@ -117,9 +117,9 @@ export const storeParts = ({ state, facts }: Pick<Desk, 'state' | 'facts'>, writ
       await state.get('select 1 as one')
       return writes.stateFailingSince(state)
     }),
-    'facts store': part('facts store', async () => {
-      await facts.aside.query('select 1 as one')
-      return writes.factsFailingSince()
+    'duties store': part('duties store', async () => {
+      await duties.get('select 1 as one')
+      return writes.dutiesFailingSince()
     }),
   }
 }

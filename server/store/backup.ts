@@ -1,7 +1,7 @@
-// Copies of both embedded stores, made while they are in use, and what makes such a copy trustworthy.
+// Copies of both files, made while they are in use, and what makes such a copy trustworthy.
 //
-// 1. The two files of a copy are of one moment: the facts stand still while both are copied (writes to them wait, reads
-//    and everything else go on), and the state is copied as it was at one moment of that time (decision 0113).
+// 1. The two files of a copy are of one moment: no duties are written while both are copied (reads and everything else go on), and the
+//    state is copied as it was at one moment of that time (decision 0113).
 // 2. The manifest is written last. It names every file with its digest, and every table with its rows; a folder without it
 //    is not a backup.
 // 3. Nothing is ever overwritten: a backup goes into a new or empty folder, and so does what is restored from it.
@@ -10,21 +10,18 @@ import { createReadStream, existsSync } from 'node:fs'
 import { chmod, copyFile, open, readdir, readFile, rm, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { Fault } from '#core/fault.ts'
-import { copyApart } from '#io/copy.ts'
 import { makeFolder } from '#io/make-folder.ts'
 import { renamePath } from '#io/path-error.ts'
+import type { Duties } from './duties.ts'
 import { checkSqlite, copySqlite } from './engines/sqlite-copy.ts'
-import type { Facts, FactsReader } from './facts.ts'
+import { lockName } from './folder-lock.ts'
 import { openStores, type Stores } from './open.ts'
-import type { State } from './state.ts'
+import type { State, StateReader } from './state.ts'
 
 export const manifestName = 'manifest.json'
 const format = 1
-const files = ['state.sqlite', 'facts.duckdb'] as const
-const stateFile = files[0]
-const factsFile = files[1]
-/** What DuckDB has committed and not yet put in its place. */
-const factsJournal = 'facts.duckdb.wal'
+const files = ['state.sqlite', 'duties.sqlite'] as const
+const [stateFile] = files
 const manifestBytesMax = 1_048_576
 
 export interface Manifest {
@@ -33,26 +30,29 @@ export interface Manifest {
   readonly version: string
   readonly files: readonly { readonly name: string; readonly bytes: number; readonly sha256: string }[]
   /** Table → rows, by store. */
-  readonly rows: Readonly<Record<'state' | 'facts', Readonly<Record<string, number>>>>
+  readonly rows: Readonly<Record<'state' | 'duties', Readonly<Record<string, number>>>>
 }
 
-/**
- * Invariant 1. Called by whoever has the stores open; the copy is not a backup until it is sealed. A state that is elsewhere
- * is not copied.
- */
-export async function copyStores(dataDir: string, facts: Facts, target: string): Promise<void> {
+/** Invariant 1. Called by whoever has the stores open; the copy is not a backup until it is sealed. */
+export async function copyStores(dataDir: string, duties: Duties, target: string): Promise<void> {
   await freshFolder(target)
   try {
-    await facts.write(async () => {
-      if (existsSync(join(dataDir, stateFile))) await copySqlite(join(dataDir, stateFile), join(target, stateFile))
-      for (const name of [factsFile, factsJournal])
-        if (existsSync(join(dataDir, name))) await copyApart(join(dataDir, name), join(target, name))
-    })
+    const list: CopyInput = { files: files.map((name) => ({ from: join(dataDir, name), to: join(target, name) })) }
+    await duties.update('copyFiles', list)
   } catch (error) {
     // So that the same folder can be named again.
-    for (const name of [...files, factsJournal]) await rm(join(target, name), { force: true })
+    for (const name of files) await rm(join(target, name), { force: true })
     throw error
   }
+}
+
+export interface CopyInput {
+  readonly files: readonly { readonly from: string; readonly to: string }[]
+}
+
+/** An update of duties: in its transaction nobody else writes to them. */
+export async function copyFiles(_: StateReader, input: CopyInput): Promise<void> {
+  for (const { from, to } of input.files) await copySqlite(from, to)
 }
 
 /** Opens the copy, checks all of it and writes the manifest. May be done by another process than the one that copied. */
@@ -91,7 +91,7 @@ export async function restoreBackup(source: string, dataDir: string): Promise<Ma
   const manifest = await verifyBackup(source)
   await freshFolder(dataDir)
   const rows = await copyBack(source, dataDir, manifest)
-  for (const port of ['state', 'facts'] as const)
+  for (const port of ['state', 'duties'] as const)
     for (const [table, count] of Object.entries(manifest.rows[port])) {
       const found = rows[port][table]
       // A newer version may have added tables and rows of its own; none may be gone.
@@ -115,50 +115,37 @@ async function copyBack(source: string, dataDir: string, manifest: Manifest): Pr
   }
 }
 
-/** Whatever may be wrong with two files that nobody else has open; the facts' journal is put in its place. */
+/** Whatever may be wrong with two files that nobody else has open. */
 async function examined(dir: string): Promise<Manifest['rows']> {
-  for (const name of files) if (!existsSync(join(dir, name))) throw broken(dir, `${name} is missing`)
-  const problems = checkSqlite(join(dir, stateFile))
-  if (problems.length > 0) throw broken(dir, `${stateFile}: ${problems.join('; ')}`)
+  for (const name of files) {
+    if (!existsSync(join(dir, name))) throw broken(dir, `${name} is missing`)
+    const problems = checkSqlite(join(dir, name))
+    if (problems.length > 0) throw broken(dir, `${name}: ${problems.join('; ')}`)
+  }
   const stores = await openStores(dir)
   try {
     return await rowCounts(stores)
   } finally {
     await stores.close()
-    await rm(join(dir, `${factsFile}.tmp`), { recursive: true, force: true })
+    await rm(join(dir, lockName), { force: true })
   }
 }
 
 /** What is wrong with the state file, looked at from outside while anybody may have it open; empty when all is well. */
 export const checkState = (dataDir: string): readonly string[] => checkSqlite(join(dataDir, stateFile))
 
-export const rowCounts = async ({ state, facts }: Pick<Stores, 'state' | 'facts'>): Promise<Manifest['rows']> => ({
-  state: await stateRows(state),
-  facts: await factsRows(facts),
+export const rowCounts = async ({ state, duties }: Pick<Stores, 'state' | 'duties'>): Promise<Manifest['rows']> => ({
+  state: await tableRows(state),
+  duties: await tableRows(duties),
 })
 
-async function stateRows(state: State): Promise<Record<string, number>> {
+async function tableRows(state: State): Promise<Record<string, number>> {
   const rows: Record<string, number> = {}
   const tables = await state.all<{ name: string }>(
     `select name from sqlite_master where type = 'table' and name not like 'sqlite%' order by name`,
   )
   for (const { name } of tables) {
     const row = await state.get<{ count: number }>(`select count(*) as count from "${name}"`)
-    rows[name] = row?.count ?? 0
-  }
-  return rows
-}
-
-/** Reads every column of every row, so that a block with a wrong checksum is found. On the engine's own threads. */
-export async function factsRows(facts: FactsReader): Promise<Record<string, number>> {
-  const rows: Record<string, number> = {}
-  const tables = await facts.query<{ table_name: string }>(
-    `select table_name from information_schema.tables where table_catalog = 'facts' order by table_name`,
-  )
-  for (const { table_name: name } of tables) {
-    const [row] = await facts.query<{ count: number }>(
-      `select count(*) as count, bit_xor(hash(t)) as digest from "${name}" as t`,
-    )
     rows[name] = row?.count ?? 0
   }
   return rows

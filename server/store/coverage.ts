@@ -5,16 +5,12 @@
 // 2. The ranges of a stream are kept merged (decision 0053): their number is that of the holes, not of the batches.
 import { strict as assert } from 'node:assert'
 import { merge, type Range } from '#core/ranges.ts'
-import type { FactsReader, FactsWriter } from './facts.ts'
 import type { StateReader, StateWriter } from './state.ts'
 
-type Values = readonly (string | number)[]
-
 /** Adds [from, until) to what is covered. */
-export async function cover(tx: StateWriter | FactsWriter, stream: string, from: number, until: number): Promise<void> {
+export async function cover(tx: StateWriter, stream: string, from: number, until: number): Promise<void> {
   assert(Number.isSafeInteger(from) && Number.isSafeInteger(until) && from <= until, `${stream}: [${from}, ${until})`)
   if (from === until) return
-  if ('query' in tx) return rewrite(tx, stream, merge([...(await coverageOf(tx, stream)), { from, until }]))
   // Those that overlap or touch; all others stay as they are.
   const near = 'where stream = ? and from_at <= ? and until_at >= ?'
   const touched = await rangesWhere(tx, near, [stream, until, from])
@@ -26,15 +22,9 @@ export async function cover(tx: StateWriter | FactsWriter, stream: string, from:
 }
 
 /** Takes all before `until` out of what is covered. */
-export async function uncover(tx: FactsWriter, stream: string, until: number): Promise<void> {
-  const all = await coverageOf(tx, stream)
-  if (all.every(({ from }) => from >= until)) return
-  const left = all.filter((range) => range.until > until)
-  await rewrite(
-    tx,
-    stream,
-    left.map((range) => ({ from: Math.max(range.from, until), until: range.until })),
-  )
+export async function uncover(tx: StateWriter, stream: string, until: number): Promise<void> {
+  await tx.run('delete from coverage where stream = ? and until_at <= ?', stream, until)
+  await tx.run('update coverage set from_at = ? where stream = ? and from_at < ?', until, stream, until)
 }
 
 /** Takes all from `from` on out of what is covered. */
@@ -43,19 +33,8 @@ export async function uncoverFrom(tx: StateWriter, stream: string, from: number)
   await tx.run('update coverage set until_at = ? where stream = ? and until_at > ?', from, stream, from)
 }
 
-/** A stream is one slice. */
-async function rewrite(tx: FactsWriter, stream: string, ranges: readonly Range[]): Promise<void> {
-  await tx.remove('coverage', { key: stream })
-  if (ranges.length === 0) return
-  await tx.append('coverage', {
-    stream: ranges.map(() => stream),
-    from_at: ranges.map(({ from }) => from),
-    until_at: ranges.map(({ until }) => until),
-  })
-}
-
 /** In order, merged. */
-export const coverageOf = (reader: StateReader | FactsReader, stream: string): Promise<Range[]> =>
+export const coverageOf = (reader: StateReader, stream: string): Promise<Range[]> =>
   rangesWhere(reader, 'where stream = ? order by from_at', [stream])
 
 /** Where the stream's reader goes on; undefined before its first step. */
@@ -71,11 +50,8 @@ export async function moveCursor(tx: StateWriter, stream: string, at: number): P
   )
 }
 
-async function rangesWhere(reader: StateReader | FactsReader, where: string, values: Values): Promise<Range[]> {
+async function rangesWhere(reader: StateReader, where: string, values: readonly (string | number)[]): Promise<Range[]> {
   const sql = `select from_at, until_at from coverage ${where}`
-  const rows =
-    'query' in reader
-      ? await reader.query<{ from_at: number; until_at: number }>(sql, values)
-      : await reader.all<{ from_at: number; until_at: number }>(sql, ...values)
+  const rows = await reader.all<{ from_at: number; until_at: number }>(sql, ...values)
   return rows.map((row) => ({ from: row.from_at, until: row.until_at }))
 }

@@ -8,11 +8,10 @@
 import { strict as assert } from 'node:assert'
 import { Fault } from '#core/fault.ts'
 
-/** What both ports' transactions can do for a migration. */
+/** What a transaction can do for a migration. */
 export interface MigrationTurn {
-  applied(): Promise<readonly number[]>
-  /** The recorded name of each applied migration. */
-  names?(): Promise<ReadonlyMap<number, string>>
+  /** The number and recorded name of each applied migration. */
+  applied(): Promise<ReadonlyMap<number, string>>
   run(sql: string): Promise<void>
   record(id: number, name: string): Promise<void>
 }
@@ -45,13 +44,13 @@ export async function found<S>(
     assert(step.id === index + 1, `migration ${step.id} (${step.name}) stands in place ${index + 1} of the list`)
   })
   let version = 0
-  let names: ReadonlyMap<number, string> = new Map()
+  let applied: ReadonlyMap<number, string> = new Map()
   await inTransaction(async (turn) => {
     await turn.run(migrationsTable)
-    version = Math.max(0, ...(await turn.applied()))
-    names = (await turn.names?.()) ?? names
+    applied = await turn.applied()
+    version = Math.max(0, ...applied.keys())
   })
-  refuseDevelopment(name, names, steps)
+  refuseDevelopment(name, applied, steps)
   refuseNewer(name, version, steps)
   return {
     store,
@@ -75,7 +74,7 @@ export async function upToDate<S extends { close(): Promise<void> }>({ store, mi
 
 async function apply(turn: MigrationTurn, step: Step): Promise<void> {
   const applied = await turn.applied()
-  if (applied.includes(step.id)) return
+  if (applied.has(step.id)) return
   for (const statement of step.statements) await turn.run(statement)
   await turn.record(step.id, step.name)
 }

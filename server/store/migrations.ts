@@ -1,14 +1,7 @@
 // The migrations of each database, in order. Migration 1 is the whole schema (./schema). To change a released schema, append a
 // migration with the next number; never edit one that was released.
-import type { FactsMigration } from './facts.ts'
-import { migration as duties } from './migrations/facts-0001-duties.ts'
-import { migration as dutiesCoverage } from './migrations/facts-0002-coverage.ts'
-import { migration as beacon } from './migrations/facts-0003-beacon.ts'
-import { migration as audits } from './migrations/facts-0004-audits.ts'
-import { migration as watched } from './migrations/facts-0005-watched.ts'
-import { migration as lapses } from './migrations/facts-0006-lapses.ts'
-import { migration as windows } from './migrations/facts-0007-windows.ts'
 import { coreSchema } from './schema/core.ts'
+import { dutiesSchema } from './schema/duties.ts'
 import { explorerSchema } from './schema/explorer.ts'
 import { fxSchema } from './schema/fx.ts'
 import { marketsSchema } from './schema/markets.ts'
@@ -29,12 +22,5 @@ export const stateMigrations: readonly Migration[] = [
   schemaOf(coreSchema, explorerSchema, fxSchema, validatorsSchema, marketsSchema),
 ]
 
-export const factsMigrations: readonly FactsMigration[] = [
-  duties,
-  dutiesCoverage,
-  beacon,
-  audits,
-  watched,
-  lapses,
-  windows,
-]
+/** Validator duties: `duties.sqlite`, or a schema beside the state's in PostgreSQL. */
+export const dutiesMigrations: readonly Migration[] = [schemaOf(dutiesSchema)]

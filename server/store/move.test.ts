@@ -7,11 +7,11 @@ import { after, before, describe, test } from 'node:test'
 import { chance } from '#sim/chance.ts'
 import { seededRandom } from '#test/desk.ts'
 import { noPostgres, type PostgresServer, startPostgres } from '#test/postgres.ts'
-import { moveCursor } from './coverage.ts'
+import { cover, coverageOf, moveCursor } from './coverage.ts'
 import { copySqlite } from './engines/sqlite-copy.ts'
-import { markSource, moveState, refuseUnfinishedState } from './move.ts'
+import { type Move, type MoveProgress, markSource, moveState, moveStores, refuseUnfinishedState } from './move.ts'
 import { tablesOf } from './move-tables.ts'
-import { openState } from './open.ts'
+import { openDuties, openState, openStores } from './open.ts'
 import type { State, StateWriter } from './state.ts'
 
 const never = new AbortController().signal
@@ -54,6 +54,12 @@ async function fill(tx: StateWriter, seed: string, count: number): Promise<void>
   await tx.run('update key_revision set revision = revision + 7')
 }
 
+const fillDuties = (tx: StateWriter, seed: string, count: number): Promise<unknown> => {
+  const draws = chance(seed)
+  const rows = Array.from({ length: count }, (_, at) => [2 ** 46 + at, Buffer.from(draws.hex(600), 'hex')])
+  return tx.insertMany('duty_days', ['id', 'data'], rows, 'on conflict (id) do update set data = excluded.data')
+}
+
 async function contents(state: State, source: State): Promise<Record<string, unknown>> {
   const found: Record<string, unknown> = {}
   for (const { name, columns } of await tablesOf(source)) {
@@ -63,7 +69,7 @@ async function contents(state: State, source: State): Promise<Record<string, unk
   return found
 }
 
-describe('moving the state', { skip: noPostgres }, () => {
+describe('moving to PostgreSQL', { skip: noPostgres }, () => {
   let server: PostgresServer
   before(async () => {
     server = await startPostgres()
@@ -131,6 +137,113 @@ describe('moving the state', { skip: noPostgres }, () => {
     await refuseUnfinishedState(target)
     assert.deepEqual(await contents(target, moment), await contents(moment, moment))
     for (const state of [moment, live, target]) await state.close()
+  })
+
+  describe('with the duties', () => {
+    /** Both databases of a folder, and their targets. */
+    async function both(here: Awaited<ReturnType<typeof place>>) {
+      const url = await server.schema()
+      const live = { state: await openState(here.dir), duties: await openDuties(here.dir) }
+      const target = { state: await openState('', { state: url }), duties: await openDuties('', { state: url }) }
+      const moment = async (): Promise<readonly Move[]> => {
+        for (const state of Object.values(live)) await markSource(state, seededRandom('move'))
+        const folder = await mkdtemp(join(here.dir, 'copy-'))
+        for (const name of ['state.sqlite', 'duties.sqlite']) await copySqlite(join(here.dir, name), join(folder, name))
+        return [
+          { source: await openState(folder), target: target.state },
+          { source: await openDuties(folder), target: target.duties, prefix: 'duties.' },
+        ]
+      }
+      const opened: State[] = [...Object.values(live), ...Object.values(target)]
+      return {
+        ...{ live, target, moment },
+        serve: () => openStores(join(here.dir, 'server'), { state: url }),
+        close: async (...more: State[]) => {
+          for (const state of [...opened, ...more]) await state.close()
+        },
+      }
+    }
+
+    test('both arrive, and until everything has no server starts on either', async () => {
+      await using here = await place()
+      const { live, moment, serve, close } = await both(here)
+      await live.state.write((tx) => fill(tx, 'one', 50))
+      await live.duties.write(async (tx) => {
+        await fillDuties(tx, 'one', 1500)
+        await cover(tx, 'duties/mainnet', 3, 9)
+      })
+      const moves = await moment()
+      const stopped: string[] = []
+      for (let steps = 1; ; steps += 9) {
+        const stop = new AbortController()
+        let seen = 0
+        const tell = ({ table }: MoveProgress) => {
+          seen += 1
+          if (seen === steps) {
+            stop.abort()
+            stopped.push(table)
+          }
+        }
+        const work = moveStores(moves, tell, stop.signal)
+        if (await work.then(() => true).catch((error: Error) => assert.equal(error.name, 'AbortError'))) break
+        await assert.rejects(serve(), /a move into this store has not ended/)
+      }
+      assert.ok(
+        stopped.some((name) => name.startsWith('duties.')) && stopped.some((name) => !name.startsWith('duties.')),
+      )
+      const stores = await serve()
+      for (const { source, target } of moves)
+        assert.deepEqual(await contents(target, source), await contents(source, source))
+      assert.equal((await stores.duties.all('select id from duty_days')).length, 1500)
+      assert.deepEqual(await coverageOf(stores.duties, 'duties/mainnet'), [{ from: 3, until: 9 }])
+      assert.deepEqual(await coverageOf(stores.state, 'duties/mainnet'), [])
+      await stores.close()
+      await close(...moves.map(({ source }) => source))
+    })
+
+    test('days that have become blocks since the last time are gone from the target too', async () => {
+      await using here = await place()
+      const { live, moment, target, close } = await both(here)
+      await live.duties.write((tx) => fillDuties(tx, 'one', 1200))
+      const first = await moment()
+      await moveStores(first, () => {}, never)
+      await live.duties.write(async (tx) => {
+        await tx.run('delete from duty_days where id >= ?', 2 ** 46 + 100)
+        await tx.run(
+          'insert into duty_short_blocks (id, data) select id, data from duty_days where id < ?',
+          2 ** 46 + 7,
+        )
+      })
+      const second = await moment()
+      await moveStores(second, () => {}, never)
+      const [, { source } = assert.fail()] = second
+      assert.deepEqual(await contents(target.duties, source), await contents(source, source))
+      assert.equal((await target.duties.all('select id from duty_days')).length, 100)
+      await close(...[...first, ...second].map((one) => one.source))
+    })
+
+    test('duties that are in use already are left alone, and so is the state beside them', async () => {
+      await using here = await place()
+      const { live, moment, target, serve, close } = await both(here)
+      await live.state.write((tx) => fill(tx, 'one', 3))
+      const moves = await moment()
+      await target.duties.write((tx) => cover(tx, 'duties/mainnet', 0, 5))
+      await assert.rejects(
+        moveStores(moves, () => {}, never),
+        /holds data of its own; name an empty database/,
+      )
+      const stores = await serve()
+      assert.deepEqual(await stores.state.all('select id from fx_quotes'), [])
+      await stores.close()
+      await target.duties.write((tx) => tx.run('delete from coverage'))
+      await moveStores(moves, () => {}, never)
+      await target.duties.write((tx) => cover(tx, 'duties/mainnet', 0, 5))
+      await assert.rejects(
+        moveStores(moves, () => {}, never),
+        /has been used since it was moved to/,
+      )
+      await close(...moves.map(({ source }) => source))
+    })
   })
 
   test('a target with data of its own, or one that is in use already, is left alone', async () => {

@@ -1,4 +1,4 @@
-// Carries an embedded state over to another store, table by table and a range of rows at a time (decision 0139).
+// Copies embedded databases, the state and the duties, to PostgreSQL, table by table and a range of rows at a time (decision 0139).
 //
 // 1. What is read is one moment of the source: a copy of its file, so the source may go on serving meanwhile. What it writes
 //    after that moment is brought over by moving again, which finds most ranges equal.
@@ -6,8 +6,10 @@
 //    off goes on by being started again, and one that has ended has verified every row.
 // 3. Rows go away before rows come, those that refer before those referred to, and the other way round: at no moment does
 //    the target hold a reference to nothing.
-// 4. The target is empty, or was filled by moves of this same source and by nobody else since: each transaction of a move
+// 4. A target is empty, or was filled by moves of this same source and by nobody else since: each transaction of a move
 //    writes down its own number. A store that somebody has begun to use is refused.
+// 5. All targets are marked as unfinished before anything is copied, and no mark is removed before everything has been verified: no server
+//    starts on one of them alone (open.ts).
 import { createHash } from 'node:crypto'
 import { Fault } from '#core/fault.ts'
 import type { Random } from '#io/random.ts'
@@ -51,21 +53,45 @@ export async function markSource(source: State, random: Random): Promise<number>
   return id
 }
 
-/** `source` stands still: it is the copy of a store that has been marked. */
-export async function moveState(
+export interface Move {
+  /** Stands still: it is the copy of a store that has been marked. */
+  readonly source: State
+  readonly target: State
+  /** Goes before the names of its tables in reports. */
+  readonly prefix?: string
+}
+
+export const moveState = (
   source: State,
   target: State,
   tell: (progress: MoveProgress) => void,
   signal: AbortSignal,
+): Promise<MoveReport> => moveStores([{ source, target }], tell, signal)
+
+export async function moveStores(
+  moves: readonly Move[],
+  tell: (progress: MoveProgress) => void,
+  signal: AbortSignal,
 ): Promise<MoveReport> {
-  const tables = await tablesOf(source)
-  await claim(source, target, tables)
-  const work = tables.map((table) => new TableMove(source, target, table, tell, signal))
-  for (const table of work.toReversed()) await table.removeStrangers()
-  for (const table of work) await table.bring()
+  const planned: (Move & { readonly id: number; readonly tables: readonly Table[] })[] = []
+  for (const move of moves) {
+    const tables = await tablesOf(move.source)
+    planned.push({ ...move, tables, id: await refuseUsed(move, tables) })
+  }
+  for (const { target, id } of planned)
+    await numbered(target, async (tx) => {
+      await moveCursor(tx, sourceMark, id)
+      await moveCursor(tx, unfinishedMark, id)
+    })
   const moved: MovedTable[] = []
-  for (const table of work) moved.push(await table.verified())
-  await numbered(target, (tx) => tx.run('delete from cursors where stream = ?', unfinishedMark))
+  for (const { source, target, tables, prefix = '' } of planned) {
+    const work = tables.map((table) => new TableMove(source, target, table, prefix, tell, signal))
+    for (const table of work.toReversed()) await table.removeStrangers()
+    for (const table of work) await table.bring()
+    for (const table of work) moved.push(await table.verified())
+  }
+  for (const { target } of planned)
+    await numbered(target, (tx) => tx.run('delete from cursors where stream = ?', unfinishedMark))
   return { tables: moved }
 }
 
@@ -77,8 +103,8 @@ export async function refuseUnfinishedState(state: StateReader): Promise<void> {
   })
 }
 
-/** Invariant 4. */
-async function claim(source: State, target: State, tables: readonly Table[]): Promise<void> {
+/** Invariant 4. The name of the source. */
+async function refuseUsed({ source, target }: Move, tables: readonly Table[]): Promise<number> {
   const [id, known, last] = [
     await cursorOf(source, sourceMark),
     await cursorOf(target, sourceMark),
@@ -94,10 +120,7 @@ async function claim(source: State, target: State, tables: readonly Table[]): Pr
         ? 'the target has been used since it was moved to, and would lose what came in; serve from it, or empty it'
         : undefined
   if (detail) throw new Fault('store.unavailable', { detail })
-  await numbered(target, async (tx) => {
-    await moveCursor(tx, sourceMark, id)
-    await moveCursor(tx, unfinishedMark, id)
-  })
+  return id
 }
 
 /** Tables without a key hold one row that a migration has put there. */
@@ -127,15 +150,25 @@ class TableMove {
   readonly #source: State
   readonly #target: State
   readonly #table: Table
+  /** For reports. */
+  readonly #name: string
   readonly #tell: (progress: MoveProgress) => void
   readonly #signal: AbortSignal
   readonly #differing: Range[] = []
   #written = 0
 
-  constructor(source: State, target: State, table: Table, tell: (progress: MoveProgress) => void, signal: AbortSignal) {
+  constructor(
+    source: State,
+    target: State,
+    table: Table,
+    prefix: string,
+    tell: (progress: MoveProgress) => void,
+    signal: AbortSignal,
+  ) {
     this.#source = source
     this.#target = target
     this.#table = table
+    this.#name = `${prefix}${table.name}`
     this.#tell = tell
     this.#signal = signal
   }
@@ -174,7 +207,7 @@ class TableMove {
   }
 
   async verified(): Promise<MovedTable> {
-    const { name } = this.#table
+    const name = this.#name
     const sum = createHash('sha256')
     let count = 0
     for await (const { range, rows } of this.#ranges()) {
@@ -202,7 +235,7 @@ class TableMove {
       const last = key.length === 0 || rows.length < rowsPerRange
       const upTo = last ? undefined : this.#keyOf(rows.at(-1) as Cells)
       yield { range: { ...open, ...(upTo && { upTo }) }, rows }
-      this.#tell({ table: name, rows: count, rowsTotal: total?.n ?? 0 })
+      this.#tell({ table: this.#name, rows: count, rowsTotal: total?.n ?? 0 })
       if (!upTo) return
       after = upTo
     }

@@ -6,10 +6,10 @@ import { DatabaseSync } from 'node:sqlite'
 import { describe, test } from 'node:test'
 import { openControl } from '#io/control.ts'
 import { moveCursor } from './coverage.ts'
-import { openDuckdb } from './engines/duckdb.ts'
 import { openSqlite } from './engines/sqlite.ts'
-import { factsMigrations, stateMigrations } from './migrations.ts'
-import { openFacts, openState, openStores } from './open.ts'
+import { lockFolder } from './folder-lock.ts'
+import { dutiesMigrations, stateMigrations } from './migrations.ts'
+import { openDuties, openState, openStores } from './open.ts'
 import { laterMigrations } from './upgrade.suite.ts'
 
 async function folder(): Promise<{ dir: string } & AsyncDisposable> {
@@ -17,42 +17,33 @@ async function folder(): Promise<{ dir: string } & AsyncDisposable> {
   return { dir, [Symbol.asyncDispose]: () => rm(dir, { recursive: true, force: true }) }
 }
 
-test('the data folder is made, for its owner only, with one file per store', async () => {
+test('the data folder is made, for its owner only, with a file for each database and one for the lock', async () => {
   await using here = await folder()
   const dir = join(here.dir, 'deep', 'data')
   const stores = await openStores(dir)
   assert.equal((await stat(dir)).mode & 0o777, 0o700)
   await stores.close()
-  assert.deepEqual((await readdir(dir)).sort(), ['facts.duckdb', 'state.sqlite'])
+  assert.deepEqual((await readdir(dir)).sort(), ['duties.sqlite', 'lock.sqlite', 'state.sqlite'])
 })
 
-test('state opens beside a running server, which goes on to own the facts', async () => {
+test('state opens beside a running server, which keeps the folder locked', async () => {
   await using here = await folder()
   const server = await openStores(here.dir)
   const command = await openState(here.dir)
   await command.write((tx) => tx.run("insert into cursors (stream, at) values ('blocks', 1)"))
-  assert.deepEqual(await server.state.get('select at from cursors'), { at: 1 })
+  assert.deepEqual({ ...(await server.state.get('select at from cursors')) }, { at: 1 })
   await command.close()
+  await assert.rejects(openStores(here.dir), /is in use by another process/)
   await server.close()
 })
 
-test('the embedded facts hold as much in memory as they are given', async () => {
+test('when the duties cannot be opened, the state and the lock are released', async () => {
   await using here = await folder()
-  const held = async (options?: { factsMemoryMiB: number }) => {
-    const facts = await openFacts(here.dir, options)
-    const [row] = await facts.query<{ held: string }>("select current_setting('memory_limit') as held")
-    await facts.close()
-    return row?.held
-  }
-  assert.deepEqual([await held(), await held({ factsMemoryMiB: 1024 })], ['448.0 MiB', '1.0 GiB'])
-})
-
-test('when the facts cannot be opened the state is let go again', async () => {
-  await using here = await folder()
-  await writeFile(join(here.dir, 'facts.duckdb'), 'not a database')
-  await assert.rejects(openStores(here.dir), /facts\.duckdb is not a database/)
+  await writeFile(join(here.dir, 'duties.sqlite'), 'not a database')
+  // Twice: the first refusal must not keep the lock.
+  for (let tries = 0; tries < 2; tries++) await assert.rejects(openStores(here.dir), /duties\.sqlite is not a database/)
   // The last connection to leave takes the journal with it.
-  assert.deepEqual((await readdir(here.dir)).sort(), ['facts.duckdb', 'state.sqlite'])
+  assert.deepEqual((await readdir(here.dir)).sort(), ['duties.sqlite', 'lock.sqlite', 'state.sqlite'])
 })
 
 test('a data folder that cannot be made is named', async () => {
@@ -64,20 +55,21 @@ test('a data folder that cannot be made is named', async () => {
   )
 })
 
-test('a store that a move has not finished is not opened for serving, and is let go again', async () => {
-  await using here = await folder()
-  const stores = await openStores(here.dir)
-  await stores.state.write((tx) => moveCursor(tx, 'move/unfinished', 1))
-  await stores.close()
-  // Twice: the first refusal must not keep the files.
-  for (let tries = 0; tries < 2; tries++) await assert.rejects(openStores(here.dir), /a move into this store has not/)
-  await (await openState(here.dir)).close()
-  await (await openFacts(here.dir)).close()
-})
+for (const database of ['state', 'duties'] as const)
+  test(`a folder is not opened for serving while a move of its ${database} is unfinished`, async () => {
+    await using here = await folder()
+    const stores = await openStores(here.dir)
+    await stores[database].write((tx) => moveCursor(tx, 'move/unfinished', 1))
+    await stores.close()
+    // Twice: the first refusal must not keep the files.
+    for (let tries = 0; tries < 2; tries++) await assert.rejects(openStores(here.dir), /a move into this store has not/)
+    await (await openState(here.dir)).close()
+    await (await openDuties(here.dir)).close()
+  })
 
 describe('an upgrade', () => {
   const stateFile = (dir: string) => join(dir, 'state.sqlite')
-  const factsFile = (dir: string) => join(dir, 'facts.duckdb')
+  const dutiesFile = (dir: string) => join(dir, 'duties.sqlite')
   const openLaterStores = (dir: string) => openStores(dir, {}, laterMigrations)
   const openLaterState = (dir: string) => openState(dir, {}, laterMigrations)
 
@@ -95,22 +87,21 @@ describe('an upgrade', () => {
   }
   const [unchanged, upgraded] = [stateMigrations.length, laterMigrations.length]
 
-  test('that is refused because somebody has the facts leaves the state to them', async () => {
+  test('that is refused because another process has locked the folder leaves the state as it is', async () => {
     await using here = await earlier()
-    const running = await openDuckdb(factsFile(here.dir), factsMigrations)
-    await assert.rejects(openLaterStores(here.dir), /facts\.duckdb is open in this process already/)
+    const running = lockFolder(here.dir)
     // Also a command's, where the server has no socket.
-    await assert.rejects(openLaterState(here.dir), /facts\.duckdb is open in this process already/)
-    await running.close()
+    for (const open of [openLaterStores, openLaterState])
+      await assert.rejects(open(here.dir), /is in use by another process/)
+    running.release()
     assert.equal(versionOf(here.dir), unchanged)
   })
 
   test('that is refused because one store is newer leaves the other as it is', async () => {
     await using here = await earlier()
-    const newer = { id: factsMigrations.length + 1, name: 'next', up: ['create table next (a integer)'] }
-    await (await openDuckdb(factsFile(here.dir), [...factsMigrations, newer])).close()
-    for (const open of [openLaterStores, openLaterState])
-      await assert.rejects(open(here.dir), /facts\.duckdb was written by a newer version/)
+    const newer = { id: dutiesMigrations.length + 1, name: 'next', up: () => ['create table next (a integer)'] }
+    await (await openSqlite(dutiesFile(here.dir), [...dutiesMigrations, newer], { busyWaitMs: 5000 })).close()
+    await assert.rejects(openLaterStores(here.dir), /duties\.sqlite was written by a newer version/)
     assert.equal(versionOf(here.dir), unchanged)
   })
 
@@ -151,6 +142,6 @@ describe('an upgrade', () => {
       'tables cannot be upgraded: use a new data folder or an empty database, then create keys and import labels and entities again'
     for (const open of [openStores, openState])
       await assert.rejects(open(here.dir), (error: Error) => error.message.includes(message))
-    assert.deepEqual(await readdir(here.dir), ['state.sqlite'])
+    assert.deepEqual((await readdir(here.dir)).sort(), ['lock.sqlite', 'state.sqlite'])
   })
 })

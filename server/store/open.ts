@@ -1,47 +1,46 @@
-// Opens both stores: `state.sqlite` and `facts.duckdb` in the data folder, or the PostgreSQL that the settings name for the
-// state. When this fails the message is for the operator: it names the file or server, what happened and what to do.
+// Opens both databases: `state.sqlite` and `duties.sqlite` in the data folder, or the PostgreSQL that the settings name, where duties have a
+// schema of their own. When this fails the message is for the operator: it names the file or server, what happened and what to do.
 //
-// 1. No table is changed before everything that may refuse has been asked: both stores, their locks and versions, a move
-//    that has not ended. A start that is refused leaves what is there to the version that wrote it.
-// 2. No table is changed under a server that lives on the same data folder (decision 0173).
-import { existsSync } from 'node:fs'
+// 1. No table is changed before everything that may refuse has been asked: both databases, the lock of the folder, versions, a move that has
+//    not ended. A start that is refused leaves what is there to the version that wrote it.
+// 2. No table is changed under a server that runs on the same data folder (decision 0173).
 import { join } from 'node:path'
 import { Fault } from '#core/fault.ts'
 import { isServed } from '#io/control.ts'
 import { makeFolder } from '#io/make-folder.ts'
-import { findDuckdb } from './engines/duckdb.ts'
 import { findSqlite } from './engines/sqlite.ts'
-import type { Facts } from './facts.ts'
+import { lockFolder } from './folder-lock.ts'
 import { type Found, upToDate } from './migrate.ts'
-import { factsMigrations, stateMigrations } from './migrations.ts'
+import { dutiesMigrations, stateMigrations } from './migrations.ts'
 import { refuseUnfinishedState } from './move.ts'
 import type { Migration, State } from './state.ts'
 
 export interface Stores {
   readonly state: State
-  readonly facts: Facts
+  /** Validator duties. server/groups/validators/duties/store.ts makes a port of it. */
+  readonly duties: State
   close(): Promise<void>
 }
 
 /** The settings called `store`, all of which may be left out. */
 export interface StoreOptions {
-  /** postgres://…; empty: the file in the data folder. */
+  /** postgres://…; empty: the files in the data folder. */
   readonly state?: string
   readonly stateReplicas?: readonly string[]
   readonly stateConnections?: number
   /** How long to wait while PostgreSQL restarts or fails over. */
   readonly stateWaitMs?: number
-  /** What the embedded engine of the facts may hold in memory. */
-  readonly factsMemoryMiB?: number
-  /** How long to keep asking while another process holds the state file. */
+  /** How long to keep asking while another process holds a file. */
   readonly busyWaitMs?: number
 }
 
-const stateFile = (dir: string): string => join(dir, 'state.sqlite')
-const factsFile = (dir: string): string => join(dir, 'facts.duckdb')
+export const stateFile = (dir: string): string => join(dir, 'state.sqlite')
+export const dutiesFile = (dir: string): string => join(dir, 'duties.sqlite')
 const connectionsUsual = 8
+/** A commit of a million validators takes a few seconds, in which the file is busy. */
+const dutiesBusyWaitMs = 60_000
 
-/** The state store alone: what commands use beside a running server, which owns the facts. */
+/** The state alone: what most commands use beside a running server. */
 export async function openState(
   dir: string,
   options: StoreOptions = {},
@@ -52,50 +51,67 @@ export async function openState(
   await using holding = new AsyncDisposableStack()
   if (state.isBehind) {
     await refuseServed(dir)
-    // A server whose socket could not be made, or is about to be, has the facts.
-    if (existsSync(factsFile(dir))) holding.adopt(await findFacts(dir, options), letGo)
+    // A server whose socket could not be made, or is about to be, has the lock.
+    if (!isShared(options)) holding.adopt(lockFolder(dir), (lock) => lock.release())
   }
   await state.migrate()
   rising.move()
   return state.store
 }
 
+/** Both, for the one process that works on the folder. */
 export async function openStores(
   dir: string,
   options: StoreOptions = {},
   migrations: readonly Migration[] = stateMigrations,
 ): Promise<Stores> {
-  // Also where both stores are elsewhere: the control socket is in it.
+  // Also where both are elsewhere: the control socket is in it.
   await makeHome(dir)
   await using rising = new AsyncDisposableStack()
+  if (!isShared(options)) rising.adopt(lockFolder(dir), (lock) => lock.release())
   const state = rising.adopt(await findState(dir, options, migrations), letGo)
-  const facts = rising.adopt(await findFacts(dir, options), letGo)
-  if (state.version > 0) await refuseUnfinishedState(state.store)
-  if (state.isBehind || facts.isBehind) await refuseServed(dir)
+  const duties = rising.adopt(await findDuties(dir, options), letGo)
+  for (const { store, version } of [state, duties]) if (version > 0) await refuseUnfinishedState(store)
+  if (state.isBehind || duties.isBehind) await refuseServed(dir)
   await state.migrate()
-  await facts.migrate()
+  await duties.migrate()
   const open = rising.move()
-  return { state: state.store, facts: facts.store, close: () => open.disposeAsync() }
+  return { state: state.store, duties: duties.store, close: () => open.disposeAsync() }
 }
 
-export const openFacts = async (dir: string, options: StoreOptions = {}): Promise<Facts> =>
-  upToDate(await findFacts(dir, options))
+/** The duties alone, for a thread of a process that has opened both. */
+export const openDuties = async (dir: string, options: StoreOptions = {}): Promise<State> =>
+  upToDate(await findDuties(dir, options))
 
 async function findState(dir: string, options: StoreOptions, migrations: readonly Migration[]): Promise<Found<State>> {
-  const { state: url = '', stateReplicas: replicas = [], stateConnections: connections = connectionsUsual } = options
-  const waitMs = options.stateWaitMs
-  if (url !== '') {
-    const { findPostgres } = await import('./engines/postgres.ts')
-    return findPostgres(url, migrations, { connections, replicas, ...(waitMs !== undefined && { waitMs }) })
-  }
+  if (isShared(options)) return findShared(options, migrations)
   await makeHome(dir)
   return findSqlite(stateFile(dir), migrations, { busyWaitMs: options.busyWaitMs ?? 5000 })
 }
 
-const findFacts = (dir: string, { factsMemoryMiB: memoryMiB }: StoreOptions): Promise<Found<Facts>> =>
-  findDuckdb(factsFile(dir), factsMigrations, { memoryMiB })
+async function findDuties(dir: string, options: StoreOptions): Promise<Found<State>> {
+  if (isShared(options)) return findShared(options, dutiesMigrations, 'duties')
+  return findSqlite(dutiesFile(dir), dutiesMigrations, { busyWaitMs: options.busyWaitMs ?? dutiesBusyWaitMs })
+}
 
-const letGo = ({ store }: Found<State | Facts>): Promise<void> => store.close()
+const isShared = ({ state = '' }: StoreOptions): boolean => state !== ''
+
+async function findShared(
+  options: StoreOptions,
+  migrations: readonly Migration[],
+  subschema?: string,
+): Promise<Found<State>> {
+  const { state: url = '', stateReplicas: replicas = [], stateConnections: connections = connectionsUsual } = options
+  const { findPostgres } = await import('./engines/postgres.ts')
+  return findPostgres(url, migrations, {
+    connections,
+    replicas,
+    ...(subschema !== undefined && { subschema }),
+    ...(options.stateWaitMs !== undefined && { waitMs: options.stateWaitMs }),
+  })
+}
+
+const letGo = ({ store }: Found<State>): Promise<void> => store.close()
 
 /** Invariant 2. */
 async function refuseServed(dir: string): Promise<void> {

@@ -5,7 +5,7 @@ import { Fault } from '#core/fault.ts'
 import { nextTurn } from '#io/clock.ts'
 import { cover, coverageOf, cursorOf, moveCursor } from './coverage.ts'
 import { stateMigrations } from './migrations.ts'
-import type { Migration, State, StateWriter, WriteOptions } from './state.ts'
+import type { Migration, State, StateReader, StateWriter, WriteOptions } from './state.ts'
 
 /** Where one store lives for the length of a test. Opened twice at a time, it stands for two processes. */
 export interface StatePlace extends AsyncDisposable {
@@ -32,6 +32,7 @@ export function stateSuite(name: string, place: () => Promise<StatePlace>): void
   describe(`${name}: reading and writing`, () => values(place))
   describe(`${name}: transactions`, () => transactions(place))
   describe(`${name}: writes that go together`, () => together(place))
+  describe(`${name}: snapshots`, () => snapshots(place))
   describe(`${name}: version`, () => versions(place))
   describe(`${name}: migrations`, () => migrations(place))
   describe(`${name}: coverage`, () => coverage(place))
@@ -364,6 +365,123 @@ function together(place: () => Promise<StatePlace>): void {
     assert(refused.length > 0)
     assert.equal(done, 10_100 - refused.length)
     await assert.rejects(count(), (error) => error instanceof Fault && error.code === 'store.unavailable')
+  })
+}
+
+function snapshots(place: () => Promise<StatePlace>): void {
+  const counted = async (reader: StateReader) =>
+    (await reader.get<{ n: number }>('select count(*) as n from counters'))?.n
+
+  /** Snapshots that go on until they are told to end. */
+  function held(state: State) {
+    const gate = Promise.withResolvers<void>()
+    const begun: number[] = []
+    const take = (number: number, signal?: AbortSignal) =>
+      state.snapshot(async (reader) => {
+        begun.push(number)
+        await gate.promise
+        return counted(reader)
+      }, signal)
+    return { begun, take, end: () => gate.resolve() }
+  }
+
+  test('all reads see one moment, whoever commits in between', async () => {
+    await using here = await place()
+    const [state, other] = [await here.open(), await here.open()]
+    await state.write((tx) => tx.run(add, 'a', 1))
+    const seen = await state.snapshot(async (reader) => {
+      const first = await counted(reader)
+      await state.write((tx) => tx.run(add, 'b', 2))
+      await other.write((tx) => tx.run(add, 'c', 3))
+      return [
+        first,
+        await counted(reader),
+        (await reader.all('select name from counters')).length,
+        await countOf(state),
+      ]
+    })
+    assert.deepEqual(seen, [1, 1, 1, 3])
+    assert.equal(await state.snapshot(counted), 3)
+    await Promise.all([state.close(), other.close()])
+  })
+
+  test('it cannot write', async () => {
+    await using here = await place()
+    const state = await here.open()
+    await assert.rejects(state.snapshot((reader) => reader.all(`insert into counters values ('a', 1) returning name`)))
+    assert.equal(await countOf(state), 0)
+    await state.close()
+  })
+
+  test('more than there are connections wait for one', async () => {
+    await using here = await place()
+    const [state, other] = [await here.open(), await here.open()]
+    const { begun, take, end } = held(state)
+    const all = Array.from({ length: 20 }, (_, number) => take(number))
+    while (begun.length < 4) await other.get('select 1 as one')
+    for (let trip = 0; trip < 5; trip++) await other.get('select 1 as one')
+    assert.deepEqual(begun.toSorted(), [0, 1, 2, 3])
+    end()
+    assert.deepEqual(await Promise.all(all), new Array(20).fill(0))
+    await Promise.all([state.close(), other.close()])
+  })
+
+  test('one whose caller has gone before it begins never begins', async () => {
+    await using here = await place()
+    const [state, other] = [await here.open(), await here.open()]
+    const { begun, take, end } = held(state)
+    const [gone, leaves] = [new AbortController(), new AbortController()]
+    const reason = new Error('the caller has gone')
+    gone.abort(reason)
+    await assert.rejects(take(-1, gone.signal), reason)
+    const running = [0, 1, 2, 3].map((number) => take(number, leaves.signal))
+    while (begun.length < 4) await other.get('select 1 as one')
+    const waiting = assert.rejects(take(-2, leaves.signal), reason)
+    leaves.abort(reason)
+    end()
+    await waiting
+    assert.deepEqual(
+      [await Promise.all(running), begun.toSorted()],
+      [
+        [0, 0, 0, 0],
+        [0, 1, 2, 3],
+      ],
+    )
+    await Promise.all([state.close(), other.close()])
+  })
+
+  test('one that fails gives its connection back, and the moment with it', async () => {
+    await using here = await place()
+    const state = await here.open()
+    const fails = async (reader: StateReader) => {
+      await counted(reader)
+      throw new Error('no such luck')
+    }
+    for (let tries = 0; tries < 10; tries++) {
+      await assert.rejects(state.snapshot(fails), /no such luck/)
+      await assert.rejects(state.snapshot((reader) => reader.get('select nonsense')))
+    }
+    await state.write((tx) => tx.run(add, 'a', 1))
+    assert.deepEqual(await Promise.all([1, 2, 3, 4].map(() => state.snapshot(counted))), [1, 1, 1, 1])
+    await state.close()
+  })
+
+  test('closing waits for those under way; afterwards they are refused', async () => {
+    await using here = await place()
+    const state = await here.open()
+    const { begun, take, end } = held(state)
+    const running = take(0)
+    while (begun.length < 1) await nextTurn()
+    let isClosed = false
+    const closing = state.close().then(() => {
+      isClosed = true
+    })
+    for (let turn = 0; turn < 50; turn++) await nextTurn()
+    assert.equal(isClosed, false)
+    end()
+    assert.equal(await running, 0)
+    await closing
+    await assert.rejects(take(1), (error: Error) => error instanceof Fault && error.code === 'store.unavailable')
   })
 }
 

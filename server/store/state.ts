@@ -60,6 +60,11 @@ export interface State extends StateReader {
   /** Invariant 8: for single questions that take long or come often, and whose answer nothing else rests on. */
   readonly recent: StateReader
   write<T>(work: (tx: StateWriter) => Promise<T>, options?: WriteOptions): Promise<T>
+  /**
+   * All reads of `work` see the same moment. It may run more than once, from the beginning: a connection may be lost in the middle. If the
+   * signal aborts before it has begun, it never begins.
+   */
+  snapshot<T>(work: (reader: StateReader) => Promise<T>, signal?: AbortSignal): Promise<T>
   /** One row at a time, for results that may not fit in memory. */
   each<R = Row>(sql: string, ...values: Value[]): AsyncIterable<R>
   version(): number

@@ -1,10 +1,10 @@
 // The same stores, with the time and the end of every operation told to whoever watches.
 import type { Clock } from '#io/clock.ts'
-import type { Cell, Facts, Lists } from './facts.ts'
+import type { Duties } from './duties.ts'
 import type { State, Value } from './state.ts'
 
 /** With what was thrown, if it failed. */
-export type TellTime = (port: 'state' | 'facts', operation: string, tookMs: number, error?: unknown) => void
+export type TellTime = (port: 'state' | 'duties', operation: string, tookMs: number, error?: unknown) => void
 
 export function timedState(state: State, clock: Clock, tell: TellTime): State {
   const timed = timer(clock, (...told) => tell('state', ...told))
@@ -17,6 +17,7 @@ export function timedState(state: State, clock: Clock, tell: TellTime): State {
       all: <R>(sql: string, ...values: Value[]) => timed('recent', () => state.recent.all<R>(sql, ...values)),
     },
     write: (work, options) => timed('write', () => state.write(work, options)),
+    snapshot: (work, signal) => timed('snapshot', () => state.snapshot(work, signal)),
     // How long a walk takes is up to the one who walks.
     each: <R>(sql: string, ...values: Value[]) => state.each<R>(sql, ...values),
     version: () => state.version(),
@@ -24,28 +25,16 @@ export function timedState(state: State, clock: Clock, tell: TellTime): State {
   }
 }
 
-export function timedFacts(facts: Facts, clock: Clock, tell: TellTime): Facts {
-  const timed = timer(clock, (...told) => tell('facts', ...told))
+export function timedDuties(duties: Duties, clock: Clock, tell: TellTime): Duties {
+  const timed = timer(clock, (...told) => tell('duties', ...told))
   return {
-    engine: facts.engine,
-    query: <R>(sql: string, values?: readonly Cell[], lists?: Lists) =>
-      timed('query', () => facts.query<R>(sql, values, lists)),
-    aside: {
-      engine: facts.engine,
-      query: <R>(sql: string, values?: readonly Cell[], lists?: Lists) =>
-        timed('aside', () => facts.aside.query<R>(sql, values, lists)),
-    },
-    now: async (signal) => {
-      const moment = await facts.now(signal)
-      return {
-        engine: facts.engine,
-        query: <R>(sql: string, values?: readonly Cell[], lists?: Lists) =>
-          timed('query', () => moment.query<R>(sql, values, lists)),
-      }
-    },
-    write: (work) => timed('write', () => facts.write(work)),
-    version: () => facts.version(),
-    close: () => facts.close(),
+    engine: duties.engine,
+    get: <R>(sql: string, ...values: Value[]) => timed('get', () => duties.get<R>(sql, ...values)),
+    all: <R>(sql: string, ...values: Value[]) => timed('all', () => duties.all<R>(sql, ...values)),
+    query: (name, input, signal) => timed('query', () => duties.query(name, input, signal)),
+    update: (name, input, options) => timed('write', () => duties.update(name, input, options)),
+    version: () => duties.version(),
+    close: () => duties.close(),
   }
 }
 

@@ -67,25 +67,25 @@ describe('the state', () => {
   })
 })
 
-describe('the facts', () => {
+describe('the duties', () => {
   test('are failing until the next write that succeeds', async () => {
     await using desk = await openDesk()
     const writes = new Writes(desk.clock)
-    writes.told('facts', full)
-    assert.equal(writes.factsFailingSince(), testNowMs)
-    writes.told('facts')
-    assert.equal(writes.factsFailingSince(), undefined)
+    writes.told('duties', full)
+    assert.equal(writes.dutiesFailingSince(), testNowMs)
+    writes.told('duties')
+    assert.equal(writes.dutiesFailingSince(), undefined)
   })
 
   test('are no longer called so when nobody has tried for a quarter of an hour', async () => {
     await using desk = await openDesk()
     const writes = new Writes(desk.clock)
-    writes.told('facts', full)
+    writes.told('duties', full)
     desk.clock.move(14 * 60_000)
-    writes.told('facts', full)
+    writes.told('duties', full)
     desk.clock.move(14 * 60_000)
-    assert.equal(writes.factsFailingSince(), testNowMs)
+    assert.equal(writes.dutiesFailingSince(), testNowMs)
     desk.clock.move(60_000)
-    assert.equal(writes.factsFailingSince(), undefined)
+    assert.equal(writes.dutiesFailingSince(), undefined)
   })
 })

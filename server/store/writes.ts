@@ -4,7 +4,7 @@
 //    carry no cause.
 // 2. The state is well again when a write of our own has reached the disk; a transaction of somebody's may have had nothing to
 //    write. It is tried when somebody asks, at once and then not more often than every `tryMs`.
-// 3. The facts are written by readers that try again. They are well with the next write that succeeds, or when nobody has tried for
+// 3. Duties are written by readers that try again. They are well with the next write that succeeds, or when nobody has tried for
 //    `silentMs`: another process may have taken over.
 import { Fault } from '#core/fault.ts'
 import type { Clock } from '#io/clock.ts'
@@ -15,7 +15,7 @@ const tryMs = 5000
 const silentMs = 15 * 60_000
 const probeStream = 'does the disk take this'
 
-type Port = 'state' | 'facts'
+type Port = 'state' | 'duties'
 
 interface Failing {
   /** Unix milliseconds. */
@@ -36,7 +36,7 @@ export class Writes {
     const nowMs = this.#clock.monotonicMs()
     const failing = this.#failing.get(port)
     if (error === undefined) {
-      if (port === 'facts') this.#failing.delete(port)
+      if (port === 'duties') this.#failing.delete(port)
     } else if (isEngines(error)) {
       if (failing) failing.triedAtMs = nowMs
       // The first question about the state tries at once: it may have been one write that failed.
@@ -55,8 +55,8 @@ export class Writes {
     return this.#failing.get('state')?.sinceMs
   }
 
-  factsFailingSince(): number | undefined {
-    const failing = this.#failing.get('facts')
+  dutiesFailingSince(): number | undefined {
+    const failing = this.#failing.get('duties')
     return failing && this.#clock.monotonicMs() - failing.triedAtMs < silentMs ? failing.sinceMs : undefined
   }
 }

@@ -77,7 +77,7 @@ describe('coverage', () => {
     await using desk = await openDesk({ validators: { networks: { mainnet: { beacon } } } })
     const { genesisUnix } = desk.settings.validators.networks.mainnet
     const until = Math.floor((desk.clock.now() / 1000 - genesisUnix) / 384) - 3
-    await desk.facts.write(async (tx) => {
+    await desk.dutiesState.write(async (tx) => {
       await cover(tx, 'duties/mainnet', until - 100, until)
       await cover(tx, 'duties/hoodi', 10, 20)
       await cover(tx, 'duties/hoodi', 30, 40)
@@ -163,7 +163,7 @@ describe('coverage', () => {
     const ready = async () => (await beaconFindings(desk as never))[0]
     assert.deepEqual([await standing(), (await ready())?.ok], ['stale', false])
     noteStep(desk, networkStream('mainnet'))
-    await desk.facts.write((tx) => cover(tx, 'duties/mainnet', 100, 200))
+    await desk.dutiesState.write((tx) => cover(tx, 'duties/mainnet', 100, 200))
     assert.equal(await standing(), 'catching up')
     assert.match((await ready())?.says ?? '', /^catching up, \d+ epochs behind$/)
     assert.equal((await ready())?.ok, true)
@@ -171,7 +171,7 @@ describe('coverage', () => {
     assert.deepEqual([await standing(), (await ready())?.ok], ['stale', false])
     const { genesisUnix } = desk.settings.validators.networks.mainnet
     const now = Math.floor((desk.clock.now() / 1000 - genesisUnix) / 384)
-    await desk.facts.write((tx) => cover(tx, 'duties/mainnet', now - 10, now - 3))
+    await desk.dutiesState.write((tx) => cover(tx, 'duties/mainnet', now - 10, now - 3))
     noteStep(desk, networkStream('mainnet'))
     assert.equal(await standing(), 'holes')
   })

@@ -13,7 +13,7 @@ import type { Desk } from '#serve/answer.ts'
 import type { Readable } from '#serve/ways.ts'
 import { chainStream, isFollowed } from './heads.ts'
 
-export type CoverageDesk = Pick<Desk, 'state' | 'facts' | 'settings' | 'clock'>
+export type CoverageDesk = Pick<Desk, 'state' | 'duties' | 'settings' | 'clock'>
 
 /**
  * In a word. `holes`: something is missing that nobody is reading. `catching up`: behind, but moving. `on demand`: a chain

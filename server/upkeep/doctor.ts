@@ -6,8 +6,8 @@ import { confirmationMaxMs } from '#groups/explorer/standing.ts'
 import { rateFindings } from '#groups/fx/rates.ts'
 import { sourceHealth } from '#groups/fx/source-health.ts'
 import { allStandings, feedTrouble } from '#groups/markets/standing.ts'
+import { queryDuties } from '#groups/validators/duties/store.ts'
 import type { Desk } from '#serve/answer.ts'
-import { factsRows } from '#store/backup.ts'
 import { listKeys } from '#store/keys.ts'
 import { coverageReport, rateStream, type Stream } from './coverage.ts'
 import { bad, type Diagnosis, examined, warn, well } from './diagnosis.ts'
@@ -33,11 +33,12 @@ export async function storeDiagnoses(desk: Desk, sampleSize: number): Promise<re
   ]
 }
 
-/** Every row of the facts is read. The state file is looked at from outside (machine.ts): here it would keep callers waiting. */
-async function soundness({ state, facts }: Desk): Promise<Diagnosis[]> {
+/** Every row of the duties is read and checked. The state file is checked from outside (machine.ts): here it would keep callers waiting. */
+async function soundness({ state, duties }: Desk): Promise<Diagnosis[]> {
   await state.get('select 1 as one')
-  const counts = Object.values(await factsRows(facts))
-  return [well('stores', `both answer, and every row of the facts can be read: ${counts.reduce((a, b) => a + b, 0)}`)]
+  const counts = Object.values(await queryDuties(duties, 'countRows', undefined))
+  const rows = counts.reduce((a, b) => a + b, 0)
+  return [well('stores', `both answer, and all ${rows} rows of the duties are sound`)]
 }
 
 async function keyFindings({ state, clock }: Desk): Promise<Diagnosis[]> {

@@ -1,9 +1,14 @@
 // Days of duties from their hours, an hour of duties from a beacon node, and public keys from a beacon node.
 import { type Network, networks } from '#api/wire/validators.ts'
-import type { Range } from '#core/ranges.ts'
+import { chainDays, type DayLine, type Epoch, utcDays } from '#core/chain-time.ts'
+import { holes, type Range, within } from '#core/ranges.ts'
+import { coveredEpochs } from '#groups/validators/duties/coverage.ts'
+import { hourEpochs } from '#groups/validators/duties/hours.ts'
+import { partOf, plainTime } from '#groups/validators/duties/layout.ts'
+import { queryDuties } from '#groups/validators/duties/store.ts'
 import { rereadHour, storedHours } from '#groups/validators/ingest/reread.ts'
 import { followed } from '#groups/validators/ingest/start.ts'
-import { measures } from '#groups/validators/measures.ts'
+import { type Measure, measures } from '#groups/validators/measures.ts'
 import { readValidator } from '#groups/validators/registry.ts'
 import { dataOf, openBeacon } from '#io/beacon/client.ts'
 import type { Desk } from '#serve/answer.ts'
@@ -17,36 +22,51 @@ interface DutyDay {
 }
 
 /** Days are sums of hours; hours that have expired cannot be added up. */
-export const dutyDays = (table: 'duty_days' | 'duty_utc_days', day: 'day' | 'utc_day'): Recheck => ({
-  name: `validators’ ${day === 'day' ? 'chain' : 'UTC'} days from their hours`,
-  todo: 'restore the facts from a backup, or delete the network’s rows and read them again',
+export const dutyDays = (kind: 'chain' | 'UTC'): Recheck => ({
+  name: `validators’ ${kind} days from their hours`,
+  todo: 'run `tetrad repair --network … --from-epoch … --until-epoch …` for the epochs of these days, or restore a backup',
   async run(desk, count) {
-    const { facts } = desk
-    const places = await facts.query<{ network: Network; first: number; last: number }>(
-      `select network, min(${day}) as first, max(${day}) as last from duty_hours group by network order by network`,
+    const { duties, settings } = desk
+    const isUtc = kind === 'UTC'
+    const lineOf = (network: Network) => (isUtc ? utcDays : chainDays)(settings.validators.networks[network]) as DayLine
+    const known = await Promise.all(
+      networks.map(async (network) => ({ network, ranges: await hourEpochs(duties, network) })),
     )
+    const places = known.filter(({ ranges }) => ranges.length > 0)
     const any = async (): Promise<DutyDay | undefined> => {
       const place = places[draw(desk, places.length)]
       if (!place) return undefined
-      // The first day may have lost hours to expiry by the other kind of day.
-      const at = Math.min(place.last, place.first + 1 + draw(desk, Math.max(1, place.last - place.first)))
-      const who = await facts.query<{ validator: number }>(
-        `select distinct validator from ${table} where network = ? and ${day} = ? order by validator`,
-        [place.network, at],
-      )
-      const validator = who[draw(desk, who.length)]?.validator
-      return validator === undefined ? undefined : { network: place.network, day: at, validator }
+      const { network, ranges } = place
+      const line = lineOf(network)
+      const epoch = numberIn(desk, ranges) as Epoch
+      const day = line.dayOf(epoch)
+      const { from, until } = line.epochsOf(day)
+      // Of a day that has lost some of its hours, the sum is not known.
+      const read = within(await coveredEpochs(duties, network), { from, until })
+      if (read.some((range) => holes(ranges, range).length > 0)) return undefined
+      const part = partOf(settings.validators.networks[network], epoch)
+      const who = await queryDuties(duties, 'validatorsIn', { network, part })
+      const validator = who[draw(desk, who.length)]
+      return validator === undefined ? undefined : { network, day, validator }
     }
     const items = await sampleOf(count, { any, keyOf: (one) => `${one.network} ${one.day} ${one.validator}` })
-    return compared(items, async ({ network, day: at, validator }) => {
-      const where = `where network = ? and ${day} = ? and validator = ?`
-      const values = [network, at, validator]
-      const sums = measures.map((name) => `sum(${name}) as ${name}`).join()
-      const [stored] = await facts.query(`select ${sums} from ${table} ${where}`, values)
-      const [summed] = await facts.query(`select ${sums} from duty_hours ${where}`, values)
-      const odd = measures.find((name) => String(stored?.[name]) !== String(summed?.[name]))
-      const words = `${network} validator ${validator} ${day} ${at}`
-      return odd && `${words}: ${odd} is ${stored?.[odd]}, its hours give ${summed?.[odd]}`
+    return compared(items, async ({ network, day, validator }) => {
+      const sums = async (grain: 'days' | 'hours') => {
+        const query = {
+          ...{ network, isUtc, grain, days: { from: day, until: day + 1 } },
+          time: plainTime(settings.validators.networks[network]),
+          validators: [validator],
+          windowOf: [day],
+          byValidator: false,
+        }
+        const found = await queryDuties(duties, 'sumRecords', { query, wanted: { measures, scores: [] } })
+        return (measure: Measure) => (found.sums[measure] as Float64Array).reduce((total, one) => total + one, 0)
+      }
+      const [stored, summed] = [await sums('days'), await sums('hours')]
+      const odd = measures.find((name) => stored(name) !== summed(name))
+      const { from, until } = lineOf(network).epochsOf(day)
+      const words = `${network} validator ${validator} ${kind} day ${day} (epochs ${from} to ${until - 1})`
+      return odd && `${words}: ${odd} is ${stored(odd)}, its hours give ${summed(odd)}`
     })
   },
 })
@@ -57,7 +77,7 @@ const rereadMs = 600_000
 /** One hour of each network, every row of it. Nodes keep old states for a while only: then the newest hour has to do. */
 export const dutyHours: Recheck = {
   name: 'an hour of duties from a beacon node',
-  todo: 'ask a second node; if it agrees with the first, restore the facts from a backup or read the network again',
+  todo: 'ask a second node; if it agrees with the first, run `tetrad repair --network … --from-epoch … --until-epoch …` for its epochs',
   async run(desk) {
     const own = followed(desk)
     if (own.length === 0) return nothing('no network has a beacon node')
@@ -67,7 +87,7 @@ export const dutyHours: Recheck = {
       const ranges = await storedHours(desk, network)
       const newest = (ranges.at(-1)?.until ?? 0) - 1
       const failed: string[] = []
-      for (const hour of new Set(ranges.length > 0 ? [hourIn(desk, ranges), newest] : [])) {
+      for (const hour of new Set(ranges.length > 0 ? [numberIn(desk, ranges), newest] : [])) {
         try {
           const read = await rereadHour(desk, network, hour, AbortSignal.timeout(rereadMs))
           checked += read.checked
@@ -84,7 +104,8 @@ export const dutyHours: Recheck = {
   },
 }
 
-function hourIn(desk: Desk, ranges: readonly Range[]): number {
+/** Any number of the ranges. */
+function numberIn(desk: Desk, ranges: readonly Range[]): number {
   let at = draw(
     desk,
     ranges.reduce((sum, { from, until }) => sum + until - from, 0),

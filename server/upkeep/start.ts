@@ -3,7 +3,7 @@
 import { sourcesReport } from '#groups/fx/source-health.ts'
 import { askBeside } from '#groups/validators/beside.ts'
 import { keepTold } from '#groups/validators/ingest/audit.ts'
-import { ingestStanding } from '#groups/validators/ingest/runs.ts'
+import { ingestStanding, repairProgress } from '#groups/validators/ingest/runs.ts'
 import { openControl } from '#io/control.ts'
 import type { Desk } from '#serve/answer.ts'
 import { copyStores } from '#store/backup.ts'
@@ -30,11 +30,12 @@ export async function startUpkeep(desk: Desk, options: UpkeepOptions, signal: Ab
       const { dir } = input as { dir?: unknown }
       if (typeof dir !== 'string' || dir === '') throw new Error('name the folder to copy into')
       desk.log.info({ dir }, 'copy of the stores begins')
-      await copyStores(options.dataDir, desk.facts, dir)
+      await copyStores(options.dataDir, desk.duties, dir)
       desk.log.info({ dir }, 'stores copied')
     },
     beacon: (input) => ingestStanding(desk, input),
-    audit: (input) => keepTold(desk.facts, input),
+    repair: (input) => repairProgress(desk, input),
+    audit: (input) => keepTold(desk.duties, input),
     explain: (input) => askBeside(desk, 'explain', input),
     find: (input) => askBeside(desk, 'find', input),
     doctor: (input) => storeDiagnoses(desk, Number((input as { sample?: unknown }).sample ?? 0)),

@@ -1,7 +1,8 @@
 // Ingest against simulated networks: whatever a seed acts out, under whatever faults of the node, the stores hold the truth.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { coveredEpochs } from '#groups/validators/duties.ts'
+import type { Settings } from '#core/settings.ts'
+import { coveredEpochs } from '#groups/validators/duties/coverage.ts'
 import { withChainTimes } from '#groups/validators/ingest/chain.ts'
 import { executionFrom } from '#groups/validators/ingest/execution.ts'
 import { Follower } from '#groups/validators/ingest/follow.ts'
@@ -12,6 +13,7 @@ import { systemClock } from '#io/clock.ts'
 import { openRpc } from '#io/evm/rpc.ts'
 import { openDesk, settingsWith, type TestDesk } from '#test/desk.ts'
 import { seedsOf } from '#test/long.ts'
+import { emptyDuties, storedRows } from '#test/stored-duties.ts'
 import { chance } from '../chance.ts'
 import { openExecution } from './execution.ts'
 import { type NodeHabits, openNode } from './node.ts'
@@ -21,7 +23,7 @@ const seeds = seedsOf(150)
 const network = 'hoodi'
 
 /** Ingests the world as a server would that is stopped and started on the way. */
-async function ingest(desk: TestDesk, world: ActedWorld, habits: NodeHabits, epochsPerHour: number): Promise<void> {
+async function ingest(desk: TestDesk, world: ActedWorld, habits: NodeHabits, epochsPerHour: number): Promise<Settings> {
   let finalized = Math.max(2, world.finalized - 2)
   await using node = await openNode(world, { ...habits, finalized: () => finalized, chainId: '560048' })
   await using execution = await openExecution(world, '560048')
@@ -38,6 +40,7 @@ async function ingest(desk: TestDesk, world: ActedWorld, habits: NodeHabits, epo
     await untilDone(new Follower({ ...desk, settings }, network, beacon, payments))
     if (payments) await depositsOf({ ...desk, settings, clock }, network, await beacon.chain()).catchUp(never)
   }
+  return settings
 }
 
 const never = new AbortController().signal
@@ -74,10 +77,8 @@ async function assertTruth(
   epochsPerHour: number,
 ): Promise<void> {
   const until = world.finalized - 1
-  assert.deepEqual(await coveredEpochs(desk.facts, network), [{ from: 0, until }])
-  const rows = await desk.facts.query<Record<string, number>>(
-    `select hour, validator, ${measures.map((name) => `sum(${name}) as ${name}`).join()} from duty_hours group by hour, validator`,
-  )
+  assert.deepEqual(await coveredEpochs(desk.duties, network), [{ from: 0, until }])
+  const rows = await storedRows(desk, network, 'hours')
   const found = new Map(rows.map((row) => [`${row.hour} ${row.validator}`, row]))
   const slashed = new Set(world.snapshots.at(-1)?.validators.flatMap((one, index) => (one.slashed ? [index] : [])))
   for (let hour = 0; hour * epochsPerHour < until; hour++) {
@@ -126,8 +127,8 @@ test('simulated networks are ingested without a single wrong figure, under fault
     if (world.finalized < 3) continue
     done += 1
     try {
-      await ingest(desk, world, habits, epochsPerHour)
-      await assertTruth(desk, world, habits, epochsPerHour)
+      const settings = await ingest(desk, world, habits, epochsPerHour)
+      await assertTruth({ ...desk, settings }, world, habits, epochsPerHour)
     } catch (error) {
       throw new Error(`seed ${seed}, ${JSON.stringify({ ...habits, epochsPerHour })}: ${(error as Error).message}`, {
         cause: error,
@@ -140,12 +141,7 @@ test('simulated networks are ingested without a single wrong figure, under fault
 
 /** Everything that ingest wrote. */
 async function empty(desk: TestDesk): Promise<void> {
-  const listed = await desk.facts.query<{ name: string }>(
-    "select table_name as name from information_schema.tables where table_name <> 'migrations'",
-  )
-  await desk.facts.write(async (tx) => {
-    for (const { name } of listed) await tx.run(`delete from ${name}`)
-  })
+  await emptyDuties(desk)
   await desk.state.write(async (tx) => {
     for (const name of ['validator_deposits', 'deposit_senders', 'cursors', 'validators']) {
       await tx.run(`delete from ${name}`)

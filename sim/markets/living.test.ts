@@ -76,7 +76,7 @@ async function live(seed: string): Promise<void> {
     clock,
     random: seededRandom(seed),
     log: silentLog,
-    facts: undefined as never,
+    duties: undefined as never,
   })
   const told: Told[] = []
   let holder = 0

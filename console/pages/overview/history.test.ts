@@ -22,7 +22,7 @@ const report = (second: number, calls: number, more: Partial<Overview> = {}): Ov
     { endpoint: '/healthz', outcomes: { ok: 1000 * second }, answered: 1000 * second, seconds: 1 },
   ],
   limited: { second: calls / 2 },
-  engines: { state: 'sqlite', facts: 'duckdb' },
+  engine: 'sqlite',
   ...more,
 })
 

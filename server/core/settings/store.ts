@@ -40,15 +40,6 @@ export const storeSettings = section(
       }),
       15_000,
     ),
-    factsMemoryMiB: withDefault(
-      Type.Integer({
-        minimum: 64,
-        maximum: 1_048_576,
-        description:
-          'What the embedded engine of the facts may hold in memory. Pools of thousands of validators are answered up to a third sooner where what they read stays in it.',
-      }),
-      448,
-    ),
   },
   'Where the stores live.',
 )

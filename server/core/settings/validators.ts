@@ -85,16 +85,16 @@ const network = (genesisUnix: number, chainId: string) =>
       hoursKeptDays: withDefault(
         Type.Integer({
           minimum: 0,
-          description: 'Chain days for which hours are kept; 0: for ever. Days always stay.',
+          description: 'Chain days for which figures by the hour are kept; 0: all. Figures by the day are always kept.',
         }),
-        0,
+        90,
       ),
-      lapsesKeptDays: withDefault(
+      missedKeptDays: withDefault(
         Type.Integer({
           minimum: 0,
-          description: 'Chain days whose late, wrong and missing duties can be told one by one; 0: all of them.',
+          description: 'Chain days for which late, wrong and missing duties are kept one by one; 0: all.',
         }),
-        0,
+        400,
       ),
     },
     'One network. With a beacon node, genesis and slots are taken from the node.',

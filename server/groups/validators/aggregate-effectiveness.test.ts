@@ -207,11 +207,16 @@ describe('200', () => {
     assert.deepEqual(all.data, [{ endDay: 2133 }])
   })
 
-  test('a sum beyond 2^53 is exact', async () => {
-    const [record] = (await body({ indices: [5, 9], granularity: 'all', groupBy: 'timeWindow' })).data
+  test('a sum is exact, or refused when it is too large to be', async () => {
+    const given: Given = { indices: [5, 9], granularity: 'all', groupBy: 'timeWindow' }
+    const [record] = (await body({ ...given, from: '2133', to: '2133' })).data
+    // 222 epochs of the last day have been read.
+    assert.equal(record?.totalAttestationAssignments, 444)
+    assert.equal(record?.earnings, 222 * 2 ** 44 + 2220)
     // Epochs read: 19 days × 225 − 3 = 4272 of validator 5; 15 days × 225 − 30 − 3 = 3342 of validator 9.
-    assert.equal(record?.totalAttestationAssignments, 4272 + 3342)
-    assert.equal(record?.earnings, 3342n * 2n ** 44n + 42_720n)
+    await assert.rejects(body(given), /earnings: 587930857604\d+ is not an exact whole number/)
+    const counted = (await body({ ...given, include: ['totalAttestationAssignments'] })).data[0]
+    assert.equal(counted?.totalAttestationAssignments, 4272 + 3342)
   })
 
   test('amounts of the execution side are left out where no source told them, decision 0035', async () => {

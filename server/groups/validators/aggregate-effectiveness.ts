@@ -1,7 +1,7 @@
 // Spec 4.5: many validators, folded over windows of time and, unless asked otherwise, one record per validator. Newest
 // window first; a page that is not the last names the next one.
 import { contract } from '#api/contract.ts'
-import type { Parsed } from '#api/kit.ts'
+import type { Parsed, Reply } from '#api/kit.ts'
 import { type AggregateField, type AggregateRecord, aggregateFields } from '#api/wire/validators.ts'
 import {
   type ChainDay,
@@ -14,11 +14,12 @@ import {
   overlap,
 } from '#core/chain-time.ts'
 import { holes, type Range } from '#core/ranges.ts'
-import { answer, type Desk } from '#serve/answer.ts'
-import type { Cell, Facts } from '#store/facts.ts'
-import { countRecords, type Fold, firstKeys, foldAll, foldRecords, type KeyRow, newestFirst } from './fold.ts'
+import { answer, type Desk, type Outcome } from '#serve/answer.ts'
+import type { Duties } from '#store/duties.ts'
+import type { RecordKey } from './duties/record-query.ts'
 import { pathTo } from './links.ts'
-import { aggregateSql, methodHeaders, type PlaceField } from './method.ts'
+import { aggregateFigures, type Figure, methodHeaders, type PlaceField } from './method.ts'
+import { type FigureRecord, listRecords, type RecordsWanted, readRecords } from './records.ts'
 import { indicesOf } from './registry.ts'
 import { shape } from './shape.ts'
 import {
@@ -31,13 +32,21 @@ import {
   refuse,
   servedEpochs,
 } from './span.ts'
-import { hourlyStandingOf, keptOf, rowStandingOf } from './standing.ts'
+import { atOneCoverage, hourlyStandingOf, keptOf, rowStandingOf } from './standing.ts'
 import { type Windows, windowsIn, windowsOver } from './windows.ts'
 
 const endpoint = contract['validators.aggregateEffectiveness']
 type Query = Parsed<typeof endpoint>
 
-export const aggregateEffectiveness = answer(endpoint, shape, async (query, { state, facts, settings }, { signal }) => {
+export const aggregateEffectiveness = answer(endpoint, shape, (query, desk, { signal }) =>
+  atOneCoverage(desk.duties, query.network, () => aggregate(query, desk, signal)),
+)
+
+async function aggregate(
+  query: Query,
+  { state, duties, settings }: Desk,
+  signal: AbortSignal | undefined,
+): Promise<Outcome<Reply<typeof endpoint>>> {
   const granularity = query.granularity ?? 'day'
   const time = chainTimeOf(settings, query.network)
   refuseUnlessOneList(query)
@@ -46,15 +55,15 @@ export const aggregateEffectiveness = answer(endpoint, shape, async (query, { st
   const [{ who, mayLackSomebody }, standing] = await Promise.all([
     namedBy(state, query, settings.validators.networks[query.network].watch),
     query.filterType === 'hour'
-      ? hourlyStandingOf(facts, query.network, time, cutDays(time, asked))
-      : rowStandingOf(facts, query.network, time),
+      ? hourlyStandingOf(duties, query.network, time, cutDays(time, asked))
+      : rowStandingOf(duties, query.network, time),
   ])
   const served = servedEpochs(standing.covered, asked)
   const countedServed = served && servedEpochs(standing.covered, counted)
   const page =
     countedServed && who.length > 0
       ? await readPage(
-          facts,
+          duties,
           planOf({
             ...{ query, time, asked, served, covered: standing.covered, who, signal },
             counted: { asked: counted, served: countedServed },
@@ -62,14 +71,14 @@ export const aggregateEffectiveness = answer(endpoint, shape, async (query, { st
         )
       : nothing
   const isLacking = standing.isWatched && mayLackSomebody
-  const kept = isLacking ? [] : await keptOf(facts, query.network, standing, who)
+  const kept = isLacking ? [] : await keptOf(duties, query.network, standing, who)
   return {
     is: 'body',
     body: { ...page, page: { filterType: query.filterType, granularity, size: query.size } },
     headers: methodHeaders,
     confidence: confidenceOf(standing.covered, asked, kept),
   }
-})
+}
 
 function refuseUnlessOneList({ pubkeys, indices }: Query): void {
   if ((pubkeys === undefined) !== (indices === undefined)) return
@@ -106,9 +115,9 @@ async function namedBy(
  * - `asked` is days 1 to 4, by `from` and `to`, and `served` are those of them that have been read: here all four;
  * - `counted.asked` is days 1 to 8, by `to` and `newest`, and `counted.served` those of them that have been read. Day 9 is in
  *   neither, so that `total` is 8 on every page;
- * - `fold` makes the records of `served`, those on this page and behind it; `all` those of `counted.served`, which are counted.
+ * - `wanted` are the records of `served`, those on this page and behind it; `all` those of `counted.served`, which are counted.
  */
-interface Question extends Pick<Fold, 'who' | 'signal'> {
+interface Question extends Pick<RecordsWanted, 'who' | 'signal'> {
   readonly query: Query
   readonly time: ChainTime
   readonly asked: Asked
@@ -119,48 +128,44 @@ interface Question extends Pick<Fold, 'who' | 'signal'> {
 
 interface Plan extends Question {
   readonly windows: Windows
-  readonly fold: Fold
-  readonly all: Fold
+  readonly wanted: RecordsWanted
+  readonly all: RecordsWanted
 }
 
 function planOf(question: Question): Plan {
-  const page = foldOf(question)
-  if (question.query.newest === undefined) return { ...question, ...page, all: page.fold }
+  const page = wantedOf(question)
+  if (question.query.newest === undefined) return { ...question, ...page, all: page.wanted }
   const { after: _, ...query } = question.query
-  return { ...question, ...page, all: foldOf({ ...question, ...question.counted, query }).fold }
+  return { ...question, ...page, all: wantedOf({ ...question, ...question.counted, query }).wanted }
 }
 
-function foldOf({
+function wantedOf({
   query,
   time,
   asked,
   served,
   who,
   signal,
-}: Omit<Question, 'asked' | 'covered'> & { readonly asked: Range }): Pick<Plan, 'windows' | 'fold'> {
+}: Omit<Question, 'asked' | 'covered'> & { readonly asked: Range }): Pick<Plan, 'windows' | 'wanted'> {
   const line = chainDays(time)
   const newest = line.dayOf((served.until - 1) as Epoch)
   const days = { from: line.dayOf(served.from), until: newest + 1 }
   const windows = windowsOver(line, query.granularity ?? 'day', days)
   const byValidator = query.groupBy === 'validator'
-  const fold: Fold = {
+  const wanted: RecordsWanted = {
     network: query.network,
-    who,
-    signal,
-    grain: 'day',
-    days,
-    windows,
-    byValidator,
-    ...(query.filterType === 'hour' && { hours: hoursOf(time, asked, served) }),
-    ...(byValidator && query.after !== undefined && { after: { key: windows.keyOf(newest), validator: query.after } }),
+    ...{ time, who, signal, days, windows, byValidator, isUtc: false },
+    ...(query.filterType === 'hour' && { cut: cutOf(time, asked, served) }),
+    ...(byValidator &&
+      query.after !== undefined && { after: { window: windows.keyOf(newest), validator: query.after } }),
   }
-  return { windows, fold }
+  return { windows, wanted }
 }
 
 /** Hours cut into the first and the last day; the days between come whole. */
-const hoursOf = (time: ChainTime, asked: Range, served: Epochs): NonNullable<Fold['hours']> => ({
-  bounds: { from: hourOf(time, served.from), until: hourOf(time, (served.until - 1) as Epoch) + 1 },
-  whole: wholeDays(time, asked),
+const cutOf = (time: ChainTime, asked: Range, served: Epochs): NonNullable<RecordsWanted['cut']> => ({
+  hours: { from: hourOf(time, served.from), until: hourOf(time, (served.until - 1) as Epoch) + 1 },
+  wholeDays: wholeDays(time, asked),
 })
 
 const wholeDays = ({ epochsPerDay }: ChainTime, { from, until }: Range): Range => ({
@@ -181,37 +186,46 @@ interface PageRead {
 }
 const nothing: PageRead = { data: [], next: null, total: 0 }
 
-async function readPage(facts: Facts, plan: Plan): Promise<PageRead> {
+async function readPage(duties: Duties, plan: Plan): Promise<PageRead> {
   const { size, include } = plan.query
   const fields = include ?? aggregateFields
+  const { wanted, windows } = plan
   // A pool's year: one record per day, all of them on the page. Reading them tells their number as well.
-  if (!plan.fold.byValidator && windowsIn(plan.windows, plan.fold.days) <= size) {
-    const [rows, total] = await Promise.all([
-      foldAll(facts, { ...plan.fold, byValidator: false }, sqlOf(fields)),
-      plan.all === plan.fold ? undefined : countRecords(facts, plan.all),
+  if (!wanted.byValidator && windowsIn(windows, wanted.days) <= size) {
+    const [records, counted] = await Promise.all([
+      readRecords(duties, wanted, figuresOf(fields)),
+      plan.all === wanted ? undefined : listRecords(duties, plan.all, 0),
     ])
-    return { data: rows.map((row) => toRecord(plan, fields, row)), next: null, total: total ?? rows.length }
+    const data = records.sort(newestFirst).map((record) => toRecord(plan, fields, record))
+    return { data, next: null, total: counted?.total ?? records.length }
   }
-  // Otherwise it is found out cheaply which records the page holds, and only their measures are read.
-  const [total, keys] = await Promise.all([
-    countRecords(facts, plan.all),
-    size === 0 ? [] : firstKeys(facts, plan.fold, size + 1),
-  ])
-  const shown = keys.slice(0, size)
+  // Otherwise it is found out first which records the page holds, and only their figures are read.
+  const listed = await listRecords(duties, wanted, size === 0 ? 0 : size + 1)
+  const { total } = plan.all === wanted ? listed : await listRecords(duties, plan.all, 0)
+  const shown = listed.first.slice(0, size)
   const [newest, oldest] = [shown[0], shown.at(-1)]
   if (!newest || !oldest) return { ...nothing, total }
-  const narrow: Fold = {
-    ...plan.fold,
-    days: { from: plan.windows.daysOf(oldest.key).from, until: plan.windows.daysOf(newest.key).until },
-    ...(plan.fold.byValidator && { who: [...new Set(shown.map(({ validator }) => validator))] }),
+  const narrow: RecordsWanted = {
+    ...wanted,
+    days: { from: windows.daysOf(oldest.window).from, until: windows.daysOf(newest.window).until },
+    ...(wanted.byValidator && { who: [...new Set(shown.map(({ validator }) => validator))] }),
   }
-  const rows = await foldRecords(facts, narrow, sqlOf(fields), newestFirst(size))
+  const isShown = new Set(shown.map(keyText))
+  const records = await readRecords(duties, narrow, figuresOf(fields))
   return {
-    data: rows.map((row) => toRecord(plan, fields, row)),
-    next: nextPath(plan, oldest, keys[size]),
+    data: records
+      .filter(({ key, validator }) => isShown.has(keyText({ window: key, validator })))
+      .sort(newestFirst)
+      .map((record) => toRecord(plan, fields, record)),
+    next: nextPath(plan, oldest, listed.first[size]),
     total,
   }
 }
+
+const keyText = ({ window, validator }: RecordKey): string => `${window} ${validator}`
+
+const newestFirst = (a: FigureRecord<string>, b: FigureRecord<string>): number =>
+  b.key - a.key || a.validator - b.validator
 
 interface Place extends Record<PlaceField, number | null> {
   readonly startDay: ChainDay
@@ -220,18 +234,18 @@ interface Place extends Record<PlaceField, number | null> {
   readonly endEpoch: Epoch
 }
 
-const isMeasured = (field: AggregateField): field is Exclude<AggregateField, PlaceField> => field in aggregateSql
+const isFigure = (field: AggregateField): field is Exclude<AggregateField, PlaceField> => field in aggregateFigures
 
-const sqlOf = (fields: readonly AggregateField[]): Record<string, string> =>
-  Object.fromEntries(fields.filter(isMeasured).map((field) => [field, aggregateSql[field]]))
+const figuresOf = (fields: readonly AggregateField[]): Record<string, Figure> =>
+  Object.fromEntries(fields.filter(isFigure).map((field) => [field, aggregateFigures[field]]))
 
 /** The named fields that are known, and always the validator a record is about (decisions 0031 and 0035). */
-function toRecord(plan: Plan, fields: readonly AggregateField[], row: KeyRow & Record<string, Cell>): AggregateRecord {
-  const place = placeOf(plan, row.key)
+function toRecord(plan: Plan, fields: readonly AggregateField[], record: FigureRecord<string>): AggregateRecord {
+  const place = placeOf(plan, record.key)
   const values = fields
-    .map((field) => [field, isMeasured(field) ? row[field] : place[field]] as const)
+    .map((field) => [field, isFigure(field) ? record[field] : place[field]] as const)
     .filter(([, value]) => value !== null)
-  return { ...(plan.fold.byValidator && { validatorIndex: row.validator }), ...Object.fromEntries(values) }
+  return { ...(plan.wanted.byValidator && { validatorIndex: record.validator }), ...Object.fromEntries(values) }
 }
 
 /** Where a window lies, cut to what was asked for and is there; both ends included, as on the wire (decision 0032). */
@@ -253,14 +267,14 @@ function placeOf({ query, time, served, covered, windows }: Plan, key: number): 
 }
 
 /** `following` is the first record of the next page: where its window begins, going back, is where that page starts. */
-function nextPath(plan: Plan, last: KeyRow, following: KeyRow | undefined): string | null {
+function nextPath(plan: Plan, last: RecordKey, following: RecordKey | undefined): string | null {
   if (!following) return null
   const { query, asked, served } = plan
-  const { endDay, endEpoch } = placeOf(plan, following.key)
+  const { endDay, endEpoch } = placeOf(plan, following.window)
   const from = boundAt(plan, endDay, endEpoch)
   const [newestEpoch, line] = [(served.until - 1) as Epoch, chainDays(plan.time)]
   const newest = query.newest ?? boundAt(plan, line.dayOf(newestEpoch), newestEpoch)
-  const after = following.key === last.key ? last.validator : undefined
+  const after = following.window === last.window ? last.validator : undefined
   return pathTo(endpoint, { ...query, from, to: asked.older, after, newest }, ['size'])
 }
 

@@ -1,6 +1,6 @@
 // Spec 4.6: one validator over time, oldest first, by chain days or UTC days.
 import { contract } from '#api/contract.ts'
-import type { Parsed } from '#api/kit.ts'
+import type { Parsed, Reply } from '#api/kit.ts'
 import { type EffectivenessRecord, effectivenessNumbers } from '#api/wire/validators.ts'
 import { dateAt, formatDate } from '#core/calendar.ts'
 import {
@@ -13,24 +13,29 @@ import {
   overlap,
 } from '#core/chain-time.ts'
 import type { Range } from '#core/ranges.ts'
-import { answer } from '#serve/answer.ts'
-import type { Cell, Facts } from '#store/facts.ts'
-import { countRecords, type Fold, foldAll, foldRecords } from './fold.ts'
+import { answer, type Desk, type Outcome, type Visit } from '#serve/answer.ts'
+import type { Duties } from '#store/duties.ts'
 import { linksOf } from './links.ts'
-import { figures, methodHeaders } from './method.ts'
+import { aggregateFigures, figures, methodHeaders } from './method.ts'
 import { type One, readOne } from './one.ts'
+import { type FigureRecord, type RecordsWanted, readRecords } from './records.ts'
 import { shape } from './shape.ts'
 import { confidenceOf, cutToRead } from './span.ts'
-import { type Windows, windowsIn, windowsOver } from './windows.ts'
+import { atOneCoverage } from './standing.ts'
+import { type Windows, windowsOver } from './windows.ts'
 
 const endpoint = contract['validators.effectiveness']
 type Query = Parsed<typeof endpoint>
 
-export const effectiveness = answer(endpoint, shape, async (query, desk, visit) => {
+export const effectiveness = answer(endpoint, shape, (query, desk, visit) =>
+  atOneCoverage(desk.duties, query.network, () => read(query, desk, visit)),
+)
+
+async function read(query: Query, desk: Desk, visit: Visit): Promise<Outcome<Reply<typeof endpoint>>> {
   const one = await readOne(query, desk)
   if (one.index === undefined) return { is: 'nothing', confidence: one.confidence }
   const { total, results } = one.served
-    ? await readPage(desk.facts, planOf(query, one, one.served, visit.signal))
+    ? await readPage(desk.duties, planOf(query, one, one.served, visit.signal))
     : nothing
   return {
     is: 'body',
@@ -38,20 +43,17 @@ export const effectiveness = answer(endpoint, shape, async (query, desk, visit) 
     headers: methodHeaders,
     confidence: confidenceOf(one.covered, one.asked, one.kept),
   }
-})
+}
 
 interface Plan extends Pick<One, 'index' | 'time' | 'line' | 'covered'> {
   readonly query: Query
   readonly served: Epochs
   readonly windows: Windows | undefined
-  readonly fold: Fold
+  readonly wanted: RecordsWanted
   /** Neighbours share most of their moments and dates, and writing one out takes a microsecond. */
   readonly moment: (atMs: number) => string
   readonly date: typeof formatDate
 }
-
-/** Hours are numbered on their own; hour plus day grows from each piece of an hour to the next, also over midnight. */
-const hourlySql: Windows['sql'] = { key: 'hour + day', join: '', lists: {} }
 
 function planOf(
   query: Query,
@@ -61,18 +63,13 @@ function planOf(
 ): Plan {
   const { index, time, line, covered } = one
   const windows = query.granularity === 'hour' ? undefined : windowsOver(line, query.granularity, days)
-  const grain = query.utc ? (windows ? 'utcDay' : 'utcHour') : windows ? 'day' : 'hour'
-  const fold: Fold = {
+  const wanted: RecordsWanted = {
     network: query.network,
     who: [index],
-    grain,
-    days,
-    windows: windows ?? { sql: hourlySql },
-    byValidator: false,
-    signal,
+    ...{ time, days, windows, signal, isUtc: query.utc, byValidator: false },
   }
   const moment = once((atMs: number) => new Date(atMs).toISOString())
-  return { query, time, line, covered, served: epochs, index, windows, fold, moment, date: once(formatDate) }
+  return { query, time, line, covered, served: epochs, index, windows, wanted, moment, date: once(formatDate) }
 }
 
 function once<K, V>(work: (key: K) => V): (key: K) => V {
@@ -92,41 +89,36 @@ interface PageRead {
 }
 const nothing: PageRead = { total: 0, results: [] }
 
-const fieldsSql = { ...figures, sumInclusionDelay: 'inclusion_delay' } as const
+const recordFigures = { ...figures, sumInclusionDelay: aggregateFigures.sumInclusionDelay } as const
+type Row = FigureRecord<keyof typeof recordFigures>
 
-async function readPage(facts: Facts, plan: Plan): Promise<PageRead> {
+async function readPage(duties: Duties, plan: Plan): Promise<PageRead> {
   const { limit, offset } = plan.query
-  const places = { hourNumber: plan.windows ? 'null' : 'first_hour', dayNumber: 'first_day' }
-  const fields = { ...fieldsSql, ...places }
-  const by = orderOf(plan.query)
-  // A page that can hold everything tells the number as well.
-  const isAll = offset === 0 && plan.windows && windowsIn(plan.windows, plan.fold.days) <= limit
-  if (isAll && /^record_key( asc)?$/.test(by)) {
-    const rows = await foldAll(facts, { ...plan.fold, byValidator: false }, fields)
-    return { total: rows.length, results: rows.reverse().map((row) => toRecord(plan, row)) }
-  }
-  const total = isAll ? limit : await countRecords(facts, plan.fold)
-  if (offset >= total) return { total, results: [] }
-  const rows = await foldRecords(facts, plan.fold, fields, { by, limit, offset })
-  return { total: isAll ? rows.length : total, results: rows.map((row) => toRecord(plan, row)) }
+  const rows = (await readRecords(duties, plan.wanted, recordFigures)).sort(orderOf(plan.query))
+  return { total: rows.length, results: rows.slice(offset, offset + limit).map((row) => toRecord(plan, row)) }
 }
 
 /** Figures as asked, records without one last, equal ones by time (decision 0037). Places in time grow with time. */
-function orderOf({ sortBy, sortOrder, granularity }: Query): string {
+function orderOf({ sortBy, sortOrder, granularity }: Query): (a: Row, b: Row) => number {
+  const byTime = (a: Row, b: Row) => a.key - b.key
+  const sign = sortOrder === 'desc' ? -1 : 1
+  const by = (of: (row: Row) => number | null) => (a: Row, b: Row) => {
+    const [one, other] = [of(a), of(b)]
+    if (one === null || other === null) return Number(one === null) - Number(other === null) || byTime(a, b)
+    return sign * (one - other) || byTime(a, b)
+  }
   const figure = effectivenessNumbers.find((name) => name === sortBy)
-  if (figure) return `"${figure}" ${sortOrder} nulls last, record_key`
-  if (sortBy === 'validatorIndex' || !fits(granularity, sortBy ?? 'startDay')) return 'record_key'
+  if (figure) return by((row) => row[figure])
+  if (sortBy === 'validatorIndex' || !fits(granularity, sortBy ?? 'startDay')) return byTime
   // Hours share their day, and with UTC days the two pieces of an hour share its number.
-  if (sortBy === 'hour') return `"hourNumber" ${sortOrder}, record_key`
+  if (sortBy === 'hour') return by((row) => row.hour)
   const isShared = granularity === 'hour' && /day$/i.test(sortBy ?? '')
-  return isShared ? `"dayNumber" ${sortOrder}, record_key` : `record_key ${sortOrder}`
+  return by((row) => (isShared ? row.day : row.key))
 }
 
 /** Decision 0032: an hour has all fields, a day no hour, a longer window neither hour nor a day of its own. */
 const fits = (granularity: Query['granularity'], field: string): boolean =>
   granularity === 'hour' || (field === 'hour' ? false : granularity === 'day' || (field !== 'day' && field !== 'date'))
-
-type Row = { readonly key: number } & Record<keyof typeof fieldsSql | 'hourNumber' | 'dayNumber', Cell>
 
 function toRecord(plan: Plan, row: Row): EffectivenessRecord {
   const { query, time, line, index, moment, date } = plan
@@ -135,7 +127,7 @@ function toRecord(plan: Plan, row: Row): EffectivenessRecord {
   const startMs = epochStartMs(time, epochs.from)
   return {
     validatorIndex: index,
-    hour: row.hourNumber as number | null,
+    hour: row.hour,
     day,
     startDay: days.from,
     endDay: days.until - 1,
@@ -156,9 +148,9 @@ type Figures = Pick<EffectivenessRecord, (typeof effectivenessNumbers)[number]>
 
 /** Where a record lies, cut to what was asked for and is there. */
 function placeOf({ time, line, covered, served, windows }: Plan, row: Row): { days: Range; epochs: Epochs } {
-  const day = row.dayNumber as number
+  const { day } = row
   const days = windows ? windows.daysOf(row.key) : { from: day, until: day + 1 }
   const ofDays = { from: line.epochsOf(days.from).from, until: line.epochsOf(days.until - 1).until }
-  const epochs = windows ? ofDays : overlap(ofDays, epochsOfHour(time, row.hourNumber as ChainHour))
+  const epochs = windows ? ofDays : overlap(ofDays, epochsOfHour(time, row.hour as ChainHour))
   return { days, epochs: cutToRead(covered, overlap(epochs, served)) }
 }

@@ -5,6 +5,7 @@
 // 3. A validator that no file speaks of stays without an entity; nothing is guessed (decision 0038).
 import type { Network } from '#api/wire/validators.ts'
 import { csvRows } from '#core/csv.ts'
+import { cursorOf, moveCursor } from '#store/coverage.ts'
 import type { State, StateReader, StateWriter } from '#store/state.ts'
 import { toBytes } from './registry.ts'
 
@@ -105,8 +106,15 @@ async function putRecords(
       if (await putEntity(tx, network, index, read, source, nowMs)) done.changed += 1
     }
   }
+  if (done.changed > 0) await moveCursor(tx, entitiesStream(network), (await entitiesVersion(tx, network)) + 1)
   return done
 }
+
+const entitiesStream = (network: Network): string => `entities/${network}`
+
+/** Grows with every change of the network's entities. */
+export const entitiesVersion = async (state: StateReader, network: Network): Promise<number> =>
+  (await cursorOf(state, entitiesStream(network))) ?? 0
 
 interface Entity {
   readonly by: (typeof whoFields)[number]

@@ -1,16 +1,24 @@
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import type { ExplainedEpoch } from '#api/wire/validators-explain.ts'
+import type { Epoch } from '#core/chain-time.ts'
 import { openBeacon } from '#io/beacon/client.ts'
 import { systemClock } from '#io/clock.ts'
 import { openNode } from '#sim/beacon/node.ts'
 import { type ActedWorld, actWorld } from '#sim/beacon/world.ts'
 import { openDesk, settingsWith, type TestDesk, testVisit } from '#test/desk.ts'
 import { ask, complaints, perfect, pubkeyOf, register, writeEpochs } from '#test/validators-world.ts'
+import {
+  type MissedField,
+  missedEpochs,
+  missedFields,
+  missedKinds,
+  readMissedDuties,
+  writeMissedDuties,
+} from './duties/missed.ts'
 import { explain } from './explain.ts'
 import { withChainTimes } from './ingest/chain.ts'
 import { Follower } from './ingest/follow.ts'
-import { type LapseField, lapseFields, lapseKinds, writeLapses } from './lapses.ts'
 import { putValidators } from './registry.ts'
 
 const day = (number: number) => number * 225
@@ -34,18 +42,22 @@ async function openStory(): Promise<TestDesk> {
     { from: day(2114), until: day(2117) },
     epochs.map((epoch) => ({ ...perfect, epoch, validator: 5, ...worse.get(epoch) })),
   )
-  const rows: Partial<Record<LapseField, number>>[] = [
+  const rows: Partial<Record<MissedField, number>>[] = [
     { epoch: day(2115), kind: 0, slot: 15_228_003, delay: 2, best_delay: 2, wrong: 2 },
     { epoch: day(2115) + 7, kind: 0, slot: 15_228_230, best_delay: 1 },
-    { epoch: day(2115) + 9, kind: lapseKinds.indexOf('noBlock'), slot: 15_228_300 },
+    { epoch: day(2115) + 9, kind: missedKinds.indexOf('noBlock'), slot: 15_228_300 },
   ]
-  const columns = lapseFields.map((field) => [
+  const columns = missedFields.map((field) => [
     field,
     Int32Array.from(rows, (row) => (field === 'validator' ? 5 : (row[field] ?? 0))),
   ])
-  await desk.facts.write((tx) =>
-    writeLapses(tx, 'mainnet', { from: day(2115), until: day(2117) }, Object.fromEntries(columns)),
-  )
+  await desk.dutiesState.write(async (tx) => {
+    const { mainnet } = desk.settings.validators.networks
+    await tx.run("delete from coverage where stream = 'missed/mainnet'")
+    await writeMissedDuties(tx, 'mainnet', mainnet, [
+      { epochs: { from: day(2115) as Epoch, until: day(2117) as Epoch }, missed: Object.fromEntries(columns) },
+    ])
+  })
   return desk
 }
 
@@ -137,7 +149,7 @@ describe('200', () => {
     )
   })
 
-  test('a day whose lapses were not kept says so, and so does the coverage', async () => {
+  test('a day without its missed duties is marked, and so is the coverage', async () => {
     await using desk = await openStory()
     const { body, confidence } = await ask(explain, desk, { validator_index_or_pubkey: '5' })
     assert.deepEqual(
@@ -215,8 +227,8 @@ function truthOf(world: ActedWorld, validator: number, epoch: number): Omit<Expl
   }
 }
 
-test('whatever a simulated network acts out is told exactly: each lapse of each validator, and nothing else', async () => {
-  const seen = { lapses: 0, excused: 0, blocks: 0, sync: 0, slashed: 0 }
+test('every missed duty of every validator of a simulated network is reported, and nothing else', async () => {
+  const seen = { missed: 0, excused: 0, blocks: 0, sync: 0, slashed: 0 }
   for (const seed of ['explain/1', 'explain/2', 'explain/5']) {
     const world = actWorld(seed, { missed: 0.2, orphaned: 0.05, slashing: 0.05 })
     await using node = await openNode(world, { ssz: true, states: true, finalized: () => world.finalized })
@@ -245,7 +257,7 @@ test('whatever a simulated network acts out is told exactly: each lapse of each 
           truth.slashedSlot !== null
         assert.equal(told.has(epoch), isWrong, where)
         assert.equal(says.length > 0, isWrong, where)
-        seen.lapses += isWrong ? 1 : 0
+        seen.missed += isWrong ? 1 : 0
         seen.excused += truth.vote?.nextBlockMissing && truth.vote.delay === truth.vote.bestDelay ? 1 : 0
         seen.blocks += truth.missedBlocks.length
         seen.sync += truth.missedSyncSignatures
@@ -257,10 +269,10 @@ test('whatever a simulated network acts out is told exactly: each lapse of each 
   for (const [what, times] of Object.entries(seen)) assert(times > 0, `no ${what} was acted out`)
 })
 
-test('lapses of old days go, and the coverage with them', async () => {
+test('missed duties of old days are deleted, and their coverage with them', async () => {
   const world = actWorld('explain/1')
   await using node = await openNode(world, { ssz: true, states: true, finalized: () => world.finalized })
-  const own = { epochsPerHour: 1, epochsPerDay: 2, lapsesKeptDays: 1, beacon: { urls: [node.url], fromEpoch: 0 } }
+  const own = { epochsPerHour: 1, epochsPerDay: 2, missedKeptDays: 1, beacon: { urls: [node.url], fromEpoch: 0 } }
   await using desk = await openDesk()
   const settings = await withChainTimes({
     ...desk,
@@ -271,10 +283,13 @@ test('lapses of old days go, and the coverage with them', async () => {
   await new Follower({ ...desk, settings }, 'hoodi', beacon).catchUp(new AbortController().signal)
   const until = world.finalized - 1
   const lastDay = Math.floor((until - 1) / 2)
-  const [row] = await desk.facts.query<{ first: number }>('select min(epoch) as first from duty_lapses')
-  assert((row?.first ?? 0) >= lastDay * 2)
-  const stored = await desk.facts.query("select from_at, until_at from coverage where stream = 'lapses/hoodi'")
-  assert.deepEqual(stored, [{ from_at: lastDay * 2, until_at: until }])
+  const { hoodi } = settings.validators.networks
+  const missedOf = (validator: number) =>
+    readMissedDuties(desk.dutiesState, 'hoodi', hoodi, validator, { from: 0, until: world.finalized })
+  const kept = (await Promise.all(Array.from({ length: 64 }, (_, validator) => missedOf(validator)))).flat()
+  assert(kept.length > 0)
+  assert(kept.every(({ epoch }) => epoch >= lastDay * 2))
+  assert.deepEqual(await missedEpochs(desk.duties, 'hoodi'), [{ from: lastDay * 2, until }])
 })
 
 test('keys and indices name the same validator on each network of its own', async () => {

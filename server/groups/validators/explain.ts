@@ -1,112 +1,124 @@
 // Beyond the specification: the duties behind one validator's score (decision 0121). The days and their sums are those of 4.6;
-// beside them stand the lapses, epoch by epoch, and what can be said for them.
+// beside them are the missed duties, epoch by epoch, and what can be said for them.
 import { extensions } from '#api/extensions.ts'
-import type { Parsed } from '#api/kit.ts'
+import type { Parsed, Reply } from '#api/kit.ts'
 import type { AggregateField } from '#api/wire/validators.ts'
 import { type ExplainedDay, type ExplainedEpoch, explainedSums } from '#api/wire/validators-explain.ts'
 import { formatDate } from '#core/calendar.ts'
 import { type ChainTime, type Epoch, type Epochs, epochStartMs, overlap } from '#core/chain-time.ts'
 import { holes, type Range, within } from '#core/ranges.ts'
-import { answer } from '#serve/answer.ts'
-import type { Cell, Facts } from '#store/facts.ts'
-import { countRecords, type Fold, foldRecords, type KeyRow } from './fold.ts'
-import { type LapseKind, type LapseRow, lapseEpochs, lapseKinds, readLapses, wrongHead, wrongTarget } from './lapses.ts'
+import { answer, type Desk, type Outcome, type Visit } from '#serve/answer.ts'
+import type { Duties } from '#store/duties.ts'
+import {
+  type MissedDuty,
+  type MissedKind,
+  missedEpochs,
+  missedKinds,
+  readMissedDuties,
+  wrongHead,
+  wrongTarget,
+} from './duties/missed.ts'
 import { linksOf } from './links.ts'
-import { aggregateSql, figures, methodHeaders, type PlaceField } from './method.ts'
+import { aggregateFigures, type Figure, figures, methodHeaders, type PlaceField } from './method.ts'
 import { type One, readOne } from './one.ts'
+import { type FigureRecord, type RecordsWanted, readRecords } from './records.ts'
 import { shape } from './shape.ts'
 import { confidenceOf, cutToRead } from './span.ts'
+import { atOneCoverage } from './standing.ts'
 import { windowsOver } from './windows.ts'
 
 const endpoint = extensions['validators.explain']
 type Query = Parsed<typeof endpoint>
 
-export const explain = answer(endpoint, shape, async (query, desk, visit) => {
-  const { facts } = desk
+export const explain = answer(endpoint, shape, (query, desk, visit) =>
+  atOneCoverage(desk.duties, query.network, () => explained(query, desk, visit)),
+)
+
+async function explained(query: Query, desk: Desk, visit: Visit): Promise<Outcome<Reply<typeof endpoint>>> {
+  const { duties } = desk
   const one = await readOne(query, desk)
   if (one.index === undefined) return { is: 'nothing', confidence: one.confidence }
   const { index, asked, covered, kept, served } = one
-  const told = (await lapseEpochs(facts, query.network)).flatMap((range) => within(kept, range))
-  const plan = served && {
-    ...one,
-    query,
-    told,
-    served: served.epochs,
-    fold: { ...foldOf(query, one, served.days), signal: visit.signal },
-  }
-  const total = plan ? await countRecords(facts, plan.fold) : 0
+  const known = (await missedEpochs(duties, query.network)).flatMap((range) => within(kept, range))
+  const plan = served && { ...one, query, known, served: served.epochs }
+  const wanted = served && wantedOf(query, one, served.days, visit.signal)
+  const days = wanted ? (await readRecords(duties, wanted, dayFigures)).sort((a, b) => a.key - b.key) : []
+  const shown = days.slice(query.offset, query.offset + query.limit)
   return {
     is: 'body',
     body: {
       validatorIndex: index,
-      ...linksOf(endpoint, query, total, visit.origin),
-      pages: Math.ceil(total / query.limit),
-      results: plan && query.offset < total ? await readDays(facts, plan) : [],
+      ...linksOf(endpoint, query, days.length, visit.origin),
+      pages: Math.ceil(days.length / query.limit),
+      results: plan ? await explainDays(duties, plan, shown) : [],
     },
     headers: methodHeaders,
-    confidence: { ...confidenceOf(covered, asked), coverage: confidenceOf(told, asked).coverage ?? 'none' },
+    confidence: { ...confidenceOf(covered, asked), coverage: confidenceOf(known, asked).coverage ?? 'none' },
   }
-})
+}
 
 interface Plan extends Omit<One, 'served'> {
   readonly query: Query
   readonly served: Epochs
-  /** Epochs whose lapses are known. */
-  readonly told: readonly Range[]
-  readonly fold: Fold
+  /** Epochs whose missed duties are known. */
+  readonly known: readonly Range[]
 }
 
-function foldOf({ network, utc }: Query, { line, index }: One, days: Range): Fold {
-  const grain = utc ? 'utcDay' : 'day'
-  return { network, who: [index], grain, days, windows: windowsOver(line, 'day', days), byValidator: false }
-}
+const wantedOf = (
+  { network, utc }: Query,
+  { time, line, index }: One,
+  days: Range,
+  signal: AbortSignal | undefined,
+): RecordsWanted => ({
+  ...{ network, time, days, signal, who: [index], isUtc: utc, byValidator: false },
+  windows: windowsOver(line, 'day', days),
+})
 
 const { attesterEffectiveness, proposerEffectiveness, validatorEffectiveness } = figures
-const daySql = {
+const dayFigures = {
   attesterEffectiveness,
   proposerEffectiveness,
   validatorEffectiveness,
-  ...(Object.fromEntries(explainedSums.map((name) => [name, sqlOf(name)])) as Record<Sum, string>),
+  ...(Object.fromEntries(explainedSums.map((name) => [name, figureOf(name)])) as Record<Sum, Figure>),
 } as const
 
 type Sum = (typeof explainedSums)[number]
-function sqlOf(name: Exclude<AggregateField, PlaceField> & Sum): string {
-  return aggregateSql[name]
+function figureOf(name: Exclude<AggregateField, PlaceField> & Sum): Figure {
+  return aggregateFigures[name]
 }
 
-async function readDays(facts: Facts, plan: Plan): Promise<ExplainedDay[]> {
-  const { limit, offset, network } = plan.query
-  const rows = await foldRecords(facts, plan.fold, daySql, { by: 'record_key', limit, offset })
+async function explainDays(duties: Duties, plan: Plan, rows: readonly Row[]): Promise<ExplainedDay[]> {
   const places = rows.map(({ key }) => cutToRead(plan.covered, overlap(plan.line.epochsOf(key), plan.served)))
   const [first, last] = [places[0], places.at(-1)]
   if (!first || !last) return []
-  const lapses = await readLapses(facts, network, plan.index, { from: first.from, until: last.until })
-  const byDay = Map.groupBy(lapses, ({ epoch }) => plan.line.dayOf(epoch as Epoch))
+  const epochs = { from: first.from, until: last.until }
+  const missed = await readMissedDuties(duties, plan.query.network, plan.time, plan.index, epochs)
+  const byDay = Map.groupBy(missed, ({ epoch }) => plan.line.dayOf(epoch as Epoch))
   return rows.map((row, at) => toDay(plan, row, places[at] as Epochs, byDay.get(row.key) ?? []))
 }
 
-type Row = KeyRow & Readonly<Record<keyof typeof daySql, Cell>>
+type Row = FigureRecord<keyof typeof dayFigures>
 
-function toDay(plan: Plan, row: Row, epochs: Epochs, lapses: readonly LapseRow[]): ExplainedDay {
-  const { key, validator: _, ...figures } = row
+function toDay(plan: Plan, row: Row, epochs: Epochs, missed: readonly MissedDuty[]): ExplainedDay {
+  const { key } = row
   const read = within(plan.covered, epochs)
-  const byEpoch = Map.groupBy(lapses, ({ epoch }) => epoch)
+  const byEpoch = Map.groupBy(missed, ({ epoch }) => epoch)
   return {
-    ...(Object.fromEntries(Object.keys(daySql).map((name) => [name, figures[name as keyof typeof daySql]])) as Pick<
+    ...(Object.fromEntries(Object.keys(dayFigures).map((name) => [name, row[name as keyof typeof dayFigures]])) as Pick<
       ExplainedDay,
-      keyof typeof daySql
+      keyof typeof dayFigures
     >),
     day: key,
     date: formatDate(plan.line.dateOf(key)),
     startEpoch: epochs.from,
     endEpoch: epochs.until - 1,
-    epochsKnown: read.every((range) => holes(plan.told, range).length === 0),
+    epochsKnown: read.every((range) => holes(plan.known, range).length === 0),
     epochs: [...byEpoch].map(([epoch, own]) => toEpoch(plan.time, epoch as Epoch, own)),
   }
 }
 
-function toEpoch(time: ChainTime, epoch: Epoch, lapses: readonly LapseRow[]): ExplainedEpoch {
-  const of = (kind: LapseKind) => lapses.filter((lapse) => lapse.kind === lapseKinds.indexOf(kind))
+function toEpoch(time: ChainTime, epoch: Epoch, missed: readonly MissedDuty[]): ExplainedEpoch {
+  const of = (kind: MissedKind) => missed.filter((one) => one.kind === missedKinds.indexOf(kind))
   const [vote] = of('vote').map(toVote)
   const parts = {
     ...(vote && { vote }),
@@ -119,7 +131,7 @@ function toEpoch(time: ChainTime, epoch: Epoch, lapses: readonly LapseRow[]): Ex
   return { epoch, startTimestamp, ...parts, says: wordsFor(parts) }
 }
 
-function toVote({ slot, delay, best_delay, wrong }: LapseRow): NonNullable<ExplainedEpoch['vote']> {
+function toVote({ slot, delay, best_delay, wrong }: MissedDuty): NonNullable<ExplainedEpoch['vote']> {
   const included = delay > 0
   return {
     slot,

@@ -15,9 +15,9 @@ const endpoint = extensions['validators.find']
 type Query = Parsed<typeof endpoint>
 
 export const find = answer(endpoint, shape, async (query, desk) => {
-  const { state, facts } = desk
+  const { state, duties } = desk
   const by = criterionOf(query)
-  const { covered } = await standingOf(facts, query.network)
+  const { covered } = await standingOf(duties, query.network)
   const confidence = confidenceOf(covered, { from: 0, until: Number.POSITIVE_INFINITY })
   if (!by) {
     return { is: 'body', body: { validators: [], pools: await poolsOf(state, query), next: null }, confidence }

@@ -1,5 +1,5 @@
 // What is known about a validator's duties in any stretch of time: whole numbers that can be added up, nothing else.
-// docs/methodology.md says what each one means; the names are the columns of the facts store.
+// docs/methodology.md says what each one means. Chunks store them by their place in `measures`: new ones go to its end.
 
 /** How many. */
 export const counts = [

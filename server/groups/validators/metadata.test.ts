@@ -1,11 +1,12 @@
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import type { Network } from '#api/wire/validators.ts'
-import type { FactsWriter } from '#store/facts.ts'
+import type { StateWriter } from '#store/state.ts'
 import { openDesk, testVisit } from '#test/desk.ts'
 import { ask, pubkeyOf, putDeposits, register, writeEpochs } from '#test/validators-world.ts'
+import { writeCount } from './duties/networks.ts'
+import { writeWatched } from './duties/watch-ranges.ts'
 import { importEntities } from './entities.ts'
-import { writeCount, writeWatched } from './ingest/watched.ts'
 import { metadata } from './metadata.ts'
 import { putValidators } from './registry.ts'
 
@@ -101,7 +102,7 @@ describe('404', () => {
     await using desk = await openDesk(watching([pubkeyOf(1), pubkeyOf(70)]))
     await register(desk, 'mainnet', [1])
     await writeEpochs(desk, 'mainnet', { from: 0, until: 3 }, [])
-    await desk.facts.write(async (tx) => {
+    await desk.dutiesState.write(async (tx) => {
       const watched = { validators: Int32Array.of(1), countBefore: 60, count: 60 }
       await writeWatched(tx, 'mainnet', 0, watched, undefined, true)
       await writeCount(tx, 'mainnet', 60)
@@ -116,8 +117,8 @@ describe('404', () => {
     }
     assert.equal((await metadata.reply(asking('mainnet', '1'), desk, testVisit())).is, 'body')
     // Once everyone is kept again, the registry holds everyone.
-    const everyone = (tx: FactsWriter) => writeWatched(tx, 'mainnet', 3, undefined, new Set([1]), false)
-    await desk.facts.write(async (tx) => void (await everyone(tx)))
+    const everyone = (tx: StateWriter) => writeWatched(tx, 'mainnet', 3, undefined, new Set([1]), false)
+    await desk.dutiesState.write(async (tx) => void (await everyone(tx)))
     assert.equal((await metadata.reply(asking('mainnet', '2'), desk, testVisit())).is, 'nothing')
   })
 })

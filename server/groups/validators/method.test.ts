@@ -9,9 +9,9 @@ import { perfect, register, writeEpochs } from '#test/validators-world.ts'
 import { aggregateEffectiveness } from './aggregate-effectiveness.ts'
 import { effectiveness } from './effectiveness.ts'
 import { explain } from './explain.ts'
-import { foldRecords, newestFirst } from './fold.ts'
 import { measures } from './measures.ts'
-import { aggregateSql, figures } from './method.ts'
+import { aggregateFigures, type Figure, figures } from './method.ts'
+import { readRecords } from './records.ts'
 
 const page = await readFile(new URL('../../../docs/methodology.md', import.meta.url), 'utf8')
 
@@ -51,16 +51,18 @@ test('the store gives the figures of the worked example', async () => {
   ])
   const expected = table('field', 'A', 'B', 'both')
   assert.equal(expected.length, 16)
-  const allSql: Record<string, string> = { ...aggregateSql, ...figures }
-  const fields = Object.fromEntries(expected.map(([name]) => [namesIn(name)[0], allSql[namesIn(name)[0] ?? ''] ?? '']))
+  const all: Record<string, Figure> = { ...aggregateFigures, ...figures }
+  const names = expected.map(([name]) => namesIn(name)[0] ?? '')
+  const wanted = Object.fromEntries(names.map((name) => [name, all[name] ?? assert.fail(name)]))
+  const time = desk.settings.validators.networks.mainnet
   for (const [column, who] of [
     [1, [1]],
     [2, [2]],
     [3, [1, 2]],
   ] as const) {
-    const fold = { network: 'mainnet', who, grain: 'day', days: { from: 0, until: 1 }, byValidator: false } as const
-    const windows = { sql: { key: 'day', join: '', lists: {} } }
-    const [record] = await foldRecords(desk.facts, { ...fold, windows }, fields, newestFirst(1))
+    const span = { network: 'mainnet', time, isUtc: false, days: { from: 0, until: 1 }, byValidator: false } as const
+    const windows = { keyOf: (day: number) => day }
+    const [record] = await readRecords(desk.duties, { ...span, who, windows }, wanted)
     for (const cells of expected) {
       const name = namesIn(cells[0])[0] ?? ''
       assert.equal(String(record?.[name]), cells[column], `${name} of ${who}`)

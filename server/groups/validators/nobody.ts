@@ -3,7 +3,8 @@
 import type { Network } from '#api/wire/validators.ts'
 import { Fault } from '#core/fault.ts'
 import type { Desk } from '#serve/answer.ts'
-import { readWatched, validatorCount } from './ingest/watched.ts'
+import { validatorCount } from './duties/networks.ts'
+import { readWatched } from './duties/watch-ranges.ts'
 import { findIndex } from './registry.ts'
 import { standingOf } from './standing.ts'
 
@@ -13,7 +14,7 @@ const headers = { 'x-tetrad-coverage': 'none' }
 
 /** A fault, unless there is no such validator. `name` is an index or a public key that was looked for in vain. */
 export async function refuseUnlessNobody(desk: Desk, network: Network, name: string): Promise<void> {
-  const { covered, isWatched } = await standingOf(desk.facts, network)
+  const { covered, isWatched } = await standingOf(desk.duties, network)
   if (covered.length === 0) {
     const isFollowed = desk.settings.validators.networks[network].beacon.urls.length > 0
     throw isFollowed
@@ -30,10 +31,10 @@ export async function refuseUnlessNobody(desk: Desk, network: Network, name: str
 }
 
 /** With a watch list the registry holds those on it alone, whoever else there is. */
-async function mayBeSomebody({ facts, settings }: Desk, network: Network, name: string): Promise<boolean> {
-  if ((await readWatched(facts, network)) === 'everyone') return false
+async function mayBeSomebody({ duties, settings }: Desk, network: Network, name: string): Promise<boolean> {
+  if ((await readWatched(duties, network)) === 'everyone') return false
   if (/^\d{1,12}$/.test(name))
-    return Number(name) < ((await validatorCount(facts, network)) ?? Number.POSITIVE_INFINITY)
+    return Number(name) < ((await validatorCount(duties, network)) ?? Number.POSITIVE_INFINITY)
   const key = `0x${name.replace(/^0x/i, '')}`.toLowerCase()
   return !settings.validators.networks[network].watch.some((watched) => watched.toLowerCase() === key)
 }

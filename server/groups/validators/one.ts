@@ -30,7 +30,7 @@ export interface One {
 
 /** A confidence alone: there is no such validator. */
 export async function readOne(query: OneQuery, desk: Desk): Promise<One | { index?: never; confidence: Confidence }> {
-  const { state, facts, settings } = desk
+  const { state, duties, settings } = desk
   const { network } = query
   const time = chainTimeOf(settings, network)
   const line: DayLine = query.utc ? utcDays(time) : chainDays(time)
@@ -38,15 +38,15 @@ export async function readOne(query: OneQuery, desk: Desk): Promise<One | { inde
   const [index, standing] = await Promise.all([
     findIndex(state, network, query.validator_index_or_pubkey),
     query.granularity === 'hour'
-      ? hourlyStandingOf(facts, network, time, [asked])
-      : rowStandingOf(facts, network, time),
+      ? hourlyStandingOf(duties, network, time, [asked])
+      : rowStandingOf(duties, network, time),
   ])
   const { covered } = standing
   if (index === undefined) {
     await refuseUnlessNobody(desk, network, query.validator_index_or_pubkey)
     return { confidence: confidenceOf(covered, asked) }
   }
-  const kept = await keptOf(facts, network, standing, [index])
+  const kept = await keptOf(duties, network, standing, [index])
   const epochs = servedEpochs(covered, asked)
   const served = epochs && { epochs, days: daysOf(line, epochs) }
   return { index, time, line, asked, covered, kept, served }

@@ -1,65 +1,82 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Facts } from '#store/facts.ts'
+import type { Duties } from '#store/duties.ts'
 import { openDesk } from '#test/desk.ts'
 import { writeEpochs } from '#test/validators-world.ts'
-import { standingOf } from './standing.ts'
+import { networkId } from './duties/layout.ts'
+import { atOneCoverage, standingOf } from './standing.ts'
 
-/** The same store, counting the questions; `version` as that of a store which others write to as well. */
-function counting(facts: Facts, isShared = false): { facts: Facts; asked: () => number } {
+/** The same store, with every read going through `before` first. */
+const watching = (duties: Duties, before: () => void): Duties => ({
+  ...duties,
+  get: async (sql, ...values) => {
+    before()
+    return duties.get(sql, ...values)
+  },
+  all: async (sql, ...values) => {
+    before()
+    return duties.all(sql, ...values)
+  },
+})
+
+function counting(duties: Duties): { duties: Duties; asked: () => number } {
   let asked = 0
-  const counted: Facts = Object.assign(Object.create(facts) as Facts, {
-    query: (...args: Parameters<Facts['query']>) => {
-      asked += 1
-      return facts.query(...args)
-    },
-    version: () => (isShared ? undefined : facts.version()),
+  const counted = watching(duties, () => {
+    asked += 1
   })
-  return { facts: counted, asked: () => asked }
+  return { duties: counted, asked: () => asked }
 }
 
-test('what has been read of a network is asked once, and again after the next write', async (context) => {
+test('the coverage of a network is read once, and again after the next write', async () => {
   await using desk = await openDesk()
-  if (desk.facts.version() === undefined) return void context.skip('several processes write to this engine')
-  const { facts, asked } = counting(desk.facts)
-  assert.deepEqual(await standingOf(facts, 'hoodi'), { covered: [], isWatched: false })
+  const { duties, asked } = counting(desk.duties)
+  assert.deepEqual(await standingOf(duties, 'hoodi'), { covered: [], isWatched: false })
   const once = asked()
-  await Promise.all([standingOf(facts, 'hoodi'), standingOf(facts, 'hoodi')])
+  assert(once > 0)
+  await Promise.all([standingOf(duties, 'hoodi'), standingOf(duties, 'hoodi')])
   assert.equal(asked(), once)
   await writeEpochs(desk, 'hoodi', { from: 4, until: 6 }, [])
-  assert.deepEqual(await standingOf(facts, 'hoodi'), { covered: [{ from: 4, until: 6 }], isWatched: false })
+  assert.deepEqual(await standingOf(duties, 'hoodi'), { covered: [{ from: 4, until: 6 }], isWatched: false })
   assert.equal(asked(), 2 * once)
-  assert.deepEqual((await standingOf(facts, 'mainnet')).covered, [])
+  assert.deepEqual((await standingOf(duties, 'mainnet')).covered, [])
 })
 
-test('a watch list that comes is noticed', async () => {
+test('a watch list that is added later is noticed', async () => {
   await using desk = await openDesk()
-  assert.equal((await standingOf(desk.facts, 'hoodi')).isWatched, false)
-  await desk.facts.write((tx) =>
-    tx.append('beacon_watched', { network: ['hoodi'], validator: [2], from_epoch: [0], until_epoch: [9] }),
-  )
-  assert.equal((await standingOf(desk.facts, 'hoodi')).isWatched, true)
-  assert.equal((await standingOf(desk.facts, 'mainnet')).isWatched, false)
+  assert.equal((await standingOf(desk.duties, 'hoodi')).isWatched, false)
+  await desk.dutiesState.write((tx) => tx.run('insert into watch_ranges values (?, 2, 0, 9)', networkId('hoodi')))
+  assert.equal((await standingOf(desk.duties, 'hoodi')).isWatched, true)
+  assert.equal((await standingOf(desk.duties, 'mainnet')).isWatched, false)
 })
 
-test('where others write as well, it is asked every time', async () => {
-  await using desk = await openDesk()
-  const { facts, asked } = counting(desk.facts, true)
-  await standingOf(facts, 'hoodi')
-  const once = asked()
-  await standingOf(facts, 'hoodi')
-  assert.equal(asked(), 2 * once)
-})
-
-test('a failure is not kept', async () => {
+test('a read that failed is repeated', async () => {
   await using desk = await openDesk()
   let fails = true
-  const facts: Facts = Object.assign(Object.create(desk.facts) as Facts, {
-    query: (...args: Parameters<Facts['query']>) =>
-      fails ? Promise.reject(new Error('not now')) : desk.facts.query(...args),
-    version: () => desk.facts.version(),
+  const duties = watching(desk.duties, () => {
+    if (fails) throw new Error('not now')
   })
-  await assert.rejects(standingOf(facts, 'hoodi'), /not now/)
+  await assert.rejects(standingOf(duties, 'hoodi'), /not now/)
   fails = false
-  assert.deepEqual((await standingOf(facts, 'hoodi')).covered, [])
+  assert.deepEqual((await standingOf(duties, 'hoodi')).covered, [])
+})
+
+test('what an answer reads belongs to one coverage: it is read again when an epoch was committed meanwhile', async () => {
+  await using desk = await openDesk()
+  await writeEpochs(desk, 'hoodi', { from: 0, until: 1 }, [])
+  let runs = 0
+  const read = async (commits: number) => {
+    const { covered } = await standingOf(desk.duties, 'hoodi')
+    runs += 1
+    if (runs <= commits) await writeEpochs(desk, 'hoodi', { from: runs, until: runs + 1 }, [])
+    return covered
+  }
+  assert.deepEqual(await atOneCoverage(desk.duties, 'hoodi', () => read(2)), [{ from: 0, until: 3 }])
+  assert.equal(runs, 3)
+  // Another network's epochs do not matter, and an answer that is overtaken all the time is given in the end.
+  runs = 0
+  await atOneCoverage(desk.duties, 'mainnet', () => read(0))
+  assert.equal(runs, 1)
+  runs = 10
+  await atOneCoverage(desk.duties, 'hoodi', () => read(100))
+  assert.equal(runs, 15)
 })

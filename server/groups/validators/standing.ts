@@ -1,13 +1,13 @@
 // What an answer about a network rests on: the epochs that have been read, and in which of them the validators it speaks of were
-// kept. It is the same until somebody writes, so it is kept in memory until then (decision 0155).
+// kept. It is the same until somebody writes, so it is kept in memory until then.
 import type { Network } from '#api/wire/validators.ts'
 import type { ChainTime } from '#core/chain-time.ts'
 import { holes, merge, type Range } from '#core/ranges.ts'
-import type { Facts } from '#store/facts.ts'
-import { coveredEpochs } from './duties.ts'
-import { hourEpochs } from './hours.ts'
-import { isWatched, keptEpochs, validatorCount } from './ingest/watched.ts'
-import { refuseOtherWindows, windowsTrouble } from './row-windows.ts'
+import type { Duties } from '#store/duties.ts'
+import { coveredEpochs } from './duties/coverage.ts'
+import { hourEpochs } from './duties/hours.ts'
+import { refuseOtherWindows, validatorCount, windowsTrouble } from './duties/networks.ts'
+import { isWatched, keptEpochs } from './duties/watch-ranges.ts'
 
 export interface Standing {
   /** Epochs that have been read completely. */
@@ -16,16 +16,15 @@ export interface Standing {
   readonly isWatched: boolean
 }
 
-const known = new WeakMap<Facts, { version: number; byName: Map<string, Promise<unknown>> }>()
+const known = new WeakMap<Duties, { version: number; byName: Map<string, Promise<unknown>> }>()
 
 /** What `read` told since the last write. */
-function remembered<T>(facts: Facts, name: string, read: () => Promise<T>): Promise<T> {
-  const version = facts.version()
-  if (version === undefined) return read()
-  let kept = known.get(facts)
+function remembered<T>(duties: Duties, name: string, read: () => Promise<T>): Promise<T> {
+  const version = duties.version()
+  let kept = known.get(duties)
   if (kept?.version !== version) {
     kept = { version, byName: new Map() }
-    known.set(facts, kept)
+    known.set(duties, kept)
   }
   const { byName } = kept
   const found = byName.get(name)
@@ -36,19 +35,19 @@ function remembered<T>(facts: Facts, name: string, read: () => Promise<T>): Prom
   return reading
 }
 
-export const standingOf = (facts: Facts, network: Network): Promise<Standing> =>
-  remembered(facts, `duties ${network}`, async () => {
-    const [covered, watched] = await Promise.all([coveredEpochs(facts, network), isWatched(facts, network)])
+export const standingOf = (duties: Duties, network: Network): Promise<Standing> =>
+  remembered(duties, `duties ${network}`, async () => {
+    const [covered, watched] = await Promise.all([coveredEpochs(duties, network), isWatched(duties, network)])
     return { covered, isWatched: watched }
   })
 
 /** For an answer that is made of the network's rows: a fault where they were added up in other windows than are configured. */
-export async function rowStandingOf(facts: Facts, network: Network, time: ChainTime): Promise<Standing> {
-  const reading = standingOf(facts, network)
+export async function rowStandingOf(duties: Duties, network: Network, time: ChainTime): Promise<Standing> {
+  const reading = standingOf(duties, network)
   const name = `windows ${network} ${time.epochsPerHour} ${time.epochsPerDay}`
   const [standing, trouble] = await Promise.all([
     reading,
-    remembered(facts, name, () => windowsTrouble(facts, network, time, async () => (await reading).covered)),
+    remembered(duties, name, () => windowsTrouble(duties, network, time)),
   ])
   refuseOtherWindows(trouble)
   return standing
@@ -56,26 +55,45 @@ export async function rowStandingOf(facts: Facts, network: Network, time: ChainT
 
 /** For an answer that is made of hours in these epochs: without those whose hours have been let go of. */
 export async function hourlyStandingOf(
-  facts: Facts,
+  duties: Duties,
   network: Network,
   time: ChainTime,
   hourly: readonly Range[],
 ): Promise<Standing> {
-  const standing = await rowStandingOf(facts, network, time)
+  const standing = await rowStandingOf(duties, network, time)
   const { covered } = standing
-  const hours = await remembered(facts, `hours ${network}`, () => hourEpochs(facts, network, time, covered))
+  const hours = await remembered(duties, `hours ${network}`, () => hourEpochs(duties, network))
   const gone = merge(hourly.flatMap((range) => holes(hours, range)))
   return { ...standing, covered: covered.flatMap((range) => holes(gone, range)) }
 }
 
 /** Of what has been read: the epochs in which all of these validators were kept. Whoever does not exist has nothing to keep. */
 export async function keptOf(
-  facts: Facts,
+  duties: Duties,
   network: Network,
   { isWatched, covered }: Standing,
   validators: readonly number[],
 ): Promise<readonly Range[]> {
   if (!isWatched) return covered
-  const count = await remembered(facts, `count ${network}`, () => validatorCount(facts, network))
-  return keptEpochs(facts, network, covered, count === undefined ? validators : validators.filter((one) => one < count))
+  const count = await remembered(duties, `count ${network}`, () => validatorCount(duties, network))
+  return keptEpochs(
+    duties,
+    network,
+    covered,
+    count === undefined ? validators : validators.filter((one) => one < count),
+  )
+}
+
+/** An answer that other commits overtook so often is given as it is: it holds an epoch more than it names. */
+const attemptsMax = 5
+
+/** What `work` reads belongs to one coverage: it is done again when epochs were committed meanwhile. */
+export async function atOneCoverage<T>(duties: Duties, network: Network, work: () => Promise<T>): Promise<T> {
+  const coverage = async () => JSON.stringify((await standingOf(duties, network)).covered)
+  for (let attempt = 1; attempt < attemptsMax; attempt++) {
+    const before = await coverage()
+    const result = await work()
+    if ((await coverage()) === before) return result
+  }
+  return work()
 }

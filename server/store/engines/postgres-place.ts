@@ -5,15 +5,18 @@ export interface Place {
   readonly name: string
   /** One address per host, in the order they are tried: the one that was good last comes first. */
   readonly addresses: string[]
+  /** Tables are in a schema of their own, called after the state's schema and this; those of the state can be read as well. */
+  readonly subschema?: string
 }
 
 const parts = /^(postgres(?:ql)?:\/\/(?:[^@/?#]*@)?)([^/?#]*)(\/[^?#]*)?(.*)$/
 
 /** `postgres://user:password@host1:5432,host2/name?options` */
-export function placeOf(url: string): Place {
+export function placeOf(url: string, subschema?: string): Place {
   const [, head = '', hosts = '', database = '', rest = ''] = parts.exec(url) ?? []
   return {
     name: `PostgreSQL at ${hosts}${database}`,
+    ...(subschema !== undefined && { subschema }),
     addresses: hosts.split(',').map((host) => `${head}${host}${database}${rest}`),
   }
 }

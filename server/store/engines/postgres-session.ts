@@ -44,6 +44,7 @@ interface Known {
 export class Session {
   readonly #client: Client & Held
   readonly #purpose: Purpose
+  readonly #subschema: string | undefined
   readonly #known = new Map<string, Known>()
   #named = 0
   #last: Promise<unknown> = Promise.resolve()
@@ -51,10 +52,10 @@ export class Session {
   #onLost: () => void = () => {}
 
   /** The first host that is what the purpose needs; `Lost` with the reason of each when there is none. */
-  static async open({ name, addresses }: Place, purpose: Purpose): Promise<Session> {
+  static async open({ name, addresses, subschema }: Place, purpose: Purpose): Promise<Session> {
     const failures: unknown[] = []
     for (const address of [...addresses]) {
-      const session = new Session(address, purpose)
+      const session = new Session(address, purpose, subschema)
       try {
         await session.#connect()
         addresses.splice(0, addresses.length, address, ...addresses.filter((other) => other !== address))
@@ -67,8 +68,9 @@ export class Session {
     throw new Lost(`${name}: ${failures.map(reasonOf).join('; ')}`, undefined, failures.every(saysNo))
   }
 
-  private constructor(address: string, purpose: Purpose) {
+  private constructor(address: string, purpose: Purpose, subschema: string | undefined) {
     this.#purpose = purpose
+    this.#subschema = subschema
     const client = new Client({
       connectionString: address,
       connectionTimeoutMillis: connectMs,
@@ -94,7 +96,33 @@ export class Session {
       "select pg_is_in_recovery()::int as standby, current_setting('server_encoding') as encoding",
     )
     if (row?.standby === 1 && purpose !== 'replica') throw new Unfit('is a standby, which does not take writes')
+    if (this.#subschema !== undefined) await this.#enterSubschema(this.#subschema)
     if (row?.encoding !== 'UTF8') throw new Error(`the database is encoded in ${row?.encoding}; it must be UTF8`)
+  }
+
+  async #enterSubschema(name: string): Promise<void> {
+    const own = await this.script<{ schema: string }>(`select coalesce(current_schema(), 'public')::text as schema`)
+    const state = own?.schema ?? 'public'
+    const sub = `${state}_${name}`
+    if (this.#purpose === 'write') await this.#createSchema(sub)
+    await this.script(
+      `set search_path = ${this.#client.escapeIdentifier(sub)}, ${this.#client.escapeIdentifier(state)}`,
+    )
+  }
+
+  /** Who may not create schemas can use one that somebody else has made. */
+  async #createSchema(name: string): Promise<void> {
+    const isThere = `select 1 as one from pg_namespace where nspname = ${this.#client.escapeLiteral(name)}`
+    if (await this.script(isThere)) return
+    try {
+      await this.script(`create schema ${this.#client.escapeIdentifier(name)}`)
+    } catch (error) {
+      // Another process was first: "if not exists" does not wait for it.
+      if (await this.script(isThere)) return
+      if ((error as DatabaseError).code !== '42501') throw error
+      const todo = `create schema ${this.#client.escapeIdentifier(name)} authorization ${this.#client.escapeIdentifier(this.#client.user ?? '')}`
+      throw new Error(`this user may not create the schema ${name}; let the owner of the database run: ${todo}`)
+    }
   }
 
   /** Set once the connection is gone. */

@@ -7,9 +7,11 @@ import { Fault } from '#core/fault.ts'
 import { openControl } from '#io/control.ts'
 import { noPostgres, type PostgresServer, startPostgres } from '#test/postgres.ts'
 import { startProcess } from '#test/second-process.ts'
+import { cursorOf, moveCursor } from '../coverage.ts'
 import { stateMigrations } from '../migrations.ts'
-import { openState } from '../open.ts'
+import { openDuties, openState, openStores } from '../open.ts'
 import { type StatePlace, stateSuite, tables } from '../state.suite.ts'
+import type { State } from '../state.ts'
 import { laterMigrations, upgradeSuite } from '../upgrade.suite.ts'
 import { openPostgres } from './postgres.ts'
 import { cellOf } from './postgres-copy.ts'
@@ -139,6 +141,72 @@ describe('on PostgreSQL', { skip: noPostgres }, () => {
     await state.write((tx) => tx.run('alter table counters add column more bigint not null default 7'))
     assert.deepEqual(await state.get('select * from counters'), { name: 'a', value: 1, more: 7 })
     await state.close()
+  })
+
+  describe('duties beside the state', () => {
+    const rowsOf = async (state: State) => (await state.all<{ stream: string }>('select stream from cursors')).length
+
+    test('have a schema of their own, whose tables hide those of the state with the same name', async () => {
+      const url = await server.schema()
+      const [state, duties] = [await openState('', { state: url }), await openDuties('', { state: url })]
+      await state.write((tx) => moveCursor(tx, 'a', 1))
+      await duties.write(async (tx) => {
+        await moveCursor(tx, 'b', 2)
+        await moveCursor(tx, 'c', 3)
+      })
+      assert.deepEqual([await rowsOf(state), await rowsOf(duties)], [1, 2])
+      assert.equal(await duties.snapshot(async (reader) => cursorOf(reader, 'a')), undefined)
+      // A write of duties reads the lease that it is under.
+      assert.deepEqual(await duties.all('select name from leases'), [])
+      await duties.close()
+      await state.close()
+    })
+
+    test('a commit of one does not wait for a transaction of the other, and does not change its version', async () => {
+      const url = await server.schema()
+      const [state, duties] = [await openState('', { state: url }), await openDuties('', { state: url })]
+      const version = state.version()
+      const gate = Promise.withResolvers<void>()
+      const long = duties.write(async (tx) => {
+        await moveCursor(tx, 'a', 1)
+        await gate.promise
+      })
+      await state.write((tx) => moveCursor(tx, 'b', 1))
+      const own = state.version()
+      assert.notEqual(own, version)
+      gate.resolve()
+      await long
+      await state.write(async () => {})
+      assert.equal(state.version(), own)
+      await duties.close()
+      await state.close()
+    })
+
+    test('are opened by several servers that start on an empty database at the same time', async () => {
+      const url = await server.schema()
+      const dir = await mkdtemp(join(tmpdir(), 'tetrad-start-'))
+      const opening = Array.from({ length: 5 }, (_, number) => openStores(join(dir, String(number)), { state: url }))
+      for (const stores of await Promise.all(opening)) {
+        assert.deepEqual([await rowsOf(stores.state), await rowsOf(stores.duties)], [0, 0])
+        await stores.close()
+      }
+      await rm(dir, { recursive: true })
+    })
+
+    test('whose user may not create the schema is told who should, and can use it then', async () => {
+      await server.sql(`create role modest login; create schema modest authorization modest`)
+      const search = encodeURIComponent('-c search_path=modest')
+      const url = `postgres://modest@127.0.0.1:${server.port}/postgres?options=${search}`
+      await (await openState('', { state: url })).close()
+      await assert.rejects(
+        openDuties('', { state: url }),
+        /may not create the schema modest_duties; .* run: create schema "modest_duties" authorization "modest"/,
+      )
+      await server.sql('create schema modest_duties authorization modest')
+      const duties = await openDuties('', { state: url })
+      assert.equal(await rowsOf(duties), 0)
+      await duties.close()
+    })
   })
 
   test('who cannot come in is told what to do, without the password', async () => {

@@ -39,6 +39,8 @@ const lockClass = 0x74_65_74_72
 export interface PostgresOptions {
   readonly connections: number
   readonly replicas?: readonly string[]
+  /** Postgres-place.ts. */
+  readonly subschema?: string
   /** How long an outage is waited for. */
   readonly waitMs?: number
 }
@@ -51,7 +53,7 @@ export async function findPostgres(
   migrations: readonly Migration[],
   options: PostgresOptions,
 ): Promise<Found<State>> {
-  const place = placeOf(url)
+  const place = placeOf(url, options.subschema)
   const state = new PostgresState(place, options)
   try {
     await state.open()
@@ -64,8 +66,7 @@ export async function findPostgres(
 }
 
 const migrationTurn = (tx: StateWriter): MigrationTurn => ({
-  applied: async () => (await tx.all<{ id: number }>('select id from migrations')).map(({ id }) => id),
-  names: async () => {
+  applied: async () => {
     const rows = await tx.all<{ id: number; name: string }>('select id, name from migrations')
     return new Map(rows.map(({ id, name }) => [id, name]))
   },
@@ -104,7 +105,10 @@ class PostgresState implements State {
     this.#writePatience = new Patience(waitMs)
     this.#walkPatience = new Patience(waitMs)
     this.#readers = new Sessions(place, 'read', connections, waitMs)
-    this.#replicas = new Replicas(replicas.map(placeOf), connections)
+    this.#replicas = new Replicas(
+      replicas.map((url) => placeOf(url, place.subschema)),
+      connections,
+    )
     this.#turns = new Turns(place.name, writesWaitingMax)
     this.#gathering = new Gathering(this.#turns, (members) => this.#together(members))
   }
@@ -131,6 +135,21 @@ class PostgresState implements State {
 
   all<R = Row>(sql: string, ...values: Value[]): Promise<R[]> {
     return this.#readers.read((session) => session.rows<R>(sql, values))
+  }
+
+  snapshot<T>(work: (reader: StateReader) => Promise<T>, signal?: AbortSignal): Promise<T> {
+    return this.#readers.read(async (session) => {
+      signal?.throwIfAborted()
+      await session.script('begin isolation level repeatable read')
+      try {
+        return await work({
+          get: async <R>(sql: string, ...values: Value[]) => (await session.rows<R>(sql, values))[0],
+          all: <R>(sql: string, ...values: Value[]) => session.rows<R>(sql, values),
+        })
+      } finally {
+        if (!session.lost) await session.script('rollback')
+      }
+    })
   }
 
   get recent(): StateReader {

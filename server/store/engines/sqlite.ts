@@ -14,6 +14,7 @@ import { Fault } from '#core/fault.ts'
 import { nextTurn, systemClock } from '#io/clock.ts'
 import { Fence } from '../fence.ts'
 import { Gathering, type Member } from '../gathering.ts'
+import { Line } from '../line.ts'
 import { type Found, found, type MigrationTurn, upToDate } from '../migrate.ts'
 import type { Migration, Row, State, StateDialect, StateReader, StateWriter, Value, WriteOptions } from '../state.ts'
 import { closedFault, Turns } from '../turns.ts'
@@ -22,6 +23,9 @@ import { isBusy, renameSqlite } from './sqlite-faults.ts'
 
 const writesWaitingMax = 10_000
 const iterationsMax = 16
+/** Snapshots at a time, each with a connection of its own; others wait. */
+const snapshotsMax = 4
+const snapshotsWaitingMax = 1000
 /** An iteration lets others go first after this many rows. */
 const rowsPerBreath = 1000
 /** Rows a statement adds at once, and the statements between two breaths. */
@@ -59,8 +63,7 @@ export async function findSqlite(
 const inSqliteWords = (statement: string): string => statement.replaceAll(/\bbigint\b/gi, 'integer')
 
 const migrationTurn = (tx: StateWriter): MigrationTurn => ({
-  applied: async () => (await tx.all<{ id: number }>('select id from migrations')).map(({ id }) => id),
-  names: async () => {
+  applied: async () => {
     const rows = await tx.all<{ id: number; name: string }>('select id, name from migrations')
     return new Map(rows.map(({ id, name }) => [id, name]))
   },
@@ -77,6 +80,11 @@ class SqliteState implements State {
   #writer: Connection | undefined
   #reader: Connection | undefined
   #iterations = 0
+  /** Opened when they are needed. */
+  readonly #snapshots: { connection: Connection | undefined }[] = Array.from({ length: snapshotsMax }, () => ({
+    connection: undefined,
+  }))
+  readonly #snapshotPool: Line<{ connection: Connection | undefined }>
   /** Invariant 3: read once a turn. */
   #version: number | undefined
 
@@ -84,6 +92,7 @@ class SqliteState implements State {
     this.#file = file
     this.#options = options
     this.#turns = new Turns(file, writesWaitingMax)
+    this.#snapshotPool = new Line(file, this.#snapshots, snapshotsWaitingMax)
     this.#gathering = new Gathering(this.#turns, (members) => this.#together(members))
   }
 
@@ -122,6 +131,19 @@ class SqliteState implements State {
       this.#iterations -= 1
       connection?.close()
     }
+  }
+
+  snapshot<T>(work: (reader: StateReader) => Promise<T>, signal?: AbortSignal): Promise<T> {
+    return this.#snapshotPool.take(async (slot) => {
+      slot.connection ??= await this.#patiently(() => Connection.open(this.#file, 'read'))
+      const { connection } = slot
+      connection.run('begin')
+      try {
+        return await work(new SnapshotReader(connection, this.#file))
+      } finally {
+        connection.rollback()
+      }
+    }, signal)
   }
 
   write<T>(work: (tx: StateWriter) => Promise<T>, { together = false }: WriteOptions = {}): Promise<T> {
@@ -201,7 +223,8 @@ class SqliteState implements State {
   }
 
   async close(): Promise<void> {
-    await this.#turns.close()
+    await Promise.all([this.#turns.close(), this.#snapshotPool.close()])
+    for (const slot of this.#snapshots) slot.connection?.close()
     this.#reader?.close()
     this.#writer?.close()
     this.#reader = undefined
@@ -225,6 +248,32 @@ class SqliteState implements State {
         if (!isBusy(error) || systemClock.monotonicMs() >= untilMs) throw renameSqlite(error, this.#file)
       }
       await systemClock.sleep(busyStepMs)
+    }
+  }
+}
+
+class SnapshotReader implements StateReader {
+  readonly #connection: Connection
+  readonly #file: string
+
+  constructor(connection: Connection, file: string) {
+    this.#connection = connection
+    this.#file = file
+  }
+
+  async get<R = Row>(sql: string, ...values: Value[]): Promise<R | undefined> {
+    return this.#read((connection) => connection.get<R>(sql, values))
+  }
+
+  async all<R = Row>(sql: string, ...values: Value[]): Promise<R[]> {
+    return this.#read((connection) => connection.all<R>(sql, values))
+  }
+
+  #read<T>(work: (connection: Connection) => T): T {
+    try {
+      return work(this.#connection)
+    } catch (error) {
+      throw renameSqlite(error, this.#file)
     }
   }
 }

@@ -5,11 +5,13 @@ import { test } from 'node:test'
 import type { Network } from '#api/wire/validators.ts'
 import { openBeacon } from '#io/beacon/client.ts'
 import { systemClock } from '#io/clock.ts'
-import type { Facts } from '#store/facts.ts'
+import type { StateReader } from '#store/state.ts'
 import { openReplay, type Replay, type ReplayOptions } from '#test/beacon-replay.ts'
 import { openDesk } from '#test/desk.ts'
-import { coveredEpochs } from '../duties.ts'
-import { type AuditLine, auditTotals, sampleOf } from './audit.ts'
+import { type AuditLine, auditTotals } from '../duties/audits.ts'
+import { coveredEpochs } from '../duties/coverage.ts'
+import { networkId } from '../duties/layout.ts'
+import { sampleOf } from './audit.ts'
 import { withChainTimes } from './chain.ts'
 import { Follower, type Step } from './follow.ts'
 import type { Refined } from './refine.ts'
@@ -26,14 +28,14 @@ async function ingest(node: Replay, auditValidators: number) {
   await new Follower({ ...desk, settings }, 'hoodi', own).catchUp(new AbortController().signal, (step) =>
     steps.push(step),
   )
-  assert.deepEqual(await coveredEpochs(desk.facts, 'hoodi'), [{ from: 0, until: epochsRead }])
+  assert.deepEqual(await coveredEpochs(desk.duties, 'hoodi'), [{ from: 0, until: epochsRead }])
   return { desk: { ...desk, settings }, steps, [Symbol.asyncDispose]: () => desk[Symbol.asyncDispose]() }
 }
 
-const readAudit = (facts: Facts, network: Network): Promise<AuditLine[]> =>
-  facts.query<AuditLine>(
-    'select epoch, part, compared, differing, gwei from beacon_audits where network = ? order by epoch, part',
-    [network],
+const readAudit = (duties: StateReader, network: Network): Promise<AuditLine[]> =>
+  duties.all<AuditLine>(
+    'select epoch, part, compared, differing, gwei from reward_audits where network = ? order by epoch, part',
+    networkId(network),
   )
 
 const rewards = /\/rewards\//
@@ -43,7 +45,7 @@ const sum = (lines: readonly AuditLine[], of: (line: AuditLine) => number) =>
 test('a sample of each epoch agrees with the recorded node, another part of the network each time', async () => {
   await using node = await openReplay()
   await using at = await ingest(node, 10)
-  const lines = await readAudit(at.desk.facts, 'hoodi')
+  const lines = await readAudit(at.desk.duties, 'hoodi')
   assert.equal(new Set(lines.map(({ epoch }) => epoch)).size, epochsRead)
   const votes = lines.filter(({ part }) => part === 'target')
   assert(
@@ -73,7 +75,7 @@ test('a difference is kept, told with the step and said to whoever asks how thin
   }
   await using node = await openReplay({ meddle })
   await using at = await ingest(node, 10)
-  const odd = (await readAudit(at.desk.facts, 'hoodi')).filter(({ differing }) => differing > 0)
+  const odd = (await readAudit(at.desk.duties, 'hoodi')).filter(({ differing }) => differing > 0)
   assert.deepEqual(odd, [{ epoch: 5, part: 'target', compared: 10, differing: 10, gwei: 70 }])
   assert.deepEqual(
     at.steps.map(({ until, differing }) => [until, differing]),
@@ -84,7 +86,7 @@ test('a difference is kept, told with the step and said to whoever asks how thin
       [13, 0],
     ],
   )
-  const { differing } = await auditTotals(at.desk.facts, 'hoodi', 6)
+  const { differing } = await auditTotals(at.desk.duties, 'hoodi', 6)
   assert.equal(differing, 0)
   const [finding] = await beaconFindings({ ...at.desk, clock: at.desk.clock })
   assert.match(finding?.says ?? '', /; 10 of \d+ rewards of the last day differ from the node's$/)
@@ -96,7 +98,7 @@ test('a node without rewards, or one that fails at them, is left alone and holds
       meddle: (exchange) => (rewards.test(exchange.path) ? { ...exchange, status, body: '{}' } : exchange),
     })
     await using at = await ingest(node, 10)
-    assert.deepEqual(await readAudit(at.desk.facts, 'hoodi'), [])
+    assert.deepEqual(await readAudit(at.desk.duties, 'hoodi'), [])
     const asked = new Set(node.asked.filter((path) => rewards.test(path)))
     assert(asked.size <= 3, [...asked].join())
   }
@@ -105,7 +107,7 @@ test('a node without rewards, or one that fails at them, is left alone and holds
 test('0 asks for no rewards at all', async () => {
   await using node = await openReplay()
   await using at = await ingest(node, 0)
-  assert.deepEqual(await readAudit(at.desk.facts, 'hoodi'), [])
+  assert.deepEqual(await readAudit(at.desk.duties, 'hoodi'), [])
   assert.equal(node.asked.filter((path) => rewards.test(path)).length, 0)
 })
 

@@ -9,8 +9,8 @@ import { presentForks } from '#sim/beacon/plan.ts'
 import { actWorld } from '#sim/beacon/world.ts'
 import { type Alteration, bytesAt, jsonAt, openAlteringProxy } from '#test/altering-proxy.ts'
 import { openDesk, settingsWith, type TestDesk } from '#test/desk.ts'
-import { coveredEpochs } from '../duties.ts'
-import { measures } from '../measures.ts'
+import { emptyDuties, storedRows } from '#test/stored-duties.ts'
+import { coveredEpochs } from '../duties/coverage.ts'
 import { withChainTimes } from './chain.ts'
 import { Follower } from './follow.ts'
 
@@ -40,9 +40,12 @@ const withoutQueues = await nodeWith({ queues: false })
 const desk = await openDesk()
 after(() => desk[Symbol.asyncDispose]())
 
+/** With the chain's time as the node reports it. */
+let settings = desk.settings
+
 async function followerOf(urls: readonly string[], log: TestDesk['log'] = desk.log): Promise<Follower> {
   const own = { epochsPerHour: 3, epochsPerDay: 6, beacon: { urls: [...urls], fromEpoch: 0 } }
-  const settings = await withChainTimes({
+  settings = await withChainTimes({
     ...desk,
     settings: settingsWith({ validators: { networks: { [network]: own } } }),
     clock: systemClock,
@@ -52,20 +55,10 @@ async function followerOf(urls: readonly string[], log: TestDesk['log'] = desk.l
 }
 
 const { signal } = new AbortController()
-const rows = async () =>
-  JSON.stringify(
-    await desk.facts.query(
-      `select hour, validator, ${measures.join()} from duty_hours where network = '${network}' order by hour, validator`,
-    ),
-  )
+const rows = async () => JSON.stringify(await storedRows({ ...desk, settings }, network, 'hours'))
 
 async function empty(): Promise<void> {
-  const listed = await desk.facts.query<{ name: string }>(
-    "select table_name as name from information_schema.tables where table_name <> 'migrations'",
-  )
-  await desk.facts.write(async (tx) => {
-    for (const { name } of listed) await tx.run(`delete from ${name}`)
-  })
+  await emptyDuties(desk)
   await desk.state.write((tx) => tx.run('delete from validators'))
 }
 
@@ -186,7 +179,7 @@ for (const [name, node, change, says] of cases) {
     assert.match(error.message, says)
     assert(error.message.endsWith(`; node ${proxy.url}`), error.message)
     assert(proxy.count() > 0)
-    const covered = (await coveredEpochs(desk.facts, network)).at(-1)?.until ?? 0
+    const covered = (await coveredEpochs(desk.duties, network)).at(-1)?.until ?? 0
     assert(covered < world.finalized - 1, `epochs up to ${covered} are stored`)
     proxy.alter()
     await follower.catchUp(signal)
@@ -218,9 +211,10 @@ test('what two nodes agree on is stored: the rules are in doubt then, not a node
   await assert.rejects((await followerOf([first.url])).catchUp(signal), /the balance of validator 7 differs by 5 gwei/)
   await (await followerOf([first.url, second.url])).catchUp(signal)
   assert.equal(await rows(), truth, 'it is no earning')
-  const moved = await desk.facts.query('select in_gwei from beacon_moved where epoch = ? and in_gwei % 10 = 5', [
+  const moved = await desk.duties.all(
+    'select in_gwei from unexplained_balance_changes where epoch = ? and in_gwei % 10 = 5',
     epoch - 1,
-  ])
+  )
   assert.equal(moved.length, 1)
 })
 

@@ -6,12 +6,17 @@ import { openBeacon } from '#io/beacon/client.ts'
 import { systemClock } from '#io/clock.ts'
 import { openReplay } from '#test/beacon-replay.ts'
 import { openDesk, settingsWith, type TestDesk } from '#test/desk.ts'
-import { coveredEpochs } from '../duties.ts'
-import { measures } from '../measures.ts'
+import { storedRows } from '#test/stored-duties.ts'
+import { coveredEpochs } from '../duties/coverage.ts'
+import { networkId } from '../duties/layout.ts'
+import { readMissedDuties } from '../duties/missed.ts'
+import { readSummaries } from '../duties/summaries.ts'
+import { importEntities } from '../entities.ts'
 import { withChainTimes } from './chain.ts'
 import { Follower } from './follow.ts'
 
 const signal = new AbortController().signal
+const windows = { validators: { networks: { hoodi: { epochsPerHour: 2, epochsPerDay: 4 } } } }
 
 async function followerOn(desk: TestDesk, url: string, { fromEpoch = 0, watch = [] as readonly string[] } = {}) {
   const own = { epochsPerHour: 2, epochsPerDay: 4, watch, beacon: { urls: [url], fromEpoch } }
@@ -21,23 +26,18 @@ async function followerOn(desk: TestDesk, url: string, { fromEpoch = 0, watch = 
   return new Follower({ ...desk, settings }, 'hoodi', beacon)
 }
 
-async function rowsIn({ facts, state }: TestDesk): Promise<unknown> {
-  const lapses = 'validator, epoch, kind, slot, delay, best_delay, wrong, missing'
-  const tables = [
-    ['duty_hours', 'validator, hour, day, utc_day'],
-    ['duty_days', 'validator, day'],
-    ['duty_utc_days', 'validator, utc_day'],
-  ]
-  const duties = tables.map(([table, keys]) =>
-    facts.query(
-      `select ${keys}, ${measures.map((name) => `sum(${name}) as s_${name}`).join()} from ${table} group by ${keys} order by ${keys}`,
+async function rowsIn(desk: TestDesk): Promise<unknown> {
+  const settings = await withChainTimes({ ...desk, settings: settingsWith(windows), clock: systemClock })
+  const grains = ['hours', 'utcHours', 'days', 'utcDays'] as const
+  const rows = await Promise.all(grains.map((grain) => storedRows({ ...desk, settings }, 'hoodi', grain)))
+  const { hoodi } = settings.validators.networks
+  const missed = await Promise.all(
+    Array.from({ length: 64 }, (_, validator) =>
+      readMissedDuties(desk.dutiesState, 'hoodi', hoodi, validator, { from: 0, until: 100 }),
     ),
   )
-  return Promise.all([
-    ...duties,
-    facts.query(`select ${lapses} from duty_lapses order by ${lapses}`),
-    state.all('select * from validators order by validator_index'),
-  ])
+  assert((rows[0]?.length ?? 0) > 100 && missed.flat().length > 0)
+  return { rows, missed, validators: await desk.state.all('select * from validators order by validator_index') }
 }
 
 test('what is filled in, in any order and cut anywhere, is what reading in turn gives; a second time it is nothing', async () => {
@@ -57,9 +57,9 @@ test('what is filled in, in any order and cut anywhere, is what reading in turn 
     await using desk = await openDesk()
     const follower = await followerOn(desk, node.url, { fromEpoch: 9 })
     await follower.catchUp(signal)
-    assert.deepEqual(await coveredEpochs(desk.facts, 'hoodi'), [{ from: 9, until: 13 }])
+    assert.deepEqual(await coveredEpochs(desk.duties, 'hoodi'), [{ from: 9, until: 13 }])
     for (const epochs of order) await follower.fill(epochs, signal)
-    assert.deepEqual(await coveredEpochs(desk.facts, 'hoodi'), [{ from: 0, until: 13 }])
+    assert.deepEqual(await coveredEpochs(desk.duties, 'hoodi'), [{ from: 0, until: 13 }])
     assert.deepEqual(await rowsIn(desk), expected)
     assert.equal(await follower.fill({ from: 0, until: 100 }, signal), 0)
     assert.equal((await follower.catchUp(signal)).written, 0)
@@ -75,7 +75,7 @@ test('only what lies before the end of the coverage is filled in, and how much i
   const left: number[] = []
   assert.equal(await follower.fill({ from: 5, until: 100 }, signal, (count) => left.push(count)), 4)
   assert.deepEqual([left.at(-1), left.length > 1], [0, true])
-  assert.deepEqual(await coveredEpochs(desk.facts, 'hoodi'), [{ from: 5, until: 13 }])
+  assert.deepEqual(await coveredEpochs(desk.duties, 'hoodi'), [{ from: 5, until: 13 }])
 })
 
 test('epochs of validators that were taken off the watch list since are not filled in', async () => {
@@ -84,10 +84,40 @@ test('epochs of validators that were taken off the watch list since are not fill
   await (await followerOn(desk, node.url, { fromEpoch: 9, watch: ['2', '7'] })).catchUp(signal)
   const later = await followerOn(desk, node.url, { watch: ['2', '7'] })
   assert.equal(await later.fill({ from: 6, until: 9 }, signal), 3)
-  await desk.facts.write((tx) => tx.remove('beacon_watched', { key: 'hoodi' }))
-  await desk.facts.write((tx) =>
-    tx.append('beacon_watched', { network: ['hoodi'], validator: [2], from_epoch: [0], until_epoch: [11] }),
-  )
+  await desk.dutiesState.write(async (tx) => {
+    await tx.run('delete from watch_ranges')
+    await tx.run('insert into watch_ranges values (?, 2, 0, 11)', networkId('hoodi'))
+  })
   await assert.rejects(later.fill({ from: 0, until: 6 }, signal), /on the watch list no more/)
-  assert.deepEqual(await coveredEpochs(desk.facts, 'hoodi'), [{ from: 6, until: 13 }])
+  assert.deepEqual(await coveredEpochs(desk.duties, 'hoodi'), [{ from: 6, until: 13 }])
+})
+
+test('days that are over are summarized, with the pools of the registry, and again when these change or a gap is filled', async () => {
+  await using node = await openReplay()
+  await using desk = await openDesk()
+  const follower = await followerOn(desk, node.url, { fromEpoch: 2 })
+  await follower.catchUp(signal)
+  const read = (kind: 'network' | 'pool', name: string) =>
+    readSummaries(desk.duties, { network: 'hoodi', kind, name, days: { from: 0, until: 100 } })
+  const [first, ...others] = await read('network', '')
+  assert(first && others.length === 2, 'day 3 is not over')
+  assert.equal(first.sums.assigned, 2 * 64, 'two of four epochs')
+  assert.deepEqual(
+    others.map(({ validators, sums }) => [validators, sums.assigned]),
+    others.map(() => [64, 4 * 64]),
+  )
+  const pool = (indices: readonly number[]) => indices.map((index, at) => ({ at, record: { index, pool: 'Harbour' } }))
+  await importEntities(desk.state, 'hoodi', pool([7, 8, 9]), 'pools.csv', 1)
+  await follower.catchUp(signal)
+  assert.deepEqual(
+    (await read('pool', 'Harbour')).map(({ day, validators }) => [day, validators]),
+    [
+      [0, 3],
+      [1, 3],
+      [2, 3],
+    ],
+  )
+  await follower.fill({ from: 0, until: 2 }, signal)
+  await follower.catchUp(signal)
+  assert.equal((await read('network', ''))[0]?.sums.assigned, 4 * 64)
 })

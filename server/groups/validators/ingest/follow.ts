@@ -6,31 +6,34 @@
 //    Small pieces that are at hand together go in one transaction: it costs far more than their rows.
 // 3. The registry is written before the rows that need it, and writing it again changes nothing.
 // 4. Whoever asks while it is catching up gets the outcome of that.
-// 5. What lies before the end of the coverage can be filled in (decision 0156): rows, lapses and coverage only, because registry,
+// 5. What lies before the end of the coverage can be filled in (decision 0156): figures, missed duties and coverage only, because registry,
 //    scores and watch list speak of the present. Filling and catching up never run at once; their caller sees to it.
+// 6. What is stored can be read again and replaced (repair.ts), under the same condition.
 import type { Network } from '#api/wire/validators.ts'
-import { type ChainTime, chainDays, type Epoch, hourOf, utcDays } from '#core/chain-time.ts'
+import { type ChainTime, chainDays, type Epoch } from '#core/chain-time.ts'
 import type { Range } from '#core/ranges.ts'
 import { type Beacon, BeaconError } from '#io/beacon/client.ts'
 import type { Desk } from '#serve/answer.ts'
-import type { FactsWriter } from '#store/facts.ts'
-import { coveredEpochs, writePieces } from '../duties.ts'
-import { dropHours } from '../hours.ts'
-import { dropLapses, writeLapses } from '../lapses.ts'
-import { orderDuties } from '../order.ts'
-import { refuseOtherWindows, windowsTrouble } from '../row-windows.ts'
+import type { CommitSegment, EpochCommit } from '../duties/commit.ts'
+import { coveredEpochs } from '../duties/coverage.ts'
+import { pieceAt, plainTime } from '../duties/layout.ts'
+import { refuseOtherWindows, windowsTrouble } from '../duties/networks.ts'
+import { readScores, type ScoreHistory } from '../duties/scores.ts'
+import { mergeDuties, summarizeDuties, updateDuties } from '../duties/store.ts'
+import { daysToSummarize } from '../duties/summaries.ts'
+import { hasLeft, type WatchChange } from '../duties/watch-ranges.ts'
+import { entitiesVersion } from '../entities.ts'
 import { tellAbsent } from './absent.ts'
-import { writeAudit, writeMoved } from './audit.ts'
 import { inBatches, type Made, type Span } from './batches.ts'
 import { adoptChain } from './chain.ts'
 import { enrol } from './enrol.ts'
 import type { ExecutionSource } from './execution.ts'
 import { countOf, missingEpochs } from './gaps.ts'
-import { columnsOf, EpochMill, letGo, type Mill, type Piece } from './mill.ts'
-import { readScores, type ScoreHistory, writeScores } from './scores.ts'
-import { hasLeft, readWatched, type WatchChange, type Watched, writeCount, writeWatched } from './watched.ts'
+import { readGroups } from './groups.ts'
+import { columnsOf, EpochMill, letGo, type Mill, type Piece, piecesBuffers } from './mill.ts'
+import { type Repaired, repairEpochs } from './repair.ts'
 
-export type FollowDesk = Pick<Desk, 'state' | 'facts' | 'settings' | 'log' | 'clock'>
+export type FollowDesk = Pick<Desk, 'state' | 'duties' | 'settings' | 'log' | 'clock'>
 
 export interface Progress {
   /** Epochs from 0 up to here have been written, as far as they were read at all. */
@@ -48,13 +51,16 @@ export interface Step extends Progress {
   readonly moved: { readonly validators: number; readonly inGwei: number; readonly outGwei: number }
 }
 
+/** Days that are summarized each time that ingest has caught up. */
+const summarizedAtOnce = 8
+
 export class Follower {
   readonly network: Network
   readonly #desk: FollowDesk
   readonly #mill: Mill
   readonly #time: ChainTime
   /** Where the last piece ended and what it left; undefined: the store is asked. */
-  #left: { readonly at: number; readonly scores: ScoreHistory; readonly watched: Watched | undefined } | undefined
+  #left: { readonly at: number; readonly scores: ScoreHistory } | undefined
   #running: Promise<Progress> | undefined
   #hasToldAbsent = false
 
@@ -88,7 +94,7 @@ export class Follower {
         const span = { from: next, until: batch.at(-1)?.span.until ?? next }
         await this.#write(span, batch)
         for (const { piece } of batch) letGo(columnsOf(piece))
-        await orderDuties(this.#desk.facts, this.network, this.#time, span, signal)
+        await this.#merge(span.until, signal)
         next = span.until
         for (const { span: own, piece } of batch)
           tell({ until: own.until, finalizedEpoch, written: own.until - first, ...told(piece) })
@@ -97,15 +103,16 @@ export class Follower {
       this.#left = undefined
       throw error
     }
+    if (!signal.aborted) await this.#summarize(next, signal)
     return { until: next, finalizedEpoch, written: next - first }
   }
 
   /** Reads those of the epochs before the end of the coverage that nobody has read. Tells after each piece how many are left. */
   async fill(epochs: Range, signal: AbortSignal, tell: (left: number) => void = () => {}): Promise<number> {
-    const { facts } = this.#desk
+    const { duties } = this.#desk
     await this.#agree(signal)
-    const missing = await missingEpochs(facts, this.network, epochs)
-    if (await hasLeft(facts, this.network, epochs)) {
+    const missing = await missingEpochs(duties, this.network, epochs)
+    if (await hasLeft(duties, this.network, epochs)) {
       throw new BeaconError(
         `${this.network}: validators that were kept in these epochs are on the watch list no more, and what is filled in now would lack them`,
       )
@@ -125,24 +132,59 @@ export class Follower {
         tell(left)
       }
     }
+    const end = (await coveredEpochs(duties, this.network)).at(-1)?.until
+    if (end !== undefined) await this.#merge(end, signal)
     return all - left
   }
 
-  async #writeFilled(span: Span, { validator, sums, lapses, audits, moved }: Piece): Promise<void> {
-    const { network } = this
-    const batch = { network, time: this.#time, epochs: epochsOf(span), validator, sums }
-    await writePieces(this.#desk.facts, [batch], async (tx) => {
-      await writeLapses(tx, network, epochsOf(span), lapses)
-      await writeAudit(tx, network, audits)
-      await writeMoved(tx, network, moved)
-    })
+  /** Reads epochs again that are stored, and replaces what is stored of them. Tells how many epochs are left. */
+  async repair(epochs: Range, signal: AbortSignal, tell: (left: number) => void = () => {}): Promise<Repaired> {
+    await this.#agree(signal)
+    const { duties } = this.#desk
+    const source = { duties, mill: this.#mill, network: this.network, time: this.#time }
+    const repaired = await repairEpochs(source, epochs, signal, tell)
+    const end = (await coveredEpochs(duties, this.network)).at(-1)?.until
+    if (end !== undefined) await this.#merge(end, signal)
+    return repaired
+  }
+
+  /** Days that are over by then become blocks. */
+  #merge(until: number, signal: AbortSignal): Promise<number> {
+    return mergeDuties(this.#desk.duties, { network: this.network, time: plainTime(this.#time), until }, signal)
+  }
+
+  /** Days that are over and have no summary yet, or one by other pools; some at a time, so that the next epochs do not wait. */
+  async #summarize(until: number, signal: AbortSignal): Promise<void> {
+    const { state, duties } = this.#desk
+    const input = { network: this.network, time: plainTime(this.#time), until }
+    const version = await entitiesVersion(state, this.network)
+    if ((await daysToSummarize(duties, { ...input, version })).length === 0) return
+    const groups = await readGroups(state, this.network)
+    await summarizeDuties(duties, { ...input, groups, daysMax: summarizedAtOnce }, signal)
+  }
+
+  async #writeFilled(span: Span, piece: Piece): Promise<void> {
+    await this.#commit([{ span, piece }])
+  }
+
+  #commit(batch: readonly Made[], head?: EpochCommit['head']) {
+    const commit: EpochCommit = {
+      network: this.network,
+      time: plainTime(this.#time),
+      segments: batch.map(({ span, piece }) => segmentOf(span, piece)),
+      head,
+    }
+    const transfer = [...new Set(batch.flatMap(({ piece }) => piecesBuffers(piece)))].filter(
+      ({ detached }) => !detached,
+    )
+    return updateDuties(this.#desk.duties, 'commitEpochs', commit, { transfer })
   }
 
   /** In order. Where another thread makes them, each is made while the one before it is written. */
   async *#pieces(first: number, until: number, signal: AbortSignal): AsyncGenerator<Made> {
     const over = new AbortController()
     const either = AbortSignal.any([signal, over.signal])
-    let scores = this.#left?.at === first ? this.#left.scores : await readScores(this.#desk.facts, this.network)
+    let scores = this.#left?.at === first ? this.#left.scores : await readScores(this.#desk.duties, this.network)
     const make = async (from: number) => {
       const span = { from, until: this.#pieceEnd(from, until) }
       return { span, piece: await this.#mill.piece({ ...span, scores }, either) }
@@ -166,11 +208,11 @@ export class Follower {
 
   /** What is stored, the settings and the node are about the same epochs in the same windows. */
   async #agree(signal: AbortSignal): Promise<void> {
-    const { facts } = this.#desk
-    const covered = () => coveredEpochs(facts, this.network)
-    refuseOtherWindows(await windowsTrouble(facts, this.network, this.#time, covered))
+    const { duties } = this.#desk
+    refuseOtherWindows(await windowsTrouble(duties, this.network, this.#time))
     const { identity } = await this.#mill.chain(signal)
-    if ((await covered()).length === 0) await adoptChain(facts, this.network, this.#time, identity)
+    const isEmpty = (await coveredEpochs(duties, this.network)).length === 0
+    if (isEmpty) await adoptChain(duties, this.network, this.#time, identity)
     const odd = (['genesisUnix', 'slotSeconds', 'slotsPerEpoch'] as const).find(
       (key) => identity[key] !== this.#time[key],
     )
@@ -182,7 +224,7 @@ export class Follower {
 
   /** Where the coverage ends, or where the first run begins. */
   async #place(finalizedEpoch: number): Promise<number> {
-    const covered = (await coveredEpochs(this.#desk.facts, this.network)).at(-1)
+    const covered = (await coveredEpochs(this.#desk.duties, this.network)).at(-1)
     if (covered) return covered.until
     const { fromEpoch } = this.#desk.settings.validators.networks[this.network].beacon
     if (fromEpoch >= 0) return fromEpoch
@@ -192,48 +234,24 @@ export class Follower {
 
   /** Epochs up to here share their hour and both of their days. */
   #pieceEnd(from: number, until: number): number {
-    const [days, utc] = [chainDays(this.#time), utcDays(this.#time)]
-    const key = (epoch: number) =>
-      `${hourOf(this.#time, epoch as Epoch)} ${days.dayOf(epoch as Epoch)} ${utc.dayOf(epoch as Epoch)}`
-    let end = from + 1
-    while (end < until && key(end) === key(from)) end += 1
-    return end
+    return Math.min(until, pieceAt(this.#time, from as Epoch).epochs.until)
   }
 
-  async #write({ from, until }: Span, batch: readonly Made[]): Promise<void> {
-    const { state, facts } = this.#desk
+  async #write({ until }: Span, batch: readonly Made[]): Promise<void> {
+    const { state, settings, log } = this.#desk
     const { network } = this
     for (const { piece } of batch) {
       await enrol(state, network, piece.registry)
       letGo(Object.values(piece.registry))
     }
-    let isFirst = (await coveredEpochs(facts, network)).length === 0
-    let watched = this.#left?.at === from ? this.#left.watched : await readWatched(facts, network)
+    const { hoursKeptDays, missedKeptDays } = settings.validators.networks[network]
     const scores = batch.at(-1)?.piece.scores ?? new Map()
-    const changes: { readonly change: WatchChange; readonly at: number }[] = []
-    const batches = batch.map(({ span, piece: { validator, sums } }) => {
-      return { network, time: this.#time, epochs: epochsOf(span), validator, sums }
-    })
-    await writePieces(facts, batches, async (tx) => {
-      for (const { span, piece } of batch) {
-        await writeLapses(tx, network, epochsOf(span), piece.lapses)
-        await writeAudit(tx, network, piece.audits)
-        await writeMoved(tx, network, piece.moved)
-        const change = await writeWatched(tx, network, span.from, piece.watched, watched, isFirst)
-        if (change) changes.push({ change, at: span.from })
-        watched = piece.watched ? new Set(piece.watched.validators) : watched && 'everyone'
-        isFirst = false
-      }
-      const count = batch.at(-1)?.piece.watched?.count
-      if (count !== undefined) await writeCount(tx, network, count)
-      await writeScores(tx, network, scores)
-      await this.#expire(tx, from, until)
-    })
-    this.#left = { at: until, scores, watched }
+    const { watchChanges } = await this.#commit(batch, { scores, hoursKeptDays, missedKeptDays })
+    this.#left = { at: until, scores }
     for (const { piece } of batch)
       for (const reason of piece.settled)
-        this.#desk.log.warn({ network, reason }, 'a beacon node contradicted itself; another node was used')
-    for (const { change, at } of changes) this.#tellChange(change, at)
+        log.warn({ network, reason }, 'a beacon node contradicted itself; another node was used')
+    for (const { change, at } of watchChanges) this.#tellChange(change, at)
     // Once: they may still come.
     if (!this.#hasToldAbsent) await tellAbsent(this.#desk, network)
     this.#hasToldAbsent = true
@@ -244,32 +262,25 @@ export class Follower {
       'the watch list has changed: whoever was added has no earlier epochs, whoever was removed no later ones'
     this.#desk.log.warn({ network: this.network, fromEpoch, added: added.length, removed: removed.length }, words)
   }
-
-  /** Hours and lapses of days that are old enough go when a new day begins. */
-  async #expire(tx: FactsWriter, from: number, until: number): Promise<void> {
-    const { hoursKeptDays, lapsesKeptDays } = this.#desk.settings.validators.networks[this.network]
-    const days = chainDays(this.#time)
-    const day = days.dayOf((until - 1) as Epoch)
-    const isNewDay = from === 0 || days.dayOf((from - 1) as Epoch) < day
-    if (!isNewDay) return
-    if (hoursKeptDays > 0 && day >= hoursKeptDays)
-      await dropHours(tx, this.network, this.#time, day - hoursKeptDays + 1)
-    if (lapsesKeptDays > 0 && day >= lapsesKeptDays)
-      await dropLapses(tx, this.network, days.epochsOf((day - lapsesKeptDays + 1) as never).from)
-  }
 }
 
-const epochsOf = ({ from, until }: Span) => ({ from: from as Epoch, until: until as Epoch })
+const segmentOf = (
+  { from, until }: Span,
+  { validator, sums, missed, audits, unexplained, watched }: Piece,
+): CommitSegment => ({
+  epochs: { from: from as Epoch, until: until as Epoch },
+  ...{ validator, sums, missed, audits, unexplained, watched },
+})
 
-function told({ audits, moved }: Piece): Pick<Step, 'compared' | 'differing' | 'moved'> {
+function told({ audits, unexplained }: Piece): Pick<Step, 'compared' | 'differing' | 'moved'> {
   const sum = <T>(list: readonly T[], of: (one: T) => number) => list.reduce((total, one) => total + of(one), 0)
   return {
     compared: sum(audits, (line) => line.compared),
     differing: sum(audits, (line) => line.differing),
     moved: {
-      validators: sum(moved, (one) => one.validators),
-      inGwei: sum(moved, (one) => one.inGwei),
-      outGwei: sum(moved, (one) => one.outGwei),
+      validators: sum(unexplained, (one) => one.validators),
+      inGwei: sum(unexplained, (one) => one.inGwei),
+      outGwei: sum(unexplained, (one) => one.outGwei),
     },
   }
 }

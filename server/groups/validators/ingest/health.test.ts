@@ -20,7 +20,7 @@ async function openNetwork({ behind = 3, slotSeconds = 30 } = {}) {
   const epochMs = slotSeconds * 8000
   const now = Math.ceil((desk.clock.now() - genesisUnix * 1000) / epochMs)
   desk.clock.move(genesisUnix * 1000 + now * epochMs + 1000 - desk.clock.now())
-  await desk.facts.write((tx) => cover(tx, 'duties/hoodi', now - 100, now - behind))
+  await desk.dutiesState.write((tx) => cover(tx, 'duties/hoodi', now - 100, now - behind))
   return desk
 }
 

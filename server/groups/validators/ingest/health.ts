@@ -3,12 +3,11 @@ import type { Network } from '#api/wire/validators.ts'
 import type { Range } from '#core/ranges.ts'
 import { isMoving } from '#ingest/steps.ts'
 import type { Desk } from '#serve/answer.ts'
-import { coveredEpochs } from '../duties.ts'
-import { windowsTrouble } from '../row-windows.ts'
-import { storedChain } from './chain.ts'
+import { coveredEpochs } from '../duties/coverage.ts'
+import { storedChain, windowsTrouble } from '../duties/networks.ts'
 import { runOf } from './runs.ts'
 
-export type HealthDesk = Pick<Desk, 'state' | 'facts' | 'settings' | 'clock'>
+export type HealthDesk = Pick<Desk, 'state' | 'duties' | 'settings' | 'clock'>
 
 /** What a network is called where streams are told apart. */
 export const networkStream = (network: Network): string => `network ${network}`
@@ -36,10 +35,10 @@ const behindMaxEpochs = 5
 const failingMinMs = 120_000
 
 export async function networkHealth(desk: HealthDesk, network: Network): Promise<NetworkHealth> {
-  const { facts, settings, clock } = desk
+  const { duties, settings, clock } = desk
   // What was read is told in the time of the chain it was read from, also where no node says it any more.
-  const time = { ...settings.validators.networks[network], ...(await storedChain(facts.aside, network)) }
-  const covered = await coveredEpochs(facts.aside, network)
+  const time = { ...settings.validators.networks[network], ...(await storedChain(duties, network)) }
+  const covered = await coveredEpochs(duties, network)
   const until = covered.at(-1)?.until
   const epochSeconds = time.slotSeconds * time.slotsPerEpoch
   const sinceGenesis = clock.now() / 1000 - time.genesisUnix
@@ -49,7 +48,7 @@ export async function networkHealth(desk: HealthDesk, network: Network): Promise
   const failingMs = since === null ? 0 : clock.now() - since
   const contradiction = run?.isContradicted ? contradicted(run.trouble ?? '', network) : undefined
   const isFailing = contradiction !== undefined || failingMs > Math.max(failingMinMs, epochSeconds * 1000)
-  const other = await windowsTrouble(facts.aside, network, time, async () => covered)
+  const other = await windowsTrouble(duties, network, time)
   // The first epoch may not be final yet: nothing is wrong as long as the node answers.
   const isWaiting = until === undefined && run !== undefined && run.rounds > 0 && run.trouble === null
   const moves = isMoving(desk, networkStream(network), until ?? 0) || isWaiting

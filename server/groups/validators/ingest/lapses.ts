@@ -3,20 +3,20 @@
 import { type ConsensusRules, firstSlotAt } from '#core/consensus.ts'
 import type { Block } from '#io/beacon/block.ts'
 import {
-  type LapseColumns,
-  type LapseField,
-  type LapseKind,
-  type LapseRow,
-  lapseFields,
-  lapseKinds,
+  type MissedDuty,
+  type MissedDutyColumns,
+  type MissedField,
+  type MissedKind,
+  missedFields,
+  missedKinds,
   wrongHead,
   wrongTarget,
-} from '../lapses.ts'
+} from '../duties/missed.ts'
 import type { BlockEffects } from './effects.ts'
 import type { EpochReading } from './epoch.ts'
 import { flag, type Votes } from './votes.ts'
 
-type Lapse = Pick<LapseRow, 'validator' | 'epoch' | 'slot'> & Partial<LapseRow>
+type Lapse = Pick<MissedDuty, 'validator' | 'epoch' | 'slot'> & Partial<MissedDuty>
 
 export class Lapses {
   #count = 0
@@ -68,21 +68,21 @@ export class Lapses {
       this.#add('sync', { validator, epoch, slot: own[0]?.slot ?? 0, missing: own.length })
   }
 
-  #add(kind: LapseKind, lapse: Lapse): void {
+  #add(kind: MissedKind, lapse: Lapse): void {
     if (this.#count === this.#columns.validator.length) this.#grow()
     const at = this.#count++
-    for (const field of lapseFields) this.#columns[field][at] = lapse[field] ?? 0
-    this.#columns.kind[at] = lapseKinds.indexOf(kind)
+    for (const field of missedFields) this.#columns[field][at] = lapse[field] ?? 0
+    this.#columns.kind[at] = missedKinds.indexOf(kind)
   }
 
   #grow(): void {
     const wider = columnsOf(this.#columns.validator.length * 2)
-    for (const field of lapseFields) wider[field].set(this.#columns[field])
+    for (const field of missedFields) wider[field].set(this.#columns[field])
     this.#columns = wider
   }
 
   /** The lapses of those that are kept, which are forgotten here. */
-  take(isKept: (validator: number) => boolean): LapseColumns {
+  take(isKept: (validator: number) => boolean): MissedDutyColumns {
     const { validator } = this.#columns
     // By validator, then in the order in which they came, which is that of the epochs.
     const places = new Float64Array(this.#count)
@@ -105,10 +105,10 @@ export class Lapses {
 /** More lapses than a piece can have; beside a validator's index it still leaves a whole number exact. */
 const placesMax = 2 ** 28
 
-const mapFields = (of: (field: LapseField) => Int32Array): LapseColumns =>
-  Object.fromEntries(lapseFields.map((field) => [field, of(field)])) as Record<LapseField, Int32Array>
+const mapFields = (of: (field: MissedField) => Int32Array): MissedDutyColumns =>
+  Object.fromEntries(missedFields.map((field) => [field, of(field)])) as Record<MissedField, Int32Array>
 
-const columnsOf = (count: number): LapseColumns => mapFields(() => new Int32Array(count))
+const columnsOf = (count: number): MissedDutyColumns => mapFields(() => new Int32Array(count))
 
 /** Slot of the epoch → slots until the next block that could take its votes; without an entry there was none. */
 function waitsOf(rules: ConsensusRules, epoch: number, blocks: readonly Block[]): ReadonlyMap<number, number> {

@@ -1,5 +1,5 @@
-// The thread on which epochs are made into columns: one for all networks of a server. It opens no store (decision 0052); it
-// hands its columns over, buffers and all, to the thread that owns the stores.
+// The thread on which epochs are made into columns: one for all networks of a server. It opens no store; it
+// hands its columns over, buffers and all, to the thread that writes duties.
 import type { Network } from '#api/wire/validators.ts'
 import { type Handed, serveThread, threadStart } from '#io/thread.ts'
 import { type Mill, type PieceRequest, piecesBuffers } from './mill.ts'

@@ -9,18 +9,20 @@ import { epochAt } from '#core/consensus.ts'
 import { type Beacon, BeaconError, type Chain, ContradictionError, type SingleBeacon } from '#io/beacon/client.ts'
 import { withdrawalAddressOf } from '#io/beacon/names.ts'
 import type { Validators } from '#io/beacon/validators.ts'
-import type { PieceBatch } from '../duties.ts'
-import type { LapseColumns } from '../lapses.ts'
+import type { AuditLine, UnexplainedChange } from '../duties/audits.ts'
+import type { MissedDutyColumns } from '../duties/missed.ts'
+import type { ScoreHistory } from '../duties/scores.ts'
+import type { WatchedNow } from '../duties/watch-ranges.ts'
+import type { Segment } from '../duties/write.ts'
 import { toHex } from '../registry.ts'
 import { Asker } from './ask.ts'
-import { type AuditLine, compare, sampleOf } from './audit.ts'
-import type { Moved } from './earnings.ts'
+import { compare, sampleOf } from './audit.ts'
 import { changesOf, type Enrolled, enrolledIn, type RegistryChanges } from './enrol.ts'
 import type { ExecutionSource } from './execution.ts'
 import { Lapses } from './lapses.ts'
 import { EpochReader } from './read.ts'
 import { type AcceptRemainder, type Carry, type Refined, refineEpoch, verifyPay } from './refine.ts'
-import { type ScoreHistory, withScores } from './scores.ts'
+import { withScores } from './scores.ts'
 import { settle } from './settle.ts'
 import { Sums } from './sums.ts'
 import { type WatchList, watchListOf } from './watch.ts'
@@ -32,19 +34,17 @@ export interface PieceRequest {
   readonly scores: ScoreHistory
 }
 
-export interface Piece extends Pick<PieceBatch, 'validator' | 'sums'> {
+export interface Piece extends Pick<Segment, 'validator' | 'sums'> {
   readonly scores: ScoreHistory
   readonly registry: RegistryChanges
-  readonly lapses: LapseColumns
-  /** Epochs in which balances moved otherwise than by duties. */
-  readonly moved: readonly (Moved & { readonly epoch: number })[]
+  readonly missed: MissedDutyColumns
+  /** Epochs in which balances changed otherwise than by duties. */
+  readonly unexplained: readonly UnexplainedChange[]
   readonly audits: readonly AuditLine[]
   /** Contradictions of nodes that another node settled. */
   readonly settled: readonly string[]
-  /** Who is kept, in rising order, and how many validators there were when the piece began and ended; undefined: everyone is. */
-  readonly watched:
-    | { readonly validators: Int32Array; readonly countBefore: number; readonly count: number }
-    | undefined
+  /** Undefined: all validators are kept. */
+  readonly watched: WatchedNow | undefined
 }
 
 export interface Mill {
@@ -176,7 +176,7 @@ export class EpochMill implements Mill {
     let { carry, scores } = start
     let last: Validators | undefined
     let countBefore = 0
-    const [moved, audits]: [(Moved & { epoch: number })[], AuditLine[]] = [[], []]
+    const [unexplained, audits]: [UnexplainedChange[], AuditLine[]] = [[], []]
     this.#sums.clear()
     this.#lapses.clear()
     for (let epoch = from; epoch < until; epoch++) {
@@ -193,7 +193,7 @@ export class EpochMill implements Mill {
       const refined = refineEpoch(chain.rules, { ...reading, execution }, carry, this.#sums, { accept })
       this.#lapses.gather(chain.rules, reading, refined.votes, refined.effects)
       audits.push(...(await this.#audit(chain, epoch, refined, signal)))
-      if (refined.moved.validators > 0) moved.push({ epoch, ...refined.moved })
+      if (refined.moved.validators > 0) unexplained.push({ epoch, ...refined.moved })
       carry = refined.carry
       scores = withScores(scores, epoch, carry.scores)
       last = reading.next
@@ -206,9 +206,9 @@ export class EpochMill implements Mill {
     this.#starts = [start, { at: until, carry, scores, enrolled: enrolledIn(last) }]
     const watched = kept && { validators: indicesIn(kept), countBefore, count: kept.length }
     const isKept = (index: number) => kept?.[index] !== 0
-    const lapses = this.#lapses.take(isKept)
+    const missed = this.#lapses.take(isKept)
     reader.askFrom(this.#beacon)
-    return { ...this.#sums.take(isKept), lapses, scores, registry, moved, audits, settled: [], watched }
+    return { ...this.#sums.take(isKept), missed, scores, registry, unexplained, audits, settled: [], watched }
   }
 
   /** A start that nothing in memory leads to. */
@@ -264,10 +264,10 @@ function named(error: BeaconError, node: string): BeaconError {
 }
 
 /** All of a piece that grows with the network. */
-export const columnsOf = ({ validator, sums, lapses, registry, watched }: Piece): ArrayBufferView[] => [
+export const columnsOf = ({ validator, sums, missed, registry, watched }: Piece): ArrayBufferView[] => [
   validator,
   ...Object.values(sums),
-  ...Object.values(lapses),
+  ...Object.values(missed),
   ...Object.values(registry),
   ...(watched ? [watched.validators] : []),
 ]

@@ -24,7 +24,9 @@ async function ingest(world: ActedWorld) {
   )
   return {
     moved: steps.map((step) => step.moved),
-    rows: await desk.facts.query('select epoch, validators, in_gwei, out_gwei from beacon_moved order by epoch'),
+    rows: await desk.duties.all(
+      'select epoch, validators, in_gwei, out_gwei from unexplained_balance_changes order by epoch',
+    ),
   }
 }
 

@@ -5,9 +5,10 @@ import { openBeacon } from '#io/beacon/client.ts'
 import { systemClock } from '#io/clock.ts'
 import { openReplay, type Replay, type ReplayOptions, type TruthRow, truth } from '#test/beacon-replay.ts'
 import { openDesk, type TestDesk } from '#test/desk.ts'
-import { coveredEpochs } from '../duties.ts'
-import { hourEpochs } from '../hours.ts'
-import { type Measure, measures } from '../measures.ts'
+import { type Grain, type StoredRow, storedRows } from '#test/stored-duties.ts'
+import { coveredEpochs } from '../duties/coverage.ts'
+import { hourEpochs } from '../duties/hours.ts'
+import type { Measure } from '../measures.ts'
 import { readValidator } from '../registry.ts'
 import { withChainTimes } from './chain.ts'
 import type { ExecutionSource } from './execution.ts'
@@ -80,27 +81,26 @@ const deskFor = (node: Replay, more: object = {}) =>
     },
   })
 
-const rowsOf = (desk: TestDesk, table: string, keys: string) =>
-  desk.facts.query<Record<string, number>>(
-    `select validator, ${keys}, ${measures.join()} from ${table} where network = 'hoodi' order by validator, ${keys}`,
-  )
+/** By the chain's own time, which is stored with the rows. */
+const rowsOf = async (desk: TestDesk, grain: Grain): Promise<StoredRow[]> =>
+  storedRows({ ...desk, settings: await withChainTimes({ ...desk, clock: systemClock }) }, 'hoodi', grain)
 
 async function assertTruth(desk: TestDesk): Promise<void> {
-  const hours = await rowsOf(desk, 'duty_hours', 'hour, day, utc_day')
-  const perHour = Map.groupBy(hours, ({ hour }) => hour as number)
+  const hours = await rowsOf(desk, 'hours')
+  const perHour = Map.groupBy(hours, ({ hour }) => hour)
   assert.equal(perHour.size, Math.ceil((finalizedEpoch - 1) / epochsPerHour))
   for (const [hour, rows] of perHour) assertSums(rows, hour * epochsPerHour, (hour + 1) * epochsPerHour, `hour ${hour}`)
-  const days = Map.groupBy(await rowsOf(desk, 'duty_days', 'day'), ({ day }) => day as number)
+  const days = Map.groupBy(await rowsOf(desk, 'days'), ({ day }) => day)
   for (const [day, rows] of days) assertSums(rows, day * epochsPerDay, (day + 1) * epochsPerDay, `day ${day}`)
-  assertSums(await rowsOf(desk, 'duty_utc_days', 'utc_day'), 0, finalizedEpoch - 1, 'UTC day')
+  assertSums(await rowsOf(desk, 'utcDays'), 0, finalizedEpoch - 1, 'UTC day')
 }
 
-function assertSums(rows: readonly Record<string, number>[], from: number, until: number, what: string): void {
+function assertSums(rows: readonly StoredRow[], from: number, until: number, what: string): void {
   const wanted = expected(from, Math.min(until, finalizedEpoch - 1))
   assert.equal(rows.length, wanted.size, what)
   for (const row of rows) {
-    for (const [name, sum] of Object.entries(wanted.get(row.validator as number) ?? {})) {
-      assert.equal(row[name], sum, `${what}, validator ${row.validator}: ${name}`)
+    for (const [name, sum] of Object.entries(wanted.get(row.validator) ?? {})) {
+      assert.equal(row[name as Measure], sum, `${what}, validator ${row.validator}: ${name}`)
     }
   }
 }
@@ -119,7 +119,7 @@ for (const form of forms) {
     await using desk = await deskFor(node)
     const progress = await ingest(desk, node)
     assert.deepEqual(progress, { until: 13, finalizedEpoch, written: 13 })
-    assert.deepEqual(await coveredEpochs(desk.facts, 'hoodi'), [{ from: 0, until: 13 }])
+    assert.deepEqual(await coveredEpochs(desk.duties, 'hoodi'), [{ from: 0, until: 13 }])
     await assertTruth(desk)
   })
 }
@@ -128,14 +128,13 @@ test('earnings are the change of the recorded balances, figure by figure', async
   await using node = await openReplay({ derived: false })
   await using desk = await deskFor(node)
   await ingest(desk, node)
-  const total = await desk.facts.query<{ validator: number; sum: number }>(
-    `select validator, sum(earnings) as sum from duty_days where network = 'hoodi' group by validator order by validator`,
-  )
+  const days = Map.groupBy(await rowsOf(desk, 'days'), ({ validator }) => validator)
+  const earned = Array.from(days.values(), (rows) => rows.reduce((sum, { earnings }) => sum + earnings, 0))
   // Nobody deposited or withdrew: what each gained up to the first slot of epoch 13 is its balance less the 32 ETH of genesis.
   const response = await fetch(`${node.url}/eth/v1/beacon/states/104/validator_balances`)
   const { data } = (await response.json()) as { data: { index: string; balance: string }[] }
   assert.deepEqual(
-    total.map(({ sum }) => sum),
+    earned,
     data.map(({ balance }) => Number(BigInt(balance) - 32_000_000_000n)),
   )
 })
@@ -217,25 +216,24 @@ test('a watch list keeps the named validators only, with the same figures', asyn
   const third = '0xa3a32b0f8b4ddb83f1a0a853d81dd725dfe577d4f4c3db8ece52ce2b026eca84815c1a7e8e92a4de3d755733bf7e4a9b'
   await using desk = await deskFor(node, { watch: ['7', third] })
   await ingest(desk, node)
-  const rows = await rowsOf(desk, 'duty_utc_days', 'utc_day')
+  const rows = await rowsOf(desk, 'utcDays')
   assert.deepEqual(
     rows.map(({ validator }) => validator),
     [2, 7],
   )
   const wanted = expected(0, 13)
-  for (const row of rows) assert.equal(row.inclusions, wanted.get(row.validator as number)?.inclusions)
+  for (const row of rows) assert.equal(row.inclusions, wanted.get(row.validator)?.inclusions)
   assert.equal(await readValidator(desk.state, 'hoodi', 3), undefined)
 })
 
-test('hours of old days go, days stay', async () => {
+test('hours of old days are deleted, days are kept', async () => {
   await using node = await openReplay()
   await using desk = await deskFor(node, { hoursKeptDays: 1 })
   await ingest(desk, node)
-  const [hours] = await desk.facts.query<{ least: number }>('select min(day) as least from duty_hours')
-  const [days] = await desk.facts.query<{ least: number }>('select min(day) as least from duty_days')
-  assert.deepEqual([hours?.least, days?.least], [3, 0])
-  const covered = await coveredEpochs(desk.facts, 'hoodi')
-  const kept = await hourEpochs(desk.facts, 'hoodi', desk.settings.validators.networks.hoodi, [])
+  const firstDay = async (grain: Grain) => Math.min(...(await rowsOf(desk, grain)).map(({ day }) => day))
+  assert.deepEqual([await firstDay('hours'), await firstDay('days')], [3, 0])
+  const covered = await coveredEpochs(desk.duties, 'hoodi')
+  const kept = await hourEpochs(desk.duties, 'hoodi')
   assert.deepEqual(kept, [{ from: 12, until: covered.at(-1)?.until }])
 })
 
@@ -249,7 +247,7 @@ test('a node that lacks blocks is found out: nothing is written', async () => {
     ingest(desk, node),
     /slot 12: the block names 0x\w+ as its parent, but the block of slot 8 has the root 0x\w+: the node lacks blocks/,
   )
-  assert.deepEqual(await coveredEpochs(desk.facts, 'hoodi'), [])
+  assert.deepEqual(await coveredEpochs(desk.duties, 'hoodi'), [])
 })
 
 test('cut connections, broken bytes and statuses of 500 change nothing but the number of questions', async () => {
@@ -281,10 +279,8 @@ test('with an execution source, fees and payments are known, and a missed propos
       new Map(blocks.map(({ slot }) => [slot, { priorityFee: slot, baselineMev: 1, external: 2 }])),
   }
   await new Follower({ ...desk, settings }, 'hoodi', beacon, source).catchUp(new AbortController().signal)
-  const [row] = await desk.facts.query<Record<string, number>>(
-    `select sum(execution_unknown) as unknown, sum(priority_fee) as fees, sum(baseline_mev) as mev, sum(external_reward) as paid,
-       sum(missed_execution_reward) as missed from duty_days`,
-  )
+  const days = await rowsOf(desk, 'days')
+  const total = (name: Measure) => days.reduce((sum, row) => sum + row[name], 0)
   const ingested = slots.filter(({ slot }) => slot > 0 && slot < 13 * 8)
   const made = ingested.filter(({ proposed }) => proposed === 1)
   const fees = made.reduce((sum, { slot }) => sum + slot, 0)
@@ -294,11 +290,12 @@ test('with an execution source, fees and payments are known, and a missed propos
       const own = made.filter((one) => Math.floor(one.slot / 8) === Math.floor(slot / 8))
       return Math.floor(own.reduce((sum, one) => sum + one.slot + 1, 0) / own.length)
     })
-  assert.deepEqual(row, {
-    unknown: 0,
-    fees,
-    mev: made.length,
-    paid: 2 * made.length,
-    missed: missed.reduce((sum, one) => sum + one, 0),
-  })
+  assert.equal(total('execution_unknown'), 0)
+  assert.equal(total('priority_fee'), fees)
+  assert.equal(total('baseline_mev'), made.length)
+  assert.equal(total('external_reward'), 2 * made.length)
+  assert.equal(
+    total('missed_execution_reward'),
+    missed.reduce((sum, one) => sum + one, 0),
+  )
 })

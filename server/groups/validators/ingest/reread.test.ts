@@ -1,9 +1,17 @@
 // A recorded node's chain, ingested, then asked about once more.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Epoch } from '#core/chain-time.ts'
 import { systemClock } from '#io/clock.ts'
 import { openReplay, type Replay } from '#test/beacon-replay.ts'
-import { openDesk } from '#test/desk.ts'
+import { openDesk, type TestDesk } from '#test/desk.ts'
+import { addChunk, ChunkReader } from '../duties/chunk.ts'
+import { Cells } from '../duties/chunk-format.ts'
+import { dropHours } from '../duties/hours.ts'
+import { levels, networkId, pieceAt, placeOf, rowId } from '../duties/layout.ts'
+import { packCells } from '../duties/pack-chunk.ts'
+import { dataByIds, putRows } from '../duties/rows.ts'
+import { measures } from '../measures.ts'
 import { withChainTimes } from './chain.ts'
 import { rereadHour, storedHours } from './reread.ts'
 import { followerOf } from './start.ts'
@@ -17,6 +25,25 @@ async function openIngested(node: Replay, watch: readonly string[] = []) {
   await (await followerOf({ ...live, settings }, 'hoodi')).catchUp(new AbortController().signal)
   return { ...desk, settings }
 }
+
+/** Changes the stored row that holds this validator in the hour. */
+async function changeRow(
+  { dutiesState, settings }: TestDesk,
+  hour: number,
+  validator: number,
+  change: (cells: Cells) => void,
+): Promise<void> {
+  const { piece } = pieceAt(settings.validators.networks.hoodi, (hour * 2) as Epoch)
+  const id = rowId(levels.hours, networkId('hoodi'), piece, placeOf(levels.hours, validator))
+  await dutiesState.write(async (tx) => {
+    const cells = new Cells(levels.hours.validators, measures.length)
+    const before = (await dataByIds(tx, levels.hours.table, [id])).get(id)
+    if (before) addChunk(new ChunkReader(measures.length), before, cells)
+    change(cells)
+    await putRows(tx, levels.hours.table, [{ id, data: packCells(cells) }])
+  })
+}
+
 const signal = () => AbortSignal.timeout(60_000)
 
 test('an hour read again agrees with what is stored, first, middle and last; half an hour is not drawn', async () => {
@@ -33,10 +60,13 @@ test('an hour read again agrees with what is stored, first, middle and last; hal
 test('a figure that was changed, a row that is gone and one that nobody earned are each found', async () => {
   await using node = await openReplay({ derived: true })
   await using desk = await openIngested(node)
-  await desk.facts.write(async (tx) => {
-    await tx.run('update duty_hours set earnings = earnings + 1 where hour = 3 and validator = 4')
-    await tx.run('delete from duty_hours where hour = 3 and validator = 5')
-    await tx.run('update duty_hours set validator = 9999 where hour = 3 and validator = 6')
+  await changeRow(desk, 3, 4, (cells) => {
+    cells.add(4, measures.indexOf('earnings'), 1)
+    cells.isPresent[5] = 0
+    cells.isPresent[6] = 0
+  })
+  await changeRow(desk, 3, 9999, (cells) => {
+    cells.isPresent[9999 % levels.hours.validators] = 1
   })
   const { differing } = await rereadHour(desk, 'hoodi', 3, signal())
   assert.match(differing[0] ?? '', /^hoodi hour 3 validator 4: earnings is -?\d+, the node gives -?\d+$/)
@@ -65,16 +95,17 @@ test('a watch list that has changed since: who was not on it then, or is not any
 test('amounts of an execution source that was added since are no difference', async () => {
   await using node = await openReplay({ derived: true })
   await using desk = await openIngested(node)
-  await desk.facts.write((tx) =>
-    tx.run('update duty_hours set execution_unknown = 0, priority_fee = 77 where hour = 1'),
-  )
+  await changeRow(desk, 1, 0, (cells) => {
+    cells.columns[measures.indexOf('execution_unknown')]?.fill(0)
+    for (let cell = 0; cell < cells.count; cell++) cells.add(cell, measures.indexOf('priority_fee'), 77)
+  })
   assert.deepEqual((await rereadHour(desk, 'hoodi', 1, signal())).differing, [])
 })
 
 test('hours that have expired cannot be drawn', async () => {
   await using node = await openReplay({ derived: true })
   await using desk = await openIngested(node)
-  await desk.facts.write((tx) => tx.run('delete from duty_hours where hour < 4'))
+  await desk.dutiesState.write((tx) => dropHours(tx, 'hoodi', desk.settings.validators.networks.hoodi, 2))
   assert.deepEqual(await storedHours(desk, 'hoodi'), [{ from: 4, until: 6 }])
   assert.deepEqual(await storedHours(desk, 'mainnet'), [])
 })

@@ -1,12 +1,13 @@
 // How the ingest of each network stands in this process, for the commands that ask beside it, and a bell for them to have it
-// look at its node at once (decision 0078) and fill in epochs that were left out (decision 0156).
+// look at its node at once (decision 0078), fill in epochs that were left out (decision 0156) and read stored epochs again.
 import { type Network, networks } from '#api/wire/validators.ts'
 import type { Range } from '#core/ranges.ts'
 import { Bell } from '#ingest/poll.ts'
-import type { Facts } from '#store/facts.ts'
+import type { Duties } from '#store/duties.ts'
 import type { State } from '#store/state.ts'
 import type { Progress } from './follow.ts'
-import { countOf, missingEpochs, outOfReach } from './gaps.ts'
+import { countOf, missingEpochs, outOfReach, unrepairable } from './gaps.ts'
+import type { Repaired } from './repair.ts'
 
 export interface Standing extends Progress {
   readonly network: Network
@@ -24,12 +25,30 @@ export interface Standing extends Progress {
   readonly missing: number
 }
 
-/** Ranges that wait to be filled in. */
+/** How far a repair is that a command asked for. */
+export interface RepairProgress extends Repaired {
+  readonly id: number
+  /** Epochs that are still to be read; null: it has not begun. */
+  readonly left: number | null
+  readonly isDone: boolean
+}
+
+export interface Wanted {
+  readonly epochs: Range
+  /** Of the repair; undefined: the epochs are filled in. */
+  readonly repair: number | undefined
+}
+
+/** Ranges that wait to be filled in or repaired. */
 const wantedMax = 16
+/** Repairs whose outcome can still be asked for. */
+const repairsMax = 64
 
 export class Run {
   readonly bell = new Bell()
-  readonly #wanted: Range[] = []
+  readonly #wanted: Wanted[] = []
+  readonly #repairs = new Map<number, RepairProgress>()
+  #lastRepair = 0
   #standing: Standing
 
   constructor(network: Network) {
@@ -53,12 +72,36 @@ export class Run {
 
   /** The next look fills these epochs in first. */
   want(epochs: Range): void {
-    if (this.#wanted.length >= wantedMax) throw new Error(`${wantedMax} ranges wait to be filled in already; ask later`)
-    this.#wanted.push(epochs)
+    this.#queue({ epochs, repair: undefined })
   }
 
-  takeWanted(): Range | undefined {
+  /** The next look repairs these epochs first. */
+  wantRepair(epochs: Range): RepairProgress {
+    const id = this.#lastRepair + 1
+    this.#queue({ epochs, repair: id })
+    this.#lastRepair = id
+    this.noteRepair(id, { left: null })
+    this.#repairs.delete(id - repairsMax)
+    return this.#repairs.get(id) as RepairProgress
+  }
+
+  #queue(wanted: Wanted): void {
+    if (this.#wanted.length >= wantedMax)
+      throw new Error(`${wantedMax} ranges wait to be filled in or repaired already; ask later`)
+    this.#wanted.push(wanted)
+  }
+
+  takeWanted(): Wanted | undefined {
     return this.#wanted.shift()
+  }
+
+  noteRepair(id: number, progress: Partial<RepairProgress>): void {
+    const before = this.#repairs.get(id) ?? { id, parts: 0, epochs: 0, changed: 0, left: 0, isDone: false }
+    this.#repairs.set(id, { ...before, ...progress })
+  }
+
+  repair(id: number): RepairProgress | undefined {
+    return this.#repairs.get(id)
   }
 
   begin(): void {
@@ -100,28 +143,51 @@ export const runOf = ({ state }: { readonly state: State }, network: Network): R
 
 /** For the control socket: `{network, look, epochs}`; with `look` the node is asked at once, and for those epochs first. */
 export async function ingestStanding(
-  desk: { readonly state: State; readonly facts: Facts },
+  desk: { readonly state: State; readonly duties: Duties },
   input: unknown,
 ): Promise<Standing> {
   const { network, look, epochs } = (input ?? {}) as { network?: unknown; look?: unknown; epochs?: unknown }
-  const known = networks.find((one) => one === network)
-  const run = known && runOf(desk, known)
-  if (!run) {
-    const setting = `validators.networks.${known ?? 'NAME'}.beacon.urls`
-    const todo = `set ${setting} and restart it, or ask the server that ingests where there are several`
-    throw new Error(`the running server does not follow ${known ?? 'such a network'}: ${todo}`)
-  }
+  const { known, run } = runNamed(desk, network)
   const range = epochs === undefined ? undefined : rangeOf(epochs)
-  const missing = range ? countOf(await missingEpochs(desk.facts, known, range)) : 0
+  const missing = range ? countOf(await missingEpochs(desk.duties, known, range)) : 0
   // As it was before the bell: whoever waits for the next look must be able to tell it from this one.
   const { standing } = run
   if (look === true) {
-    const why = range && (await outOfReach(desk.facts, known, range))
+    const why = range && (await outOfReach(desk.duties, known, range))
     if (why !== undefined) throw new Error(why)
     if (range) run.want(range)
     run.bell.ring()
   }
   return { ...standing, missing }
+}
+
+/** For the control socket: `{network, epochs}` begins a repair, `{network, id}` asks how far it is. */
+export async function repairProgress(
+  desk: { readonly state: State; readonly duties: Duties },
+  input: unknown,
+): Promise<RepairProgress> {
+  const { network, epochs, id } = (input ?? {}) as { network?: unknown; epochs?: unknown; id?: unknown }
+  const { known, run } = runNamed(desk, network)
+  if (epochs === undefined) {
+    const progress = run.repair(id as number)
+    if (!progress) throw new Error(`the running server knows of no repair ${id} of ${known}`)
+    return progress
+  }
+  const range = rangeOf(epochs)
+  const why = await unrepairable(desk.duties, known, range)
+  if (why !== undefined) throw new Error(why)
+  const progress = run.wantRepair(range)
+  run.bell.ring()
+  return progress
+}
+
+function runNamed(desk: { readonly state: State }, network: unknown): { readonly known: Network; readonly run: Run } {
+  const known = networks.find((one) => one === network)
+  const run = known && runOf(desk, known)
+  if (run) return { known, run }
+  const setting = `validators.networks.${known ?? 'NAME'}.beacon.urls`
+  const todo = `set ${setting} and restart it, or ask the server that ingests where there are several`
+  throw new Error(`the running server does not follow ${known ?? 'such a network'}: ${todo}`)
 }
 
 function rangeOf(given: unknown): Range {

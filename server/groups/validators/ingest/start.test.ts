@@ -6,7 +6,7 @@ import { systemClock } from '#io/clock.ts'
 import { bytesAt, openAlteringProxy } from '#test/altering-proxy.ts'
 import { openReplay, truth } from '#test/beacon-replay.ts'
 import { openDesk, testVisit } from '#test/desk.ts'
-import { coveredEpochs } from '../duties.ts'
+import { coveredEpochs } from '../duties/coverage.ts'
 import { effectiveness } from '../effectiveness.ts'
 import { withChainTimes } from './chain.ts'
 import { runOf } from './runs.ts'
@@ -95,6 +95,6 @@ test('a contradiction is in the log and in /readyz, and reading goes on when the
   proxy.alter()
   runOf(desk, 'hoodi')?.bell.ring()
   await ended
-  const [{ until } = { until: 0 }] = await coveredEpochs(desk.facts, 'hoodi')
+  const [{ until } = { until: 0 }] = await coveredEpochs(desk.duties, 'hoodi')
   assert.equal(until, 13)
 })

@@ -8,14 +8,14 @@ import type { Chain } from '#io/beacon/client.ts'
 import { openRpc } from '#io/evm/rpc.ts'
 import type { Desk } from '#serve/answer.ts'
 import type { Finding } from '#serve/health.ts'
-import { auditTotals } from './audit.ts'
-import { storedChain } from './chain.ts'
+import { auditTotals } from '../duties/audits.ts'
+import { storedChain } from '../duties/networks.ts'
 import { DepositReader } from './deposits.ts'
 import { Follower, type Progress, type Step } from './follow.ts'
 import { networkHealth, networkStream } from './health.ts'
 import type { Mill } from './mill.ts'
 import { type MillStart, openMill, openMills } from './mills.ts'
-import { forgetRun, noteRun } from './runs.ts'
+import { forgetRun, noteRun, type Run, type Wanted } from './runs.ts'
 
 /** A first catch-up may take days; it is bounded per answer, not as a whole. */
 const attemptMs = 7 * 86_400_000
@@ -45,12 +45,12 @@ export async function startBeacon(
   )
 }
 
-export async function millStart({ facts, settings }: Pick<Desk, 'facts' | 'settings'>, network: Network) {
+export async function millStart({ duties, settings }: Pick<Desk, 'duties' | 'settings'>, network: Network) {
   const { beacon, execution, watch } = settings.validators.networks[network]
   const start: MillStart = {
     network,
     settings: { beacon, execution, watch },
-    identity: await storedChain(facts, network),
+    identity: await storedChain(duties, network),
   }
   return start
 }
@@ -90,13 +90,8 @@ async function follow(
       bell: run.bell,
       work: async (stop) => {
         run.begin()
-        for (let epochs = run.takeWanted(); epochs && !stop.aborted; epochs = run.takeWanted()) {
-          await follower.fill(epochs, stop, (left) => {
-            desk.log.info({ network, ...epochs, left }, 'epochs were filled in')
-            run.step(run.standing)
-            noteStep(desk, networkStream(network))
-          })
-        }
+        for (let wanted = run.takeWanted(); wanted && !stop.aborted; wanted = run.takeWanted())
+          await doWanted(desk, follower, run, wanted, stop)
         return follower.catchUp(stop, onStep)
       },
       report: (outcome: PollOutcome<Progress>) => {
@@ -110,6 +105,40 @@ async function follow(
   )
   // Whoever does not ask the node any more knows nothing of it.
   await polling.finally(() => forgetRun(desk, network, run))
+}
+
+/** What a command asked for. A repair that fails is reported to the command and does not keep the network from being read. */
+async function doWanted(
+  desk: Desk,
+  follower: Follower,
+  run: Run,
+  { epochs, repair }: Wanted,
+  signal: AbortSignal,
+): Promise<void> {
+  const { network } = follower
+  const onStep = () => {
+    run.step(run.standing)
+    noteStep(desk, networkStream(network))
+  }
+  if (repair === undefined) {
+    await follower.fill(epochs, signal, (left) => {
+      desk.log.info({ network, ...epochs, left }, 'epochs were filled in')
+      onStep()
+    })
+    return
+  }
+  try {
+    const repaired = await follower.repair(epochs, signal, (left) => {
+      run.noteRepair(repair, { left })
+      onStep()
+    })
+    desk.log.info({ network, ...epochs, ...repaired }, 'epochs were read again')
+    run.noteRepair(repair, { ...repaired, isDone: true })
+  } catch (error) {
+    const failed = { fromEpoch: epochs.from, untilEpoch: epochs.until, reason: wordsOf(error) }
+    desk.log.warn({ network, ...failed }, 'epochs could not be read again')
+    run.noteRepair(repair, { failed, isDone: true })
+  }
 }
 
 async function followDeposits(desk: Desk, network: Network, mill: Mill, signal: AbortSignal): Promise<void> {
@@ -180,7 +209,7 @@ export async function beaconFindings(desk: Desk): Promise<Finding[]> {
       const { epochsPerDay } = desk.settings.validators.networks[network]
       const place = behindEpochs === undefined ? 'no epoch has been read yet' : `${behindEpochs} epochs behind`
       const until = covered.at(-1)?.until ?? 0
-      const { compared, differing } = await auditTotals(desk.facts.aside, network, until - epochsPerDay)
+      const { compared, differing } = await auditTotals(desk.duties, network, until - epochsPerDay)
       // Which of the two is wrong is not known, so it is a word to the operator and no reason to take the server out.
       const doubt =
         differing === 0 ? '' : `; ${differing} of ${compared} rewards of the last day differ from the node's`

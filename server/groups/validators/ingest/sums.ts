@@ -1,7 +1,6 @@
 // Measures of all validators, added up over the epochs of one piece (decision 0034). One array per measure, which goes with
 // the piece when it is taken: the memory does not grow with the number of epochs.
-import type { PieceBatch } from '../duties.ts'
-import type { SumColumns } from '../duty-tables.ts'
+import type { Segment, SumColumns } from '../duties/write.ts'
 import { counts, type Measure, measures } from '../measures.ts'
 
 export class Sums {
@@ -44,7 +43,7 @@ export class Sums {
    * The sums of those that are kept, in rising order. They are the caller's from now on, buffers and all, and may go to another
    * thread; what is added next goes into new ones.
    */
-  take(isKept: (validator: number) => boolean = () => true): Pick<PieceBatch, 'validator' | 'sums'> {
+  take(isKept: (validator: number) => boolean = () => true): Pick<Segment, 'validator' | 'sums'> {
     const kept = new Int32Array(this.#count)
     let count = 0
     for (let validator = 0; validator < this.#count; validator++) {

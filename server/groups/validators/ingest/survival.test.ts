@@ -3,11 +3,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemClock } from '#io/clock.ts'
 import { chance } from '#sim/chance.ts'
-import { openStores } from '#store/open.ts'
+import { openDuties } from '#store/open.ts'
 import { openReplay } from '#test/beacon-replay.ts'
 import { openDesk } from '#test/desk.ts'
-import { everyRow } from '#test/facts-rows.ts'
 import { type OtherProcess, startProcess } from '#test/second-process.ts'
+import { everythingStored, storedRows } from '#test/stored-duties.ts'
+import { dutiesHere } from '../duties/store.ts'
 import { withChainTimes } from './chain.ts'
 import { followerOf } from './start.ts'
 
@@ -22,13 +23,14 @@ const settingsFor = (url: string) => ({
 
 const child = (dir: string, store: object, url: string) => `
   const { openStores } = await load('server/store/open.ts')
+  const { dutiesHere } = await load('server/groups/validators/duties/store.ts')
   const { settingsWith } = await load('test/desk.ts')
   const { systemClock } = await load('server/io/clock.ts')
   const { silentLog } = await load('server/io/log.ts')
   const { withChainTimes } = await load('server/groups/validators/ingest/chain.ts')
   const { followerOf } = await load('server/groups/validators/ingest/start.ts')
   const stores = await openStores(${JSON.stringify(dir)}, ${JSON.stringify(store)})
-  const desk = { ...stores, settings: settingsWith(${JSON.stringify(settingsFor(url))}), clock: systemClock, log: silentLog }
+  const desk = { state: stores.state, duties: dutiesHere(stores.duties), settings: settingsWith(${JSON.stringify(settingsFor(url))}), clock: systemClock, log: silentLog }
   const settings = await withChainTimes(desk)
   const follower = await followerOf({ ...desk, settings }, 'hoodi')
   await follower.catchUp(new AbortController().signal, ({ until }) => say(String(until)))
@@ -51,7 +53,7 @@ test('killed at any point and started again, ingest writes the same rows as a cl
   await using clean = await openDesk(settingsFor(node.url))
   await using broken = await openDesk(settingsFor(node.url))
   // Its files are for the other process.
-  await broken.facts.close()
+  await broken.dutiesState.close()
   await broken.state.close()
 
   killAt = Number.POSITIVE_INFINITY
@@ -70,10 +72,12 @@ test('killed at any point and started again, ingest writes the same rows as a cl
     assert(kills < 12, 'it never comes to an end')
   }
   assert(kills >= 3, `only ${kills} kills`)
-  const stores = await openStores(broken.dir, broken.settings.store)
+  const dutiesState = await openDuties(broken.dir, broken.settings.store)
   try {
-    assert.deepEqual(await everyRow(stores.facts), await everyRow(clean.facts))
+    const again = { dutiesState, duties: dutiesHere(dutiesState), settings }
+    assert((await storedRows(again, 'hoodi', 'hours')).length > 100)
+    assert.deepEqual(await everythingStored(again), await everythingStored({ ...clean, settings }))
   } finally {
-    await stores.close()
+    await dutiesState.close()
   }
 })

@@ -1,0 +1,186 @@
+// `tetrad repair --network` against a recorded node over HTTP, without a server and beside one.
+import assert from 'node:assert/strict'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { addChunk, ChunkReader } from '#groups/validators/duties/chunk.ts'
+import { Cells } from '#groups/validators/duties/chunk-format.ts'
+import { levels } from '#groups/validators/duties/layout.ts'
+import { packCells } from '#groups/validators/duties/pack-chunk.ts'
+import { dutiesOnThreads } from '#groups/validators/duties/store.ts'
+import { withChainTimes } from '#groups/validators/ingest/chain.ts'
+import { startBeacon } from '#groups/validators/ingest/start.ts'
+import { measures } from '#groups/validators/measures.ts'
+import { systemClock } from '#io/clock.ts'
+import { silentLog } from '#io/log.ts'
+import { systemRandom } from '#io/random.ts'
+import { startUpkeep } from '#server/upkeep/start.ts'
+import { openDuties, openStores } from '#store/open.ts'
+import type { State } from '#store/state.ts'
+import { openReplay } from '#test/beacon-replay.ts'
+import { settingsWith } from '#test/desk.ts'
+import { openFolder, run } from './run.ts'
+
+async function openScene() {
+  /** Slots whose blocks the node does not give. */
+  const lacking = new Set<number>()
+  const node = await openReplay({
+    meddle: (exchange) => {
+      const slot = /beacon\/(?:blocks|headers)\/(\d+)$/.exec(exchange.path)?.[1]
+      return slot !== undefined && lacking.has(Number(slot)) ? { ...exchange, status: 404, body: '{}' } : exchange
+    },
+  })
+  const folder = await openFolder()
+  const beacon = { urls: [node.url], fromEpoch: 0, everyMs: 3_600_000 }
+  const settings = { validators: { networks: { hoodi: { epochsPerHour: 2, epochsPerDay: 4, beacon } } } }
+  await writeFile(join(folder.dir, 'tetrad.yaml'), JSON.stringify(settings))
+  const dataDir = join(folder.dir, 'data')
+  const command = (...args: string[]) => run(args, { cwd: folder.dir })
+  return {
+    ...{ dataDir, settings, lacking, run: command },
+    repair: (from: number, until: number, ...more: string[]) =>
+      command('repair', '--network', 'hoodi', '--from-epoch', String(from), '--until-epoch', String(until), ...more),
+    async [Symbol.asyncDispose]() {
+      await folder[Symbol.asyncDispose]()
+      await node[Symbol.asyncDispose]()
+    },
+  }
+}
+
+async function withDuties<T>(dataDir: string, work: (state: State) => Promise<T>): Promise<T> {
+  const state = await openDuties(dataDir)
+  try {
+    return await work(state)
+  } finally {
+    await state.close()
+  }
+}
+
+const daysIn = (dataDir: string) =>
+  withDuties(dataDir, (state) =>
+    state.all<{ id: number; data: Uint8Array }>('select id, data from duty_days order by id'),
+  )
+
+/** Changes a figure of each of the first days. */
+const falsify = (dataDir: string, days: number) =>
+  withDuties(dataDir, async (state) => {
+    const sql = 'select id, data from duty_days order by id limit ?'
+    const rows = await state.all<{ id: number; data: Uint8Array }>(sql, days)
+    for (const [at, { id, data }] of rows.entries()) {
+      const cells = new Cells(levels.days.validators, measures.length)
+      addChunk(new ChunkReader(measures.length), data, cells)
+      cells.add(at, measures.indexOf('earnings'), 12_345)
+      await state.write((tx) => tx.run('update duty_days set data = ? where id = ?', packCells(cells), id))
+    }
+  })
+
+test('repair reads epochs again, replaces what is wrong, and a second time changes nothing', async () => {
+  await using at = await openScene()
+  await at.run('ingest', 'beacon', '--network', 'hoodi', '--once')
+  const clean = await daysIn(at.dataDir)
+  await falsify(at.dataDir, 2)
+  assert.notDeepEqual(await daysIn(at.dataDir), clean)
+  const first = await at.repair(1, 13, '--json')
+  assert.equal(first.code, 0, first.stderr)
+  assert.deepEqual(JSON.parse(first.stdout), { network: 'hoodi', parts: 4, epochs: 13, changed: 2 })
+  assert.equal(first.stderr, '')
+  assert.deepEqual(await daysIn(at.dataDir), clean)
+  const second = await at.repair(5, 6)
+  assert.equal(second.code, 0, second.stderr)
+  assert.equal(second.stdout, 'hoodi: 4 epochs read again (1 day part), stored figures of 0 validators changed\n')
+  assert.match(second.stderr, /hoodi: 2 epochs left to read\nhoodi: 0 epochs left to read/)
+})
+
+test('beside a running server, that reads the epochs again and the command shows how far it is', async () => {
+  await using at = await openScene()
+  await using _server = await openServer(at)
+  const clean = await daysIn(at.dataDir)
+  await falsify(at.dataDir, 1)
+  const { code, stdout, stderr } = await at.repair(0, 4, '--json')
+  assert.equal(code, 0, stderr)
+  assert.deepEqual(JSON.parse(stdout), { network: 'hoodi', parts: 1, epochs: 4, changed: 1 })
+  assert.deepEqual(await daysIn(at.dataDir), clean)
+  const late = await at.repair(0, 40)
+  assert.deepEqual([late.code, late.stdout], [1, ''])
+  assert.match(
+    late.stderr,
+    /stored up to 12, and later ones are not final or have not been read: pass --until-epoch 13/,
+  )
+  for (let slot = 32; slot < 40; slot++) at.lacking.add(slot)
+  await falsify(at.dataDir, 1)
+  const wrong = await daysIn(at.dataDir)
+  const failed = await at.repair(0, 4)
+  assert.deepEqual([failed.code, failed.stdout], [1, ''])
+  assert.match(failed.stderr, /Nothing was replaced\. Epochs 0 to 3 cannot be read again: /)
+  assert.deepEqual(await daysIn(at.dataDir), wrong)
+  const other = await at.run('repair', '--network', 'holesky', '--from-epoch', '0', '--until-epoch', '4')
+  assert.deepEqual([other.code, other.stdout], [1, ''])
+  assert.match(other.stderr, /does not follow holesky: set validators\.networks\.holesky\.beacon\.urls/)
+})
+
+/** A server that has read the network and would look again in an hour. */
+async function openServer(at: Awaited<ReturnType<typeof openScene>>) {
+  const { dataDir } = at
+  const stores = await openStores(dataDir)
+  const duties = dutiesOnThreads(stores.duties, { dir: dataDir, options: settingsWith(at.settings).store })
+  const stop = new AbortController()
+  const settings = settingsWith(at.settings)
+  const plain = { state: stores.state, duties, clock: systemClock, random: systemRandom, log: silentLog, settings }
+  const desk = { ...plain, settings: await withChainTimes(plain) }
+  const upkeep = startUpkeep(desk, { dataDir, version: '1' }, stop.signal)
+  const looked = Promise.withResolvers<void>()
+  const beacon = startBeacon(desk, stop.signal, (_, { until }) => until === 13 && looked.resolve())
+  await looked.promise
+  return {
+    async [Symbol.asyncDispose]() {
+      stop.abort()
+      await Promise.all([upkeep, beacon])
+      await duties.close()
+      await stores.close()
+    },
+  }
+}
+
+test('what the node cannot supply is named, what was replaced before it stays, and the rest is as it was', async () => {
+  await using at = await openScene()
+  await at.run('ingest', 'beacon', '--network', 'hoodi', '--once')
+  await falsify(at.dataDir, 3)
+  const wrong = await daysIn(at.dataDir)
+  for (let slot = 88; slot < 104; slot++) at.lacking.add(slot)
+  const partly = await at.repair(0, 13, '--json')
+  assert.equal(partly.code, 3, partly.stderr)
+  const { parts, changed, failed } = JSON.parse(partly.stdout)
+  assert.deepEqual([parts, changed, failed.fromEpoch, failed.untilEpoch], [2, 2, 8, 12])
+  assert.match(partly.stderr, /epochs 8 to 11 cannot be read again, and are as they were: .+/)
+  assert.match(partly.stderr, /Go on with: tetrad repair --network hoodi --from-epoch 8 --until-epoch 13/)
+  const days = await daysIn(at.dataDir)
+  assert.deepEqual(days.slice(2), wrong.slice(2))
+  assert.notDeepEqual(days.slice(0, 2), wrong.slice(0, 2))
+  const nothing = await at.repair(8, 12)
+  assert.deepEqual([nothing.code, nothing.stdout], [1, ''])
+  assert.match(nothing.stderr, /Nothing was replaced\. Epochs 8 to 11 cannot be read again: /)
+  assert.deepEqual(await daysIn(at.dataDir), days)
+})
+
+test('a command line that cannot be meant is refused, with what to do', async () => {
+  await using at = await openScene()
+  const refused = async (words: RegExp, ...args: string[]) => {
+    const { code, stdout, stderr } = await at.run('repair', ...args)
+    assert.deepEqual([code, stdout], [1, ''])
+    assert.match(stderr, words)
+  }
+  const epochs = ['--from-epoch', '0', '--until-epoch', '4']
+  await refused(/--until-epoch is missing/, '--network', 'hoodi', '--from-epoch', '3')
+  await refused(/--from-epoch is missing/, '--until-epoch', '3')
+  await refused(/--from-epoch 4 is not before --until-epoch 4/, '--from-epoch', '4', '--until-epoch', '4')
+  await refused(/--chain is about blocks of a chain/, '--chain', '1', ...epochs)
+  await refused(/set validators\.networks\.holesky\.beacon\.urls/, '--network', 'holesky', ...epochs)
+  await refused(
+    /no epoch of hoodi is stored yet: read them with `tetrad ingest beacon/,
+    '--network',
+    'hoodi',
+    ...epochs,
+  )
+  await at.run('ingest', 'beacon', '--network', 'hoodi', '--once')
+  await refused(/pass --until-epoch 13/, '--network', 'hoodi', '--from-epoch', '0', '--until-epoch', '14')
+})

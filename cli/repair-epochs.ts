@@ -1,0 +1,160 @@
+// `tetrad repair --network`: reads stored epochs again and replaces what is stored of them. A running server does it itself, and this shows
+// its progress; without one the command does it.
+import { existsSync } from 'node:fs'
+import type { Network } from '#api/wire/validators.ts'
+import type { Range } from '#core/ranges.ts'
+import type { Settings } from '#core/settings.ts'
+import type { Repaired } from '#groups/validators/ingest/repair.ts'
+import type { RepairProgress } from '#groups/validators/ingest/runs.ts'
+import type { Desk } from '#serve/answer.ts'
+import type { Stores } from '#store/open.ts'
+import { inWords, withStores } from './beacon.ts'
+import { CommandFailure, exitPartly } from './failure.ts'
+import { askServer } from './owner.ts'
+import { counted, note, print, printJson } from './print.ts'
+import { type CommonOptions, dataDirOf } from './settings.ts'
+import { inTurn, type TurnOptions } from './turn.ts'
+
+interface RepairOptions extends CommonOptions, TurnOptions {
+  readonly network?: Network
+  readonly fromEpoch?: number
+  readonly untilEpoch?: number
+}
+
+interface RepairTask extends RepairOptions {
+  readonly network: Network
+  readonly epochs: Range
+}
+
+const askEveryMs = 500
+
+export const isAboutEpochs = ({ network, fromEpoch, untilEpoch }: RepairOptions): boolean =>
+  [network, fromEpoch, untilEpoch].some((given) => given !== undefined)
+
+export async function repairEpochs(options: RepairOptions): Promise<void> {
+  const task = taskOf(options)
+  report(task, (await repairByServer(task)) ?? (await repairHere(task)))
+}
+
+/** Refuses what cannot be meant before anything is opened. */
+function taskOf(options: RepairOptions): RepairTask {
+  const { network = 'mainnet', fromEpoch, untilEpoch } = options
+  const ofChains = ['chain', 'from', 'until', 'forgetFrom', 'yes'].filter((name) => name in options)
+  if (ofChains.length > 0) {
+    const names = ofChains.map((name) => (name === 'forgetFrom' ? '--forget-from' : `--${name}`)).join(', ')
+    throw new CommandFailure('repair.options', `${names} is about blocks of a chain: leave it out to repair epochs.`)
+  }
+  if (fromEpoch === undefined || untilEpoch === undefined) {
+    const missing = fromEpoch === undefined ? '--from-epoch' : '--until-epoch'
+    throw new CommandFailure('repair.options', `${missing} is missing: name the epochs to read again with both.`)
+  }
+  if (fromEpoch >= untilEpoch) {
+    const words = `--from-epoch ${fromEpoch} is not before --until-epoch ${untilEpoch}`
+    throw new CommandFailure('repair.options', `${words}: there would be nothing to read again.`)
+  }
+  return { ...options, network, epochs: { from: fromEpoch, until: untilEpoch } }
+}
+
+/** Undefined: no server runs on this folder. */
+async function repairByServer(task: RepairTask): Promise<Repaired | undefined> {
+  const { network, epochs, json } = task
+  if (!existsSync(dataDirOf(task))) return undefined
+  const begun = await askServer<RepairProgress>(task, 'repair', { network, epochs })
+  if (!begun) return undefined
+  const [{ askControl }, { systemClock }] = await Promise.all([import('#io/control.ts'), import('#io/clock.ts')])
+  const { id } = begun.result
+  if (!json) note(`${network}: the running server reads the epochs again, also if you stop this command`)
+  let last = begun.result
+  while (!last.isDone) {
+    await systemClock.sleep(askEveryMs)
+    const answer = await askControl(dataDirOf(task), 'repair', { network, id })
+    if (!answer) throw new CommandFailure('control.failed', 'The server has stopped. Run the command again.')
+    const now = answer.result as RepairProgress
+    if (now.left !== last.left && now.left !== null) tellLeft(task, now.left)
+    last = now
+  }
+  const { parts, epochs: read, changed, failed } = last
+  return { parts, epochs: read, changed, ...(failed && { failed }) }
+}
+
+function tellLeft({ network, json }: RepairTask, left: number): void {
+  if (!json) note(`${network}: ${counted(left, 'epoch')} left to read`)
+}
+
+async function repairHere(task: RepairTask): Promise<Repaired> {
+  let repaired: Repaired | undefined
+  const work = withStores(task, async (stores, settings) => {
+    repaired = await repairWith(task, stores, settings)
+  })
+  await inWords(work)
+  if (!repaired) throw new CommandFailure('repair.failed', 'The repair was stopped; nothing was replaced.')
+  return repaired
+}
+
+async function repairWith(task: RepairTask, stores: Stores, settings: Settings): Promise<Repaired | undefined> {
+  const [{ dutiesHere }, { systemClock }, { systemRandom }, { openLog }, { untilStopped }] = await Promise.all([
+    import('#groups/validators/duties/store.ts'),
+    import('#io/clock.ts'),
+    import('#io/random.ts'),
+    import('#io/log.ts'),
+    import('./stop.ts'),
+  ])
+  const log = openLog('warn', (line) => process.stderr.write(line))
+  const desk = {
+    ...{ state: stores.state, duties: dutiesHere(stores.duties) },
+    ...{ settings, clock: systemClock, random: systemRandom, log },
+  }
+  const stop = new AbortController()
+  let repaired: Repaired | undefined
+  const turn = async (own: Desk, signal: AbortSignal) => {
+    repaired = await repairOn(own, task, signal)
+  }
+  const work = inTurn(desk, task, 'beacon', turn, stop.signal)
+  await Promise.race([work, untilStopped(systemClock, async () => stop.abort())])
+  await work.catch((error) => {
+    if (!stop.signal.aborted) throw error
+  })
+  return repaired
+}
+
+async function repairOn(desk: Desk, task: RepairTask, signal: AbortSignal): Promise<Repaired> {
+  const [{ millStart }, { Follower }, { unrepairable }, { openMills }] = await Promise.all([
+    import('#groups/validators/ingest/start.ts'),
+    import('#groups/validators/ingest/follow.ts'),
+    import('#groups/validators/ingest/gaps.ts'),
+    import('#groups/validators/ingest/mills.ts'),
+  ])
+  const { network, epochs } = task
+  const why = await unrepairable(desk.duties, network, epochs)
+  if (why !== undefined) throw new CommandFailure('epochs.out_of_reach', `Nothing was replaced: ${why}.`)
+  await using mills = openMills([await millStart(desk, network)])
+  const follower = new Follower(desk, network, mills.of(network))
+  try {
+    return await follower.repair(epochs, signal, (left) => tellLeft(task, left))
+  } catch (error) {
+    if (error instanceof Error && error.name === 'RepairRefused')
+      throw new CommandFailure('repair.failed', `Nothing was replaced: ${error.message}.`)
+    throw error
+  }
+}
+
+function report({ network, json, epochs: asked }: RepairTask, repaired: Repaired): void {
+  const { parts, epochs, changed, failed } = repaired
+  if (failed && parts === 0) {
+    const { fromEpoch, untilEpoch, reason } = failed
+    throw new CommandFailure(
+      'repair.failed',
+      `Nothing was replaced. Epochs ${fromEpoch} to ${untilEpoch - 1} cannot be read again: ${reason}.`,
+    )
+  }
+  if (json) printJson({ network, ...repaired })
+  else {
+    const words = `${counted(epochs, 'epoch')} read again (${counted(parts, 'day part')})`
+    print(`${network}: ${words}, stored figures of ${counted(changed, 'validator')} changed`)
+  }
+  if (!failed) return
+  const { fromEpoch, untilEpoch, reason } = failed
+  note(`tetrad: epochs ${fromEpoch} to ${untilEpoch - 1} cannot be read again, and are as they were: ${reason}.`)
+  note(`Go on with: tetrad repair --network ${network} --from-epoch ${fromEpoch} --until-epoch ${asked.until}`)
+  process.exitCode = exitPartly
+}
