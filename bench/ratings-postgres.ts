@@ -4,8 +4,7 @@ import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { chownSync, existsSync, globSync, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { amounts, counts, measures } from '#groups/validators/measures.ts'
-import type { Facts } from '#store/facts.ts'
+import { amounts, counts, type Measure, measures } from '#groups/validators/measures.ts'
 
 export interface Asked {
   readonly who: readonly number[]
@@ -20,6 +19,13 @@ const typed = [
   ...['validator', 'day', ...counts].map((name) => `${name} integer not null`),
   ...amounts.map((name) => `${name} bigint not null`),
 ]
+
+const attester = `case when assigned = 0 then null when inclusion_delay = 0 then 0
+  else 100.0::float8 * included * (correct_source + correct_target + correct_head) / (3 * assigned * inclusion_delay) end`
+const proposer = `case when proposer_duties = 0 then null
+  else 25.0::float8 * (4 * proposed - 3 * proposed_empty) / proposer_duties end`
+const validator = `case when proposer_duties = 0 then (${attester}) else 0.375 * (${proposer}) + 0.625 * (${attester}) end`
+const scoresSql = [attester, proposer, validator].map((score) => `avg(${score})`).join()
 
 /** Undefined: there is none on this machine. */
 export async function openPostgres() {
@@ -37,7 +43,7 @@ export async function openPostgres() {
     'work_mem=64MB',
     'fsync=off',
     'max_wal_size=8GB',
-    'listen_addresses=',
+    'listen_addresses=127.0.0.1',
     `unix_socket_directories=${dir}`,
   ]
   const rise = () =>
@@ -79,14 +85,14 @@ export async function openPostgres() {
     copy.once('exit', (code) => (code === 0 ? resolve() : reject(new Error(`psql ended with ${code}`))))
   })
   return {
-    /** A day as it has come in; the engine that has it makes the lines. */
-    async take(facts: Facts, day: number): Promise<void> {
-      const line = `concat_ws(chr(9), ${columns.join()})`
-      const [row] = await facts.query<{ lines: string }>(
-        `select string_agg(${line}, chr(10) order by validator) as lines from duty_days where day = ?`,
-        [day],
+    /** For a store of ours in the same server. */
+    url: `postgres://bench@127.0.0.1:${port}/postgres`,
+    /** A day as it has come in. */
+    async take(day: number, sums: Readonly<Record<Measure, Float64Array>>): Promise<void> {
+      const lines = Array.from(sums.assigned, (_, validator) =>
+        ['mainnet', validator, day, ...measures.map((name) => sums[name][validator])].join('\t'),
       )
-      if (!copy.stdin.write(`${row?.lines ?? ''}\n`)) await new Promise((resolve) => copy.stdin.once('drain', resolve))
+      if (!copy.stdin.write(`${lines.join('\n')}\n`)) await new Promise((resolve) => copy.stdin.once('drain', resolve))
     },
     async ready(): Promise<void> {
       copy.stdin.end()
@@ -95,11 +101,11 @@ export async function openPostgres() {
       const bytes = Number(run("select pg_total_relation_size('duty_days') / count(*) from duty_days").trim())
       console.log(`PostgreSQL: ${bytes} bytes per row, index and all`)
     },
-    /** Milliseconds, as the server itself takes them; sums only, which is less than we are asked for. */
+    /** Milliseconds, as the server itself takes them: all sums by day, and the means of the three scores. */
     async ask({ who, from, until }: Asked): Promise<number> {
       const sums = measures.map((name) => `sum(${name})`).join()
       const out = run(`\\timing on
-        select day, ${sums} from duty_days where network = 'mainnet' and validator = any('{${who.join()}}'::integer[])
+        select day, ${sums}, ${scoresSql} from duty_days where network = 'mainnet' and validator = any('{${who.join()}}'::integer[])
         and day >= ${from} and day < ${until} group by day order by day desc;`)
       return Number(/Time: ([\d.]+) ms/.exec(out)?.[1] ?? Number.NaN)
     },

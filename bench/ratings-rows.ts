@@ -1,29 +1,71 @@
-// What bench/ratings.ts asks about: days of everybody on a network, made by DuckDB, and questions over them.
-import { aggregateFields } from '#api/wire/validators.ts'
-import { type ChainTime, chainDays } from '#core/chain-time.ts'
-import { type Fold, foldRecords } from '#groups/validators/fold.ts'
-import { aggregateSql, figures } from '#groups/validators/method.ts'
-import { windowsOver } from '#groups/validators/windows.ts'
+// What bench/ratings.ts is about: half days of all validators of a network, and questions over them.
+import type { Segment } from '#groups/validators/duties/write.ts'
+import { type Measure, measures } from '#groups/validators/measures.ts'
 import { chance } from '#sim/chance.ts'
-import type { Facts } from '#store/facts.ts'
 
-/**
- * A day of everyone, or fewer epochs: mostly good, with the lapses and the luck of a real network. The columns of duty_days.
- */
-export const daySql = (validators: number, day: number, epochs = 225): string => {
-  const draw = (salt: number) => `(hash(i, ${day}, ${salt}) % 1000)::integer`
-  const share = 225 / epochs
-  return `select 'mainnet', validator, ${day}, ${epochs}, included + c % 9, included, included + c % 14, included, included - wrong, included - b % 7,
-      late, 0, duties, duties - missed, 0, sync, 0, 0, 0,
-      included * 9234 - b % 7 * 2394 + a * 3, sync * 410, (duties - missed) * 81000000 + duties * a * 1013, late * -2394, 0, wrong * -4446, 0,
-      (${epochs} - included) * -6840, 0, (${epochs} - included) * 9234, 0, missed * 80000000, 0, (duties - missed) * 21000000 + duties * a * 331,
-      (duties - missed) * 35000000 + duties * a * 771, 0, included * 9234 - b % 7 * 2394 + a * 3 + sync * 410
-    from (select *, case when duties > 0 and c < 10 then 1 else 0 end as missed from (
-      select i::integer as validator, a, b, c, ${epochs} - case when a < 1000 - 100 / ${share} then 0 when a < 1000 - 10 / ${share} then a % 4 else a % ${Math.floor((epochs * 8) / 9)} end as included,
-        case when b < 50 / ${share} then 1 else 0 end as wrong, case when b < 30 / ${share} then 1 else 0 end as late,
-        case when c < 70 and d < 280 / ${share} then 1 else 0 end as duties, case when d < 2 then ${24 * epochs} + c // 10 else 0 end as sync
-      from (select i, ${draw(1)} as a, ${draw(2)} as b, ${draw(3)} as c, ${draw(4)} as d from range(${validators}) as t(i))))
-    order by validator`
+/** 0 to 999, the same for the same numbers. */
+function draw(validator: number, part: number, salt: number): number {
+  let hash = Math.imul(validator + 1, 0x9e37_79b1) ^ Math.imul(part + 1, 0x85eb_ca6b) ^ Math.imul(salt, 0xc2b2_ae35)
+  hash = Math.imul(hash ^ (hash >>> 15), 0x2c1b_3c6d)
+  hash = Math.imul(hash ^ (hash >>> 12), 0x297a_2d39)
+  return ((hash ^ (hash >>> 15)) >>> 0) % 1000
+}
+
+/** A stretch of epochs within one day: mostly good, with the mistakes and the luck of a real network. */
+export function sumsOf(validators: number, part: number, epochs: number): Pick<Segment, 'validator' | 'sums'> {
+  const sums = Object.fromEntries(measures.map((name) => [name, new Float64Array(validators)])) as Record<
+    Measure,
+    Float64Array
+  >
+  const share = epochs / 225
+  // Rewards depend on how many vote, which changes from day to day.
+  const reward = 9234 + (draw(0, part, 9) % 40) - 20
+  for (let validator = 0; validator < validators; validator++) {
+    const [a, b, c, d] = [1, 2, 3, 4].map((salt) => draw(validator, part, salt)) as [number, number, number, number]
+    const missed = a < 1000 - 100 * share ? 0 : a < 1000 - 10 * share ? 1 + (a % 3) : a % Math.floor((epochs * 8) / 9)
+    const included = epochs - missed
+    const wrongHead = Math.min(included, (b % 7) >> 1)
+    const wrongTarget = b < 50 * share ? 1 : 0
+    const late = b < 30 * share ? 1 : 0
+    const duties = c < 70 && d < 280 * share ? 1 : 0
+    const missedBlocks = duties > 0 && c < 10 ? 1 : 0
+    const sync = d < 2 ? 24 * epochs + (c % 10) : 0
+    const put = (name: Measure, value: number) => {
+      sums[name][validator] = value
+    }
+    put('assigned', epochs)
+    put('included', included)
+    put('inclusions', included + (c % 9))
+    put('inclusion_delay', included + ((c % 14) >> 1))
+    put('correct_source', included)
+    put('correct_target', included - wrongTarget)
+    put('correct_head', included - wrongHead)
+    put('late_source', late)
+    put('proposer_duties', duties)
+    put('proposed', duties - missedBlocks)
+    put('sync_signatures', sync)
+    put('attestation_reward', included * reward - wrongHead * 2394 - wrongTarget * 4446)
+    put('sync_reward', sync * 410)
+    put('block_reward', (duties - missedBlocks) * (40_000_000 + a * 1013))
+    put('late_source_penalty', late * -2394)
+    put('wrong_target_penalty', wrongTarget * -4446)
+    put('missed_attestation_penalty', missed * -6840)
+    put('missed_attestation_reward', missed * reward + wrongHead * 2394)
+    put('missed_block_reward', missedBlocks * 40_000_000)
+    put('priority_fee', (duties - missedBlocks) * (21_000_000 + a * 331))
+    put('baseline_mev', (duties - missedBlocks) * (35_000_000 + a * 771))
+    const penalties = late * -2394 + wrongTarget * -4446 + missed * -6840
+    put(
+      'earnings',
+      included * reward -
+        wrongHead * 2394 -
+        wrongTarget * 4446 +
+        sync * 410 +
+        (sums.block_reward[validator] as number) +
+        penalties,
+    )
+  }
+  return { validator: Int32Array.from({ length: validators }, (_, index) => index), sums }
 }
 
 export interface Question {
@@ -36,11 +78,10 @@ export interface Question {
 /** As many as one call may name. */
 export const namedMax = 10_000
 
-export function questionsOf(
-  validators: number,
-  days: number,
-  many = Math.min(namedMax, validators / 10),
-): readonly Question[] {
+/** Over the last `asked` of the days. */
+export function questionsOf(validators: number, days: number, asked = days): readonly Question[] {
+  const many = Math.min(namedMax, validators / 10)
+  const from = days - asked
   const draws = chance('ratings')
   const some = (count: number) =>
     [...new Set(Array.from({ length: count * 3 }, () => draws.whole(0, validators)))].slice(0, count)
@@ -50,29 +91,13 @@ export function questionsOf(
   ]
   const all = Array.from({ length: validators }, (_, index) => index)
   return [
-    { name: `one × ${days} days`, who: some(1), from: 0, until: days },
-    { name: `100 random × ${days} days`, who: some(100), from: 0, until: days },
-    { name: `${many} in runs × ${days} days`, who: runs, from: 0, until: days },
-    { name: `${many} random × ${days} days`, who: some(many), from: 0, until: days },
-    { name: 'all × one day long ago', who: all, from: days >> 2, until: (days >> 2) + 1 },
+    { name: `one × ${asked} days`, who: some(1), from, until: days },
+    { name: `100 random × ${asked} days`, who: some(100), from, until: days },
+    { name: `${many} in runs × ${asked} days`, who: runs, from, until: days },
+    { name: `${many} random × ${asked} days`, who: some(many), from, until: days },
+    { name: 'all × one day long ago', who: all, from: from + (asked >> 2), until: from + (asked >> 2) + 1 },
     { name: 'all × the last day', who: all, from: days - 1, until: days },
   ]
-}
-
-/** What the endpoints put to the engine for it: one statement for each call. */
-export async function askEngine(facts: Facts, time: ChainTime, { who, from, until }: Question): Promise<void> {
-  const span = { from, until }
-  const windows = windowsOver(chainDays(time), 'day', span)
-  const measured = aggregateFields.filter((field) => field in aggregateSql) as (keyof typeof aggregateSql)[]
-  const many = Object.fromEntries(measured.map((field) => [field, aggregateSql[field]]))
-  const one = { ...figures, sumInclusionDelay: 'inclusion_delay' }
-  for (let at = 0; at < who.length; at += namedMax) {
-    const named = who.slice(at, at + namedMax)
-    const fold: Fold = { network: 'mainnet', who: named, grain: 'day', days: span, windows, byValidator: false }
-    const order = { by: 'record_key desc', limit: until - from }
-    const rows = await foldRecords(facts, fold, who.length === 1 ? one : many, order)
-    if (rows.length !== until - from) throw new Error(`${rows.length} days`)
-  }
 }
 
 export const median = (values: readonly number[]): number =>

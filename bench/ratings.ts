@@ -1,59 +1,180 @@
-// Promise: a pool of 10 000 validators gets its year in about a second, and an answer costs at most 1.3 times the bare query in
-// the engine. 100 000 validators × 365 days in the real tables, written day by day and laid out as ingest does it. Each question is asked
-// over HTTP of a real server in this process and put to the engine directly, in turns; figures are medians. Where PostgreSQL is
-// installed, the same rows and questions go there as well: as rows come in, and for few validators also with nothing of either in
-// memory, and put in order by hand. BENCH_VALIDATORS, BENCH_DAYS and BENCH_ROUNDS change the size.
-import { mkdtempSync, rmSync, statSync } from 'node:fs'
+// Promise: ratings are read by validator, five times as fast as from a PostgreSQL table with a row per validator and day, three times as fast
+// where our chunks are in PostgreSQL. Half days of all validators are committed in the order in which they arrive and merged as ingest does
+// it, up to day 63 of a long block, which is the slowest moment to ask. The same rows go into a PostgreSQL beside it. Figures are medians.
+// BENCH_VALIDATORS, BENCH_DAYS and BENCH_ROUNDS change the size; BENCH_POSTGRES=0 leaves PostgreSQL out.
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { get } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type ChainTime, chainDays } from '#core/chain-time.ts'
+import type { ChainTime } from '#core/chain-time.ts'
 import { complete } from '#core/check.ts'
 import { SettingsSchema } from '#core/settings.ts'
-import { orderDuties } from '#groups/validators/order.ts'
+import { partsIn, plainTime } from '#groups/validators/duties/layout.ts'
+import { missedFields } from '#groups/validators/duties/missed.ts'
+import type { RecordQuery } from '#groups/validators/duties/record-query.ts'
+import { dutiesHere, mergeDuties, queryDuties, updateDuties } from '#groups/validators/duties/store.ts'
+import { type Measure, measures } from '#groups/validators/measures.ts'
+import { aggregateFigures, figures, neededFor } from '#groups/validators/method.ts'
 import { putValidators } from '#groups/validators/registry.ts'
 import { silentLog } from '#io/log.ts'
-import type { Desk } from '#serve/answer.ts'
+import { systemRandom } from '#io/random.ts'
 import { start } from '#server/main.ts'
-import { cover } from '#store/coverage.ts'
+import type { Duties } from '#store/duties.ts'
 import { createKey } from '#store/keys.ts'
-import { forget, openPostgres } from './ratings-postgres.ts'
-import { askEngine, daySql, median, namedMax, type Question, questionsOf, timed } from './ratings-rows.ts'
+import { markSource, moveState } from '#store/move.ts'
+import { openDuties, openState } from '#store/open.ts'
+import { openPostgres } from './ratings-postgres.ts'
+import { median, namedMax, type Question, questionsOf, sumsOf, timed } from './ratings-rows.ts'
 
 const validators = Number(process.env.BENCH_VALIDATORS ?? 100_000)
-const days = Number(process.env.BENCH_DAYS ?? 365)
-const rounds = Number(process.env.BENCH_ROUNDS ?? 5)
-const fewMax = 100
-const postgresRounds = 3
-const coldRounds = 3
+const days = Number(process.env.BENCH_DAYS ?? 383)
+const rounds = Number(process.env.BENCH_ROUNDS ?? 7)
+const asked = Math.min(days, 365)
+
+const dir = mkdtempSync(join(tmpdir(), 'tetrad-ratings-'))
+// An hour is a day here, so that half days are what arrives; only the last one's hours are kept.
+const { value: settings } = complete(SettingsSchema, {
+  server: { port: 0, answerTimeoutMs: 600_000 },
+  validators: { networks: { mainnet: { epochsPerHour: 225, hoursKeptDays: 1 } } },
+})
+const time: ChainTime = plainTime(settings.validators.networks.mainnet)
 
 type Postgres = Awaited<ReturnType<typeof openPostgres>>
 
-let layingOutUs = 0
-
-async function fill({ facts, state, settings }: Desk, postgres: Postgres): Promise<void> {
-  const time: ChainTime = settings.validators.networks.mainnet
-  for (let day = 0; day < days; day++) {
-    const epochs = chainDays(time).epochsOf(day as never)
-    await facts.write(async (tx) => {
-      await tx.run(`insert into duty_days ${daySql(validators, day)}`)
-      await cover(tx, 'duties/mainnet', epochs.from, epochs.until)
-    })
-    await postgres?.take(facts, day)
-    const cpu = process.cpuUsage()
-    await orderDuties(facts, 'mainnet', time, epochs, new AbortController().signal)
-    const used = process.cpuUsage(cpu)
-    layingOutUs += used.user + used.system
-    if ((day + 1) % 73 === 0) console.log(`  ${day + 1} days`)
+async function fill(postgres: Postgres): Promise<void> {
+  const state = await openDuties(dir)
+  const duties = dutiesHere(state)
+  const missed = Object.fromEntries(missedFields.map((field) => [field, new Int32Array()])) as never
+  const none = { missed, audits: [], unexplained: [], watched: undefined }
+  const head = { scores: new Map(), hoursKeptDays: 1, missedKeptDays: 0 }
+  let [commitMs, mergeMs] = [0, 0]
+  const written = writtenBytes()
+  let day: { readonly day: number; readonly sums: Record<Measure, Float64Array> } | undefined
+  for (const { part, day: number, epochs } of partsIn(time, { from: 0, until: days * time.epochsPerDay })) {
+    const own = sumsOf(validators, part, epochs.until - epochs.from)
+    if (postgres && day?.day !== number) {
+      if (day) await postgres.take(day.day, day.sums)
+      day = { day: number, sums: copyOf(own.sums) }
+    } else if (day) addTo(day.sums, own.sums)
+    const segments = [{ epochs, ...own, ...none }]
+    commitMs += await timed(() => updateDuties(duties, 'commitEpochs', { network: 'mainnet', time, segments, head }))
+    const input = { network: 'mainnet', time, until: epochs.until } as const
+    mergeMs += await timed(() => mergeDuties(duties, input, new AbortController().signal))
+    if ((number + 1) % 64 === 0 && epochs.until % time.epochsPerDay === 0) console.log(`  ${number + 1} days`)
   }
-  await facts.query('checkpoint')
-  console.log(`laying out took ${(layingOutUs / validators / days).toFixed(1)} µs of processor time per row`)
-  await postgres?.ready()
-  for (let from = 0; from < validators; from += 10_000) {
-    const part = Array.from({ length: Math.min(10_000, validators - from) }, (_, at) => from + at)
-    await putValidators(state, 'mainnet', part.map(entryOf))
+  if (postgres && day) await postgres.take(day.day, day.sums)
+  await state.close()
+  const cells = validators * days
+  const { size } = statSync(join(dir, 'duties.sqlite'))
+  const perCell = (value: number) => (value / cells).toFixed(1)
+  console.log(`committed in ${(commitMs / 1000).toFixed(0)} s, merged in ${(mergeMs / 1000).toFixed(0)} s`)
+  console.log(`${perCell(size)} bytes per validator-day on disk, chain days and UTC days together (goal ≤ 32)`)
+  const ratio = (writtenBytes() - written) / size
+  console.log(`${ratio.toFixed(1)} bytes written per stored byte, merging and journal included (goal ≤ 8)`)
+}
+
+const writtenBytes = (): number => Number(/^write_bytes: (\d+)/m.exec(readFileSync('/proc/self/io', 'utf8'))?.[1])
+
+const copyOf = (sums: object) =>
+  Object.fromEntries(
+    Object.entries(sums).map(([name, column]) => [name, Float64Array.from(column as Float64Array)]),
+  ) as Record<Measure, Float64Array>
+
+function addTo(into: Record<Measure, Float64Array>, sums: object): void {
+  for (const name of measures) {
+    const [sum, more] = [into[name], (sums as Record<Measure, Float64Array>)[name]]
+    for (let at = 0; at < sum.length; at++) sum[at] = (sum[at] as number) + (more[at] as number)
   }
 }
+
+const wantedOf = (who: readonly number[]) =>
+  neededFor(
+    Object.values(who.length === 1 ? { ...figures, delay: aggregateFigures.sumInclusionDelay } : aggregateFigures),
+  )
+
+/** Reading, adding up and daily scores, without JSON and HTTP. */
+async function sum(duties: Duties, { who, from, until }: Question): Promise<void> {
+  for (let at = 0; at < who.length; at += namedMax) {
+    const query: RecordQuery = {
+      ...{ network: 'mainnet', time, isUtc: false, days: { from, until }, grain: 'days', byValidator: false },
+      validators: who.slice(at, at + namedMax).toSorted((a, b) => a - b),
+      windowOf: Array.from({ length: until - from }, (_, place) => from + place),
+    }
+    const { window } = await queryDuties(duties, 'sumRecords', { query, wanted: wantedOf(who) })
+    if (window.length !== until - from) throw new Error(`${window.length} days`)
+  }
+}
+
+async function medianMs(work: () => Promise<unknown>, count = rounds): Promise<number> {
+  await work()
+  const tookMs: number[] = []
+  for (let round = 0; round < count; round++) tookMs.push(await timed(work))
+  return median(tookMs)
+}
+
+/** Our chunks in PostgreSQL. */
+async function copyToPostgres(url: string) {
+  const [source, state, target] = [
+    await openDuties(dir),
+    await openState(dir, { state: url }),
+    await openDuties(dir, { state: url }),
+  ]
+  await markSource(source, systemRandom)
+  await moveState(source, target, () => {}, new AbortController().signal)
+  await Promise.all([source.close(), state.close()])
+  return target
+}
+
+async function compareSums(questions: readonly Question[], postgres: Postgres): Promise<void> {
+  const state = await openDuties(dir)
+  const shared = postgres && (await copyToPostgres(postgres.url))
+  console.log('sums and daily scores, without JSON and HTTP:')
+  for (const question of questions) {
+    const ours = await medianMs(() => sum(dutiesHere(state), question))
+    const parts = [`${ours.toFixed(1)} ms`]
+    if (postgres && shared && question.who.length <= namedMax) {
+      const rows: number[] = []
+      for (let round = 0; round < 3; round++) rows.push(await postgres.ask(question))
+      const theirs = median(rows)
+      const chunks = await medianMs(() => sum(dutiesHere(shared), question), 3)
+      parts.push(`PostgreSQL rows ${theirs.toFixed(1)} ms = ${(theirs / ours).toFixed(1)} × ours (goal ≥ 5)`)
+      parts.push(`chunks in PostgreSQL ${chunks.toFixed(1)} ms: ${(theirs / chunks).toFixed(1)} × (goal ≥ 3)`)
+    }
+    console.log(`  ${question.name}: ${parts.join('; ')}`)
+  }
+  await Promise.all([state.close(), shared?.close()])
+}
+
+async function askOverHttp(questions: readonly Question[]): Promise<void> {
+  const server = await start({ settings, dataDir: dir, log: silentLog })
+  try {
+    for (let from = 0; from < validators; from += 10_000) {
+      const part = Array.from({ length: Math.min(10_000, validators - from) }, (_, at) => from + at)
+      await putValidators(server.desk.state, 'mainnet', part.map(entryOf))
+    }
+    const { desk } = server
+    const { key } = await createKey(desk.state, { name: 'bench', plan: 'enterprise' }, desk.clock, desk.random)
+    const call = (path: string) => callServer(`${server.url}${path}`, key)
+    console.log('whole answers over HTTP:')
+    for (const question of questions) {
+      const took = await medianMs(() => askServer(question, call))
+      const { goal } = goals.find(({ start: name }) => question.name.startsWith(name)) ?? {}
+      console.log(`  ${question.name}: ${took.toFixed(1)} ms${goal ? ` (goal ≤ ${goal})` : ''}`)
+    }
+    const many = questions.find(({ name }) => name.includes('random') && !name.startsWith('100 '))
+    const span = `from=${days - 1}&to=${days - asked}&groupBy=validator&size=10`
+    const took = await medianMs(() => call(`/v0/eth/validators/effectiveness?${span}&indices=${many?.who.join()}`))
+    console.log(`  ${many?.who.length} random, by validator, size 10, with total: ${took.toFixed(1)} ms (goal ≤ 100)`)
+  } finally {
+    await server.close()
+  }
+}
+
+const goals = [
+  { start: 'one', goal: 8 },
+  { start: '100 random', goal: 30 },
+  { start: `${namedMax} random`, goal: 1200 },
+]
 
 const entryOf = (index: number) => ({
   index,
@@ -65,112 +186,37 @@ const entryOf = (index: number) => ({
   withdrawalAddress: null,
 })
 
-const questions = questionsOf(validators, days)
-
-const dir = mkdtempSync(join(tmpdir(), 'tetrad-ratings-'))
-const { value: settings } = complete(SettingsSchema, { server: { port: 0, answerTimeoutMs: 600_000 } })
-const rise = () => start({ settings, dataDir: dir, log: silentLog })
-let server = await rise()
-try {
-  const startMs = performance.now()
-  await using postgres = await openPostgres()
-  if (!postgres) console.log('PostgreSQL is not installed here')
-  await fill(server.desk, postgres)
-  const { size } = statSync(join(dir, 'facts.duckdb'))
-  console.log(
-    `${validators} × ${days} rows made, laid out and copied in ${((performance.now() - startMs) / 1000).toFixed(0)} s`,
-  )
-  console.log(`${(size / validators / days).toFixed(1)} bytes per validator-day (the row of a chain day, file and all)`)
-  const { key } = await createKey(
-    server.desk.state,
-    { name: 'bench', plan: 'enterprise' },
-    server.desk.clock,
-    server.desk.random,
-  )
-  const ours = new Map<Question, number>()
-  for (const question of questions) ours.set(question, await compare(question, key, postgres))
-  if (postgres) {
-    for (const question of questions) if (question.who.length <= fewMax) await compareCold(question, key, postgres)
-    postgres.cluster()
-    for (const [question, mine] of ours)
-      if (question.who.length <= fewMax) await compareClustered(question, mine, postgres)
-  }
-} finally {
-  await server.close()
-  rmSync(dir, { recursive: true, force: true })
-}
-
-/** Milliseconds over HTTP. */
-async function compare(question: Question, key: string, postgres: Postgres): Promise<number> {
-  const [ours, bare, theirs]: [number[], number[], number[]] = [[], [], []]
-  await askServer(question, key)
-  for (let round = 0; round < rounds; round++) {
-    ours.push(await timed(() => askServer(question, key)))
-    bare.push(
-      await timed(() => askEngine(server.desk.facts, server.desk.settings.validators.networks.mainnet, question)),
-    )
-  }
-  // Minutes long where the rows lie far apart, and they always do over there.
-  if (postgres && question.who.length <= namedMax)
-    for (let round = 0; round < postgresRounds; round++) theirs.push(await postgres.ask(question))
-  const [mine, engine] = [median(ours), median(bare)]
-  const there =
-    theirs.length > 0
-      ? `, PostgreSQL ${median(theirs).toFixed(0)} ms = ${(median(theirs) / mine).toFixed(1)} × ours`
-      : ''
-  console.log(
-    `${question.name}: ${mine.toFixed(0)} ms, bare ${engine.toFixed(0)} ms: ${(mine / engine).toFixed(2)} × (goal ≤ 1.3)${there}`,
-  )
-  return mine
-}
-
-/** Each round begins with nothing in memory on either side; a server of ours that has just begun is also slower by itself. */
-async function compareCold(question: Question, key: string, postgres: NonNullable<Postgres>): Promise<void> {
-  const [ours, theirs]: [number[], number[]] = [[], []]
-  for (let round = 0; round < coldRounds; round++) {
-    await server.close()
-    forget(['facts.duckdb', 'state.sqlite'].map((name) => join(dir, name)))
-    server = await rise()
-    ours.push(await timed(() => askServer(question, key)))
-    await postgres.cool()
-    theirs.push(await postgres.ask(question))
-  }
-  const [mine, there] = [median(ours), median(theirs)]
-  console.log(
-    `${question.name}, cold: ${mine.toFixed(0)} ms, PostgreSQL ${there.toFixed(0)} ms = ${(there / mine).toFixed(1)} × ours`,
-  )
-}
-
-async function compareClustered(question: Question, mine: number, postgres: NonNullable<Postgres>): Promise<void> {
-  const theirs: number[] = []
-  for (let round = 0; round < postgresRounds; round++) theirs.push(await postgres.ask(question))
-  console.log(
-    `${question.name}: PostgreSQL put in order by hand ${median(theirs).toFixed(0)} ms = ${(median(theirs) / mine).toFixed(1)} × ours`,
-  )
-}
-
 /** One validator is 4.6, many are 4.5 with one record a day; more than may be named at once are several calls. */
-async function askServer({ who, from, until }: Question, key: string): Promise<void> {
-  if (who.length === 1) {
-    return call(
-      `/v1/eth/validators/${who[0]}/effectiveness?limit=${until - from}&fromDay=${from}&toDay=${until - 1}`,
-      key,
-    )
-  }
+async function askServer({ who, from, until }: Question, call: (path: string) => Promise<void>): Promise<void> {
+  if (who.length === 1)
+    return call(`/v1/eth/validators/${who[0]}/effectiveness?limit=${until - from}&fromDay=${from}&toDay=${until - 1}`)
   for (let at = 0; at < who.length; at += namedMax) {
     const named = who.slice(at, at + namedMax).join()
     const span = `from=${until - 1}&to=${from}&size=${until - from}&groupBy=timeWindow`
-    await call(`/v0/eth/validators/effectiveness?${span}&indices=${named}`, key)
+    await call(`/v0/eth/validators/effectiveness?${span}&indices=${named}`)
   }
 }
 
-function call(path: string, key: string): Promise<void> {
+function callServer(url: string, key: string): Promise<void> {
   return new Promise((resolve, reject) => {
-    get(`${server.url}${path}`, { headers: { authorization: `Bearer ${key}` } }, async (response) => {
+    get(url, { headers: { authorization: `Bearer ${key}` } }, async (response) => {
       let bytes = 0
       for await (const chunk of response) bytes += (chunk as Buffer).length
       if (response.statusCode === 200 && bytes > 200) resolve()
       else reject(new Error(`${response.statusCode}, ${bytes} bytes`))
     }).on('error', reject)
   })
+}
+
+try {
+  await using postgres = process.env.BENCH_POSTGRES === '0' ? undefined : await openPostgres()
+  if (!postgres) console.log('without PostgreSQL')
+  console.log(`${validators} validators × ${days} days`)
+  await fill(postgres)
+  await postgres?.ready()
+  const questions = questionsOf(validators, days, asked)
+  await compareSums(questions, postgres)
+  await askOverHttp(questions)
+} finally {
+  rmSync(dir, { recursive: true, force: true })
 }

@@ -2,7 +2,19 @@
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 
-const all = ['http', 'start', 'probe', 'chain-index', 'labels', 'fx', 'epoch', 'ratings', 'servers', 'sizes'] as const
+const all = [
+  'http',
+  'start',
+  'probe',
+  'chain-index',
+  'labels',
+  'fx',
+  'epoch',
+  'ratings',
+  'operator',
+  'servers',
+  'sizes',
+] as const
 const asked = process.argv.slice(2)
 for (const name of asked.length > 0 ? asked : all) {
   console.log(`\n▸ ${name}`)

@@ -1,0 +1,174 @@
+// Promise: whoever watches a hundred validators needs little. A year of a hundred validators of a network of a million, hour by hour as they
+// arrive, with their missed duties: room on disk, memory at rest, and how long answers take. Then: how long a new server takes from its start to
+// the first rating. BENCH_DAYS changes the length of the year.
+import { spawn } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { ChainTime, Epoch } from '#core/chain-time.ts'
+import { complete } from '#core/check.ts'
+import { SettingsSchema } from '#core/settings.ts'
+import { pieceAt, plainTime } from '#groups/validators/duties/layout.ts'
+import { type MissedField, missedFields } from '#groups/validators/duties/missed.ts'
+import { dutiesHere, mergeDuties, updateDuties } from '#groups/validators/duties/store.ts'
+import { putValidators } from '#groups/validators/registry.ts'
+import { systemClock } from '#io/clock.ts'
+import { systemRandom } from '#io/random.ts'
+import { openNode } from '#sim/beacon/node.ts'
+import { actWorld } from '#sim/beacon/world.ts'
+import { createKey } from '#store/keys.ts'
+import { openStores } from '#store/open.ts'
+import { median, sumsOf, timed } from './ratings-rows.ts'
+
+const count = 100
+const days = Number(process.env.BENCH_DAYS ?? 365)
+/** Spread over the network, as they are when an operator has deposited now and then. */
+const indexOf = (place: number) => place * 9973
+const { value: settings } = complete(SettingsSchema, {})
+const time: ChainTime = plainTime(settings.validators.networks.mainnet)
+
+async function fill(dir: string): Promise<string> {
+  const stores = await openStores(dir)
+  const duties = dutiesHere(stores.duties)
+  const validator = Int32Array.from({ length: count }, (_, place) => indexOf(place))
+  for (let from = 0 as Epoch; from < days * time.epochsPerDay; ) {
+    const { piece, epochs } = pieceAt(time, from)
+    const { sums } = sumsOf(count, piece, epochs.until - epochs.from)
+    // Five a validator and day.
+    const missed = Array.from({ length: count / 5 }, (_, at) => ({ place: (at * 5 + piece) % count, epoch: from }))
+    const column = (field: MissedField) =>
+      Int32Array.from(missed, ({ place, epoch }) => {
+        const values: Partial<Record<MissedField, number>> = {
+          validator: indexOf(place),
+          epoch,
+          slot: epoch * 32 + 7,
+          delay: 2,
+          best_delay: 1,
+        }
+        return values[field] ?? 0
+      })
+    const segment = {
+      ...{ epochs, validator, sums, audits: [], unexplained: [] },
+      missed: Object.fromEntries(missedFields.map((field) => [field, column(field)])) as Record<
+        MissedField,
+        Int32Array
+      >,
+      watched: { validators: validator, countBefore: 1_000_000, count: 1_000_000 },
+    }
+    const head = { scores: new Map(), hoursKeptDays: 90, missedKeptDays: 400 }
+    await updateDuties(duties, 'commitEpochs', { network: 'mainnet', time, segments: [segment], head })
+    await mergeDuties(duties, { network: 'mainnet', time, until: epochs.until }, new AbortController().signal)
+    from = epochs.until
+  }
+  await putValidators(stores.state, 'mainnet', Array.from(validator, entryOf))
+  const { key } = await createKey(stores.state, { name: 'bench', plan: 'enterprise' }, systemClock, systemRandom)
+  await stores.close()
+  return key
+}
+
+const entryOf = (index: number) => ({
+  index,
+  pubkey: `0x${index.toString(16).padStart(96, '0')}`,
+  activationEligibilityEpoch: 0,
+  activationEpoch: 0,
+  exitEpoch: null,
+  withdrawableEpoch: null,
+  withdrawalAddress: null,
+})
+
+/** A server in a process of its own, without the demo. */
+async function serve(dir: string, env: Record<string, string>) {
+  const args = ['cli/tetrad.js', 'serve', '--json', '--port', '0', '--data', dir]
+  const child = spawn(process.execPath, args, {
+    cwd: join(import.meta.dirname, '..'),
+    env: { ...process.env, ...env, TETRAD_DEMO: 'false' },
+  })
+  let said = ''
+  const url = await new Promise<string>((resolve, reject) => {
+    const hear = (bytes: Buffer) => {
+      said += bytes
+      const found = /http:\/\/127\.0\.0\.1:\d+/.exec(said)
+      if (found) resolve(found[0])
+    }
+    child.stdout.on('data', hear)
+    child.stderr.on('data', hear)
+    child.once('exit', () => reject(new Error(said)))
+  })
+  const residentMiB = () =>
+    Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) / 1024
+  const stop = async () => {
+    child.removeAllListeners('exit')
+    const ended = new Promise((resolve) => child.once('exit', resolve))
+    child.kill('SIGTERM')
+    await ended
+  }
+  return { url, residentMiB, stop }
+}
+
+const dir = mkdtempSync(join(tmpdir(), 'tetrad-operator-'))
+try {
+  const year = join(dir, 'year')
+  const seconds = (await timed(async () => void (await fill(year)))) / 1000
+  const size = ['duties.sqlite', 'duties.sqlite-wal']
+    .map((name) => join(year, name))
+    .filter(existsSync)
+    .reduce((sum, file) => sum + statSync(file).size, 0)
+  console.log(
+    `${count} validators × ${days} days: ${(size / 2 ** 20).toFixed(1)} MiB on disk; hours of 90 days and missed duties included. Written in ${seconds.toFixed(0)} s`,
+  )
+  const stores = await openStores(year)
+  const { key } = await createKey(stores.state, { name: 'again', plan: 'enterprise' }, systemClock, systemRandom)
+  await stores.close()
+  const server = await serve(year, {})
+  const ask = (path: string) =>
+    fetch(`${server.url}${path}`, { headers: { authorization: `Bearer ${key}` } }).then((reply) => reply.text())
+  await new Promise((resolve) => setTimeout(resolve, 2000))
+  console.log(`server at rest, before the first question: ${server.residentMiB().toFixed(0)} MiB`)
+  const all = Array.from({ length: count }, (_, place) => indexOf(place)).join()
+  for (const [name, path] of [
+    ['one validator, a year by day', `/v1/eth/validators/${indexOf(7)}/effectiveness?limit=365`],
+    [
+      'one validator, a week by hour',
+      `/v1/eth/validators/${indexOf(7)}/effectiveness?granularity=hour&limit=200&fromDay=${days - 8}`,
+    ],
+    ['all hundred, a year by day', `/v0/eth/validators/effectiveness?indices=${all}&groupBy=timeWindow&size=365`],
+    ['all hundred, one record each', `/v0/eth/validators/effectiveness?indices=${all}&granularity=all&size=100`],
+  ] as const) {
+    await ask(path)
+    const tookMs: number[] = []
+    for (let round = 0; round < 15; round++) tookMs.push(await timed(() => ask(path)))
+    console.log(`  ${name}: ${median(tookMs).toFixed(1)} ms`)
+  }
+  console.log(`after these questions: ${server.residentMiB().toFixed(0)} MiB`)
+  await server.stop()
+  await firstRating(join(dir, 'new'))
+} finally {
+  rmSync(dir, { recursive: true, force: true })
+}
+
+/** From `tetrad serve` on an empty folder to the first rating, with a node that has a day of finalized epochs of a small network. */
+async function firstRating(data: string): Promise<void> {
+  await using node = await openNode(actWorld('operator'), { ssz: true, states: true })
+  const stores = await openStores(data)
+  const { key } = await createKey(stores.state, { name: 'bench', plan: 'enterprise' }, systemClock, systemRandom)
+  await stores.close()
+  const startMs = performance.now()
+  const network = 'TETRAD_VALIDATORS_NETWORKS_HOODI_'
+  const server = await serve(data, {
+    [`${network}BEACON_URLS`]: node.url,
+    [`${network}BEACON_FROM_EPOCH`]: '0',
+    [`${network}WATCH`]: '0,1,2',
+  })
+  for (;;) {
+    const reply = await fetch(`${server.url}/v1/eth/validators/1/effectiveness`, {
+      headers: { authorization: `Bearer ${key}`, 'x-validator-network': 'hoodi' },
+    })
+    const { results } = (reply.status === 200 ? await reply.json() : {}) as { results?: unknown[] }
+    if (results && results.length > 0) break
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+  console.log(
+    `from the start of a new server to its first rating: ${((performance.now() - startMs) / 1000).toFixed(1)} s`,
+  )
+  await server.stop()
+}
