@@ -4,7 +4,7 @@ import type { StateReader } from '#store/state.ts'
 import { measures } from '../measures.ts'
 import { ChunkReader } from './chunk.ts'
 import { type DayPart, type Level, levels, networkId, placeOf, presenceLevel, rowId } from './layout.ts'
-import { hasMember, unpackSet } from './presence.ts'
+import { unpackSet } from './presence.ts'
 import { dayIn, type Grain, partsOf, planOf, type RecordKey, type RecordQuery, type Source } from './record-query.ts'
 import { dataByIds } from './rows.ts'
 
@@ -31,7 +31,7 @@ export async function listRecords(
   signal?: AbortSignal,
 ): Promise<RecordList> {
   const { sources, grains } = await planOf(reader, query)
-  const { validators, byValidator } = query
+  const { byValidator } = query
   const presence = new Presence(reader, query, sources)
   const byWindow = Map.groupBy(grains.keys(), (grain) => (grains[grain] as Grain).window)
   const windows = [...byWindow.keys()].sort((a, b) => b - a)
@@ -42,20 +42,19 @@ export async function listRecords(
     const some = windows.slice(at, at + windowsAtOnce)
     await presence.read(some.flatMap((window) => byWindow.get(window) as number[]))
     for (const window of some) {
-      const isThere = presence.of(byWindow.get(window) as number[])
+      const found = presence.of(byWindow.get(window) as number[])
+      const isCut = after !== undefined && window >= after.window
       if (!byValidator) {
-        if (!isThere.includes(1)) continue
+        if (found.count() === 0) continue
         total += 1
         if (first.length < count) first.push({ window, validator: 0 })
-        continue
-      }
-      for (let place = 0; place < isThere.length; place++) {
-        if (isThere[place] === 0) continue
-        const validator = validators[place] as number
-        if (after && window >= after.window && validator <= after.validator) continue
-        total += 1
-        if (first.length < count) first.push({ window, validator })
-      }
+      } else if (isCut || first.length < count) {
+        for (const validator of found.members()) {
+          if (isCut && validator <= after.validator) continue
+          total += 1
+          if (first.length < count) first.push({ window, validator })
+        }
+      } else total += found.count()
     }
   }
   return { total, first }
@@ -68,8 +67,7 @@ class Presence {
   /** By grain: hours that are added up into it, or day parts. */
   readonly #hours: ReadonlyMap<number, readonly Source[]>
   readonly #parts: ReadonlyMap<number, readonly DayPart[]>
-  /** Stretches of the validators that share a row of presence. */
-  readonly #stretches: readonly (Range & { readonly place: number })[]
+  readonly #validators: ValidatorSet
   #sets = new Map<number, Uint8Array>()
   #rows = new Map<number, Uint8Array>()
   readonly #chunk = new ChunkReader(measures.length)
@@ -86,7 +84,7 @@ class Presence {
       query.grain === 'hours'
         ? new Map()
         : Map.groupBy(partsOf(query, days).filter(isWhole), (part) => dayIn(query, part) - days.from)
-    this.#stretches = stretchesOf(query.validators, presenceLevel)
+    this.#validators = new ValidatorSet(query.validators)
   }
 
   /** Reads what `of` needs for these grains. */
@@ -94,46 +92,109 @@ class Presence {
     const { network } = this.#query
     const parts = grains.flatMap((grain) => this.#parts.get(grain) ?? [])
     const ids = parts.flatMap(({ part }) =>
-      this.#stretches.map(({ place }) => rowId(presenceLevel, networkId(network), part, place)),
+      this.#validators.places.map((place) => rowId(presenceLevel, networkId(network), part, place)),
     )
     const found = await dataByIds(this.#reader, presenceLevel.table, ids)
     this.#sets = new Map(Array.from(found, ([id, data]) => [id, unpackSet(data)]))
-    const places = [...new Set(this.#query.validators.map((validator) => placeOf(levels.hours, validator)))]
     const hours = grains.flatMap((grain) => this.#hours.get(grain) ?? [])
+    if (hours.length === 0) return
+    const places = [...new Set(this.#query.validators.map((validator) => placeOf(levels.hours, validator)))]
     const hourIds = hours.flatMap(({ firstId }) => places.map((place) => firstId + place))
     this.#rows = await dataByIds(this.#reader, levels.hours.table, hourIds)
   }
 
-  /** One entry per validator: 1 where it has a row in one of the grains. */
-  of(grains: readonly number[]): Uint8Array {
-    const isThere = new Uint8Array(this.#query.validators.length)
+  /** The validators that have a row in one of the grains. */
+  of(grains: readonly number[]): ValidatorSet {
+    const { network } = this.#query
+    const found = new ValidatorSet()
     for (const grain of grains) {
-      for (const { part } of this.#parts.get(grain) ?? []) this.#markPart(part, isThere)
-      for (const { firstId } of this.#hours.get(grain) ?? []) this.#markHour(firstId, isThere)
+      for (const { part } of this.#parts.get(grain) ?? [])
+        for (const place of this.#validators.places)
+          found.add(place, this.#sets.get(rowId(presenceLevel, networkId(network), part, place)))
+      for (const { firstId } of this.#hours.get(grain) ?? []) found.addAll(this.#inHour(firstId))
     }
-    return isThere
+    found.keep(this.#validators)
+    return found
   }
 
-  #markPart(part: number, isThere: Uint8Array): void {
-    const { network, validators } = this.#query
-    for (const { place, from, until } of this.#stretches) {
-      const set = this.#sets.get(rowId(presenceLevel, networkId(network), part, place))
-      if (!set) continue
-      const first = place * presenceLevel.validators
-      for (let at = from; at < until; at++) if (hasMember(set, (validators[at] as number) - first)) isThere[at] = 1
-    }
-  }
-
-  #markHour(firstId: number, isThere: Uint8Array): void {
+  #inHour(firstId: number): number[] {
     const { validators } = this.#query
-    for (const { place, from, until } of stretchesOf(validators, levels.hours)) {
+    return stretchesOf(validators, levels.hours).flatMap(({ place, from, until }) => {
       const data = this.#rows.get(firstId + place)
-      if (!data) continue
-      this.#chunk.open(data)
-      for (let at = from; at < until; at++)
-        if (this.#chunk.isPresent((validators[at] as number) % levels.hours.validators)) isThere[at] = 1
+      if (!data) return []
+      const chunk = this.#chunk.open(data)
+      return validators.slice(from, until).filter((validator) => chunk.isPresent(validator % levels.hours.validators))
+    })
+  }
+}
+
+/** Validators as bits, 32 768 of them in one bitmap: counting them is a matter of words, not of validators. */
+class ValidatorSet {
+  readonly #bits = new Map<number, Uint32Array>()
+
+  constructor(validators: readonly number[] = []) {
+    this.addAll(validators)
+  }
+
+  /** The bitmaps that it has. */
+  get places(): readonly number[] {
+    return [...this.#bits.keys()]
+  }
+
+  addAll(validators: readonly number[]): void {
+    for (const validator of validators) {
+      const words = this.#wordsAt(placeOf(presenceLevel, validator))
+      const number = validator % presenceLevel.validators
+      words[number >> 5] = (words[number >> 5] as number) | (1 << (number & 31))
     }
   }
+
+  add(place: number, set: Uint8Array | undefined): void {
+    if (!set) return
+    const [words, more] = [this.#wordsAt(place), new Uint32Array(set.buffer)]
+    for (let at = 0; at < words.length; at++) words[at] = (words[at] as number) | (more[at] as number)
+  }
+
+  /** Removes all that the other set does not have. */
+  keep(other: ValidatorSet): void {
+    for (const [place, words] of this.#bits) {
+      const kept = other.#bits.get(place)
+      for (let at = 0; at < words.length; at++) words[at] = (words[at] as number) & (kept?.[at] ?? 0)
+    }
+  }
+
+  count(): number {
+    let count = 0
+    for (const words of this.#bits.values())
+      for (let at = 0; at < words.length; at++) count += bitsIn(words[at] as number)
+    return count
+  }
+
+  /** In rising order. */
+  *members(): Generator<number> {
+    for (const place of this.places.toSorted((a, b) => a - b)) {
+      const words = this.#bits.get(place) as Uint32Array
+      for (let at = 0; at < words.length; at++) {
+        const word = words[at] as number
+        if (word === 0) continue
+        for (let bit = 0; bit < 32; bit++)
+          if (((word >>> bit) & 1) === 1) yield place * presenceLevel.validators + at * 32 + bit
+      }
+    }
+  }
+
+  #wordsAt(place: number): Uint32Array {
+    const known = this.#bits.get(place) ?? new Uint32Array(presenceLevel.validators / 32)
+    this.#bits.set(place, known)
+    return known
+  }
+}
+
+/** How many bits of a 32-bit word are set. */
+function bitsIn(word: number): number {
+  const pairs = word - ((word >>> 1) & 0x55555555)
+  const fours = (pairs & 0x33333333) + ((pairs >>> 2) & 0x33333333)
+  return Math.imul((fours + (fours >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24
 }
 
 /** Stretches of these validators, which rise, that lie in one row. */
