@@ -81,7 +81,7 @@ async function serve(dir: string, env: Record<string, string>) {
   const args = ['cli/tetrad.js', 'serve', '--json', '--port', '0', '--data', dir]
   const child = spawn(process.execPath, args, {
     cwd: join(import.meta.dirname, '..'),
-    env: { ...process.env, ...env, TETRAD_DEMO: 'false' },
+    env: { ...process.env, ...env, TETRAD_GROUPS_MARKETS_ON: 'true' },
   })
   let said = ''
   const url = await new Promise<string>((resolve, reject) => {
@@ -155,9 +155,9 @@ async function firstRating(data: string): Promise<void> {
   const startMs = performance.now()
   const network = 'TETRAD_VALIDATORS_NETWORKS_HOODI_'
   const server = await serve(data, {
-    [`${network}BEACON_URLS`]: node.url,
+    [`${network}BEACON_URLS`]: JSON.stringify([node.url]),
     [`${network}BEACON_FROM_EPOCH`]: '0',
-    [`${network}WATCH`]: '0,1,2',
+    [`${network}WATCH`]: '["0","1","2"]',
   })
   for (;;) {
     const reply = await fetch(`${server.url}/v1/eth/validators/1/effectiveness`, {

@@ -7,6 +7,7 @@ import { type DayPart, type Level, levels, networkId, placeOf, presenceLevel, ro
 import { unpackSet } from './presence.ts'
 import { dayIn, type Grain, partsOf, planOf, type RecordKey, type RecordQuery, type Source } from './record-query.ts'
 import { dataByIds } from './rows.ts'
+import { sumRecords } from './sum-records.ts'
 
 export interface ListInput {
   readonly query: RecordQuery
@@ -22,8 +23,8 @@ export interface RecordList {
   readonly first: readonly RecordKey[]
 }
 
-/** Windows whose presence is read at a time. */
-const windowsAtOnce = 32
+/** Rows of presence that are read at a time. */
+const rowsAtOnce = 2048
 
 export async function listRecords(
   reader: StateReader,
@@ -33,16 +34,19 @@ export async function listRecords(
   const { sources, grains } = await planOf(reader, query)
   const { byValidator } = query
   const presence = new Presence(reader, query, sources)
+  if (presence.rowCount > figureRows(query, sources)) return listByFigures(reader, { query, after, count }, signal)
   const byWindow = Map.groupBy(grains.keys(), (grain) => (grains[grain] as Grain).window)
   const windows = [...byWindow.keys()].sort((a, b) => b - a)
   const first: RecordKey[] = []
   let total = 0
+  const windowsAtOnce = Math.max(1, Math.floor((rowsAtOnce * windows.length) / (presence.rowCount + 1)))
   for (let at = 0; at < windows.length; at += windowsAtOnce) {
     signal?.throwIfAborted()
     const some = windows.slice(at, at + windowsAtOnce)
-    await presence.read(some.flatMap((window) => byWindow.get(window) as number[]))
+    if (some.length > 1) await presence.read(some.flatMap((window) => byWindow.get(window) as number[]))
     for (const window of some) {
-      const found = presence.of(byWindow.get(window) as number[])
+      const own = byWindow.get(window) as number[]
+      const found = some.length > 1 ? presence.of(own) : await presence.find(own)
       const isCut = after !== undefined && window >= after.window
       if (!byValidator) {
         if (found.count() === 0) continue
@@ -58,6 +62,25 @@ export async function listRecords(
     }
   }
   return { total, first }
+}
+
+/** How many rows of figures a sum over the same records reads. */
+const figureRows = ({ validators }: RecordQuery, sources: readonly Source[]): number =>
+  Map.groupBy(sources, ({ level }) => level)
+    .entries()
+    .reduce((sum, [level, own]) => sum + own.length * stretchesOf(validators, level).length, 0)
+
+/** Few validators that are far apart have fewer rows of figures than there are rows of presence. */
+async function listByFigures(
+  reader: StateReader,
+  { query, after, count }: ListInput,
+  signal?: AbortSignal,
+): Promise<RecordList> {
+  const { window, validator } = await sumRecords(reader, { query, wanted: { measures: [], scores: [] } }, signal)
+  const keys = Array.from(window, (own, at): RecordKey => ({ window: own, validator: validator[at] as number }))
+    .filter((key) => !after || key.window < after.window || key.validator > after.validator)
+    .sort((a, b) => b.window - a.window || a.validator - b.validator)
+  return { total: keys.length, first: keys.slice(0, count) }
 }
 
 /** Which of the validators have rows in which grains. */
@@ -87,6 +110,13 @@ class Presence {
     this.#validators = new ValidatorSet(query.validators)
   }
 
+  /** How many rows there are to read for all grains. */
+  get rowCount(): number {
+    const parts = this.#parts.values().reduce((sum, { length }) => sum + length, 0)
+    const hours = this.#hours.values().reduce((sum, { length }) => sum + length, 0)
+    return parts * this.#validators.places.length + hours * stretchesOf(this.#query.validators, levels.hours).length
+  }
+
   /** Reads what `of` needs for these grains. */
   async read(grains: readonly number[]): Promise<void> {
     const { network } = this.#query
@@ -101,6 +131,18 @@ class Presence {
     const places = [...new Set(this.#query.validators.map((validator) => placeOf(levels.hours, validator)))]
     const hourIds = hours.flatMap(({ firstId }) => places.map((place) => firstId + place))
     this.#rows = await dataByIds(this.#reader, levels.hours.table, hourIds)
+  }
+
+  /** As `of`, for a window that may have many grains: some at a time, until all validators have been found. */
+  async find(grains: readonly number[]): Promise<ValidatorSet> {
+    const found = new ValidatorSet()
+    const grainsAtOnce = Math.max(1, Math.floor(rowsAtOnce / (2 * this.#validators.places.length)))
+    for (let at = 0; at < grains.length && found.count() < this.#query.validators.length; at += grainsAtOnce) {
+      const some = grains.slice(at, at + grainsAtOnce)
+      await this.read(some)
+      found.addAll([...this.of(some).members()])
+    }
+    return found
   }
 
   /** The validators that have a row in one of the grains. */

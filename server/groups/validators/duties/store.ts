@@ -63,9 +63,16 @@ export function dutiesOnThreads(state: State, place: DutiesPlace): Duties {
   const file = new URL('./thread.ts', import.meta.url)
   const readers = Array.from({ length: Math.min(readersMax, coreCount()) }, () => openThread(file, place))
   const writer = openThread(file, place)
-  let next = 0
-  const query = <T>(name: string, input: unknown, signal?: AbortSignal): Promise<T> =>
-    (readers[next++ % readers.length] as Thread).ask('query', { name, input }, signal)
+  const waiting = readers.map(() => 0)
+  const change = (at: number, by: number) => {
+    waiting[at] = (waiting[at] as number) + by
+  }
+  /** The first of those with the least to do: as long as one is enough, the others are not started. */
+  const query = <T>(name: string, input: unknown, signal?: AbortSignal): Promise<T> => {
+    const at = waiting.indexOf(Math.min(...waiting))
+    change(at, 1)
+    return (readers[at] as Thread).ask<T>('query', { name, input }, signal).finally(() => change(at, -1))
+  }
   return {
     ...ownReads(state),
     query: async <T>(name: string, input: unknown, signal?: AbortSignal) => {
