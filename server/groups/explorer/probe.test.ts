@@ -135,7 +135,7 @@ describe('200 with a failure envelope', () => {
 
   test('a node that answers null or errors throughout: unavailable', async () => {
     for (const kind of ['null', 'error', 'status 500'] as const) {
-      await using at = await stage(undefined, { probe: { timeoutMs: 600 } })
+      await using at = await stage(undefined, { probe: { timeoutMs: 20_000 } })
       at.sim.faults = { chance: chance('ill'), rate: 1, kinds: [kind] }
       await refuses(
         at.ask(nobody),
