@@ -18,7 +18,7 @@ import { openNode } from '#sim/beacon/node.ts'
 import { actWorld } from '#sim/beacon/world.ts'
 import { createKey } from '#store/keys.ts'
 import { openStores } from '#store/open.ts'
-import { median, sumsOf, timed } from './ratings-rows.ts'
+import { entryOf, median, sumsOf, timed } from './ratings-rows.ts'
 
 const count = 100
 const days = Number(process.env.BENCH_DAYS ?? 365)
@@ -65,16 +65,6 @@ async function fill(dir: string): Promise<string> {
   await stores.close()
   return key
 }
-
-const entryOf = (index: number) => ({
-  index,
-  pubkey: `0x${index.toString(16).padStart(96, '0')}`,
-  activationEligibilityEpoch: 0,
-  activationEpoch: 0,
-  exitEpoch: null,
-  withdrawableEpoch: null,
-  withdrawalAddress: null,
-})
 
 /** A server in a process of its own, without the demo. */
 async function serve(dir: string, env: Record<string, string>) {

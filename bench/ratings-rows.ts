@@ -68,6 +68,17 @@ export function sumsOf(validators: number, part: number, epochs: number): Pick<S
   return { validator: Int32Array.from({ length: validators }, (_, index) => index), sums }
 }
 
+/** A validator of the registry. */
+export const entryOf = (index: number) => ({
+  index,
+  pubkey: `0x${index.toString(16).padStart(96, '0')}`,
+  activationEligibilityEpoch: 0,
+  activationEpoch: 0,
+  exitEpoch: null,
+  withdrawableEpoch: null,
+  withdrawalAddress: null,
+})
+
 export interface Question {
   readonly name: string
   readonly who: readonly number[]

@@ -24,7 +24,7 @@ import { createKey } from '#store/keys.ts'
 import { markSource, moveState } from '#store/move.ts'
 import { openDuties, openState } from '#store/open.ts'
 import { openPostgres } from './ratings-postgres.ts'
-import { median, namedMax, type Question, questionsOf, sumsOf, timed } from './ratings-rows.ts'
+import { entryOf, median, namedMax, type Question, questionsOf, sumsOf, timed } from './ratings-rows.ts'
 
 const validators = Number(process.env.BENCH_VALIDATORS ?? 100_000)
 const days = Number(process.env.BENCH_DAYS ?? 383)
@@ -179,16 +179,6 @@ const goals = [
   { start: '100 random', goal: 30 },
   { start: `${namedMax} random`, goal: 1200 },
 ]
-
-const entryOf = (index: number) => ({
-  index,
-  pubkey: `0x${index.toString(16).padStart(96, '0')}`,
-  activationEligibilityEpoch: 0,
-  activationEpoch: 0,
-  exitEpoch: null,
-  withdrawableEpoch: null,
-  withdrawalAddress: null,
-})
 
 /** One validator is 4.6, many are 4.5 with one record a day; more than may be named at once are several calls. */
 async function askServer({ who, from, until }: Question, call: (path: string) => Promise<void>): Promise<void> {
