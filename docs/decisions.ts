@@ -103,7 +103,7 @@ function section(name: string, pages: readonly Page[]): string {
 }
 
 function pagesThere(): readonly Page[] {
-  const files = readdirSync(folder).filter((name) => name.endsWith('.md') && name !== 'README.md')
+  const files = readdirSync(folder).filter((name) => /^\d{4}-.*\.md$/.test(name))
   return files.toSorted().map((file) => {
     const [first = ''] = readFileSync(join(folder, file), 'utf8').split('\n', 1)
     const [, digits = '', title = ''] = /^# (\d{4}) (\S.*)$/.exec(first) ?? []
