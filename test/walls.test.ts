@@ -72,6 +72,9 @@ const mayLookAt: Record<string, readonly string[]> = {
 /** Foreign package → the files it may be named in. */
 const doors: Record<string, readonly string[]> = {
   typebox: ['api/kit.ts'],
+  '@noble/hashes/sha3.js': ['server/core/checksum-address.ts', 'server/groups/fx/'],
+  '@noble/hashes/utils.js': ['server/groups/fx/hash-typed-data.ts'],
+  '@noble/curves/secp256k1.js': ['server/groups/fx/recover-address.ts'],
   ajv: ['server/core/check.ts'],
   pino: ['server/io/log.ts'],
   yaml: ['server/io/'],

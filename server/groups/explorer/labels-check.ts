@@ -1,6 +1,6 @@
 // What may stand in the registry, whoever brings it: a command line, a CSV file or a JSON file. A record is read as a
 // whole; what is wrong with it is said in words that fit into a file of rejects.
-import { isMistyped } from '#core/keccak.ts'
+import { hasWrongChecksum } from '#core/checksum-address.ts'
 import type { LabelPatch } from './labels.ts'
 import type { TagPatch } from './tags.ts'
 
@@ -136,7 +136,7 @@ export const isAddress = (text: string): boolean => addressText.test(text.toLowe
 /** What is wrong with an address that somebody wrote; letters all of one case carry no checksum (decision 0184). */
 export function wrongAddress(written: string): string | undefined {
   if (!isAddress(written)) return 'address must be 0x and 40 hexadecimal digits'
-  return isMistyped(written)
+  return hasWrongChecksum(written)
     ? 'address must have the right checksum (EIP-55): a letter is wrong, or its case'
     : undefined
 }

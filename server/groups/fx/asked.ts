@@ -3,9 +3,9 @@
 import { createHash } from 'node:crypto'
 import type { Parsed } from '#api/kit.ts'
 import type { createQuote } from '#api/wire/fx.ts'
+import { hasWrongChecksum } from '#core/checksum-address.ts'
 import { decimal, fits } from '#core/decimal.ts'
 import { Fault, type Problem } from '#core/fault.ts'
-import { isMistyped } from '#core/keccak.ts'
 import type { FxToken } from '#core/settings/fx.ts'
 import { type Asked, placesOf } from './price.ts'
 import { signable } from './typed-data.ts'
@@ -60,7 +60,7 @@ function recipientProblems({ type, recipientAddress }: QuoteInput): readonly Pro
   const value = recipientAddress
   if (zeroAddress.test(value)) return [{ at, says: 'must not be the zero address', value }]
   // The proceeds go there, and nobody gets them back (decision 0184). What can be signed as it is needs no second checksum.
-  if (signable(value) !== value && isMistyped(value)) {
+  if (signable(value) !== value && hasWrongChecksum(value)) {
     return [{ at, says: 'must have the right checksum (EIP-55): a letter is wrong, or its case', value }]
   }
   return []

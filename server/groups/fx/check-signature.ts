@@ -4,11 +4,11 @@ import { extensions } from '#api/extensions.ts'
 import { parseJson } from '#api/json.ts'
 import type { Quote } from '#api/wire/fx.ts'
 import type { Diagnosis } from '#api/wire/fx-desk.ts'
-import { TooLarge } from '#core/eip712.ts'
 import { invalid } from '#core/fault.ts'
 import type { Clock } from '#io/clock.ts'
 import { answer } from '#serve/answer.ts'
 import { type Case, diagnose } from './doctor.ts'
+import { TypedDataTooLarge } from './hash-typed-data.ts'
 import { storedQuote } from './quotes.ts'
 import { settlementFindings } from './settlement.ts'
 import { shape } from './shape.ts'
@@ -56,7 +56,7 @@ function diagnosed(asked: Case): ReturnType<typeof diagnose> {
   try {
     return diagnose(asked)
   } catch (error) {
-    if (error instanceof TooLarge) throw invalid(['body', 'typedData'], error.message)
+    if (error instanceof TypedDataTooLarge) throw invalid(['body', 'typedData'], error.message)
     throw error
   }
 }

@@ -1,7 +1,7 @@
 // Where a document that was signed differs from a quote's typed data, in the fields that reach the digest. Pure.
 import type { TypedData } from '#api/wire/fx.ts'
 import type { SignatureFinding } from '#api/wire/fx-desk.ts'
-import { integerOf, TooLarge, type Types, typeString } from '#core/eip712.ts'
+import { encodeType, parseInteger, TypedDataTooLarge, type Types } from './hash-typed-data.ts'
 
 const valueCharsMax = 400
 
@@ -17,16 +17,16 @@ export function differences(ours: TypedData, signed: unknown): readonly Signatur
 
 function typeDifferences(ours: TypedData, theirs: Partial<TypedData>): readonly SignatureFinding[] {
   const primary = theirs.primaryType ?? ours.primaryType
-  const expected = typeString(ours.types, ours.primaryType)
+  const expected = encodeType(ours.types, ours.primaryType)
   const found = textOfTypes(theirs.types as Types | undefined, primary)
   return found === expected ? [] : [{ field: 'types', says: 'are other types', ...shown(expected, found) }]
 }
 
 function textOfTypes(types: Types | undefined, primary: string): string {
   try {
-    return typeString(types ?? {}, primary)
+    return encodeType(types ?? {}, primary)
   } catch (error) {
-    if (error instanceof TooLarge) throw error
+    if (error instanceof TypedDataTooLarge) throw error
     return (error as Error).message
   }
 }
@@ -44,7 +44,7 @@ function values(path: string, ours: unknown, theirs: unknown): readonly Signatur
 
 /** Integers by value, however they are written; hexadecimal in any case. */
 function isSame(ours: unknown, theirs: unknown): boolean {
-  const [one, other] = [integerOf(ours), integerOf(theirs)]
+  const [one, other] = [parseInteger(ours), parseInteger(theirs)]
   if (one !== undefined && other !== undefined) return one === other
   if (typeof ours === 'string' && typeof theirs === 'string' && /^0x/i.test(ours)) {
     return ours.toLowerCase() === theirs.toLowerCase()

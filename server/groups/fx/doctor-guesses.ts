@@ -3,7 +3,7 @@
 // commonest first.
 import type { Quote, TypedData } from '#api/wire/fx.ts'
 import { decimal, unitsOf } from '#core/decimal.ts'
-import type { TypedDocument, Types } from '#core/eip712.ts'
+import type { TypedDocument, Types } from './hash-typed-data.ts'
 
 export interface Guess {
   readonly field: string

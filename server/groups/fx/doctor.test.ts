@@ -7,11 +7,11 @@ import { signQuote } from '#api/client.ts'
 import { extensions } from '#api/extensions.ts'
 import { parseJson, stringifyJson } from '#api/json.ts'
 import type { Quote, TypedData } from '#api/wire/fx.ts'
-import { typedDigest } from '#core/eip712.ts'
 import { systemClock } from '#io/clock.ts'
 import { examine as examineWhole } from './check-signature.ts'
 import { diagnose } from './doctor.ts'
 import { guesses } from './doctor-guesses.ts'
+import { hashTypedData } from './hash-typed-data.ts'
 
 const key = `0x${'42'.repeat(32)}` as const
 const signer = privateKeyToAccount(key)
@@ -75,10 +75,10 @@ describe('bad, from the signature alone', () => {
     const all = guesses(quote, quote.typedData, signer.address)
     assert.ok(all.length > 60, String(all.length))
     // No two are the same document, so what is found first is the right one; a few go the whole way.
-    const digests = all.map(({ document }) => typedDigest(document).toHex())
+    const digests = all.map(({ document }) => hashTypedData(document).toHex())
     assert.equal(new Set(digests).size, all.length)
     for (const { field, says, document } of all.filter((_, at) => at % 5 === 0)) {
-      const told = examine(signDigest(typedDigest(document)))
+      const told = examine(signDigest(hashTypedData(document)))
       assert.equal(told.verdict, 'bad', `${field} ${says}`)
       assert.equal(told.findings[0]?.field, field, `${field} ${says}`)
     }
@@ -87,7 +87,7 @@ describe('bad, from the signature alone', () => {
   test('an amount rounded by a parser that has only floats is named with both values', () => {
     const rounded = structuredClone(quote)
     rounded.typedData.message.permitted.amount = BigInt(Number(quote.typedData.message.permitted.amount))
-    assert.deepEqual(examine(signDigest(typedDigest(rounded.typedData))).findings, [
+    assert.deepEqual(examine(signDigest(hashTypedData(rounded.typedData))).findings, [
       {
         field: 'message.permitted.amount',
         says: 'is another amount',
@@ -98,7 +98,7 @@ describe('bad, from the signature alone', () => {
   })
 
   test('the right digest signed in the wrong way', async () => {
-    const digest = typedDigest(quote.typedData)
+    const digest = hashTypedData(quote.typedData)
     assert.deepEqual(fields(await signer.signMessage({ message: { raw: digest } })), ['method'])
     assert.deepEqual(fields(await signer.signMessage({ message: `0x${digest.toHex()}` })), ['method'])
   })
@@ -151,7 +151,7 @@ describe('bad, with what was signed at hand', () => {
   test('other types are shown as the strings that are hashed', async () => {
     const signed = structuredClone(quote.typedData)
     signed.types.Consideration.reverse()
-    const signature = signDigest(typedDigest(signed))
+    const signature = signDigest(hashTypedData(signed))
     const [finding] = examine(signature, { signed }).findings
     assert.equal(finding?.field, 'types')
     assert.match(finding?.found ?? '', /Consideration\(uint256 maturity,/)

@@ -3,13 +3,14 @@
 // 1. `good` means: the real contract recovers the named signer from these very bytes. What a friendlier reader could make
 //    of them is told as a finding, never taken for good.
 // 2. Without a named signer nothing is bad for the wrong signer: any bytes recover to some address.
+import { keccak_256 } from '@noble/hashes/sha3.js'
 import type { Quote } from '#api/wire/fx.ts'
 import type { Diagnosis, SignatureFinding } from '#api/wire/fx-desk.ts'
-import { structHash, TooLarge, type TypedDocument, typedDigest } from '#core/eip712.ts'
-import { checksummed, keccak256 } from '#core/keccak.ts'
-import { recoverer } from '#core/secp256k1.ts'
+import { checksumAddress } from '#core/checksum-address.ts'
 import { differences } from './doctor-differences.ts'
 import { guesses } from './doctor-guesses.ts'
+import { hashStruct, hashTypedData, TypedDataTooLarge, type TypedDocument } from './hash-typed-data.ts'
+import { addressRecovery, type RecoverAddress } from './recover-address.ts'
 import { readSignature } from './signature-text.ts'
 
 export interface Case {
@@ -23,20 +24,18 @@ export interface Case {
   readonly nowMs: number
 }
 
-type Recover = (digest: Uint8Array) => string | undefined
-
-/** Everything but what only a node can tell. Throws `TooLarge` about what the caller says was signed. */
+/** Everything but what only a node can tell. Throws `TypedDataTooLarge` about what the caller says was signed. */
 export function diagnose({ quote, signature, signer, signed, nowMs }: Case): Omit<Diagnosis, 'chain'> {
-  const digest = typedDigest(quote.typedData)
+  const digest = hashTypedData(quote.typedData)
   const deadlineMs = quote.typedData.message.deadline * 1000
   const { parts, findings: unreadable } = readSignature(signature)
-  const recover = parts && recoverer(parts)
+  const recover = parts && addressRecovery(parts)
   const found = recover?.(digest)
   const findings: SignatureFinding[] = [...unreadable]
   if (parts && !found) findings.push({ field: 'signature', says: 'is no signature of anything: no key fits it' })
   const isBySigner = found !== undefined && found === signer?.toLowerCase()
   if (recover && signer !== undefined && !isBySigner) {
-    const flipped = recoverer({ ...parts, odd: !parts.odd })
+    const flipped = addressRecovery({ ...parts, isOdd: !parts.isOdd })
     findings.push(...reasons(quote, { recover, flipped, signer: signer.toLowerCase(), signed, digest }))
   } else if (recover && signed !== undefined) {
     findings.push(...differences(quote.typedData, signed))
@@ -44,7 +43,7 @@ export function diagnose({ quote, signature, signer, signed, nowMs }: Case): Omi
   const good = found !== undefined && unreadable.length === 0 && (signer === undefined || isBySigner)
   return {
     verdict: good ? (signer === undefined ? 'unknown' : 'good') : 'bad',
-    signer: found === undefined ? null : checksummed(found),
+    signer: found === undefined ? null : checksumAddress(found),
     digest: `0x${digest.toHex()}`,
     findings,
     deadline: new Date(deadlineMs).toISOString(),
@@ -54,9 +53,9 @@ export function diagnose({ quote, signature, signer, signed, nowMs }: Case): Omi
 }
 
 interface Evidence {
-  readonly recover: Recover
+  readonly recover: RecoverAddress
   /** The same signature with the other v. */
-  readonly flipped: Recover | undefined
+  readonly flipped: RecoverAddress | undefined
   readonly signer: string
   readonly signed: unknown
   readonly digest: Uint8Array
@@ -72,7 +71,7 @@ function reasons(quote: Case['quote'], evidence: Evidence): readonly SignatureFi
     if (told) return told
   }
   for (const { field, says, expected, found, document } of guesses(quote, quote.typedData, signer)) {
-    if (recover(typedDigest(document)) !== signer) continue
+    if (recover(hashTypedData(document)) !== signer) continue
     return [{ field, says, ...(expected !== undefined && { expected }), ...(found !== undefined && { found }) }]
   }
   const method = byMethod(quote, evidence)
@@ -84,7 +83,7 @@ function reasons(quote: Case['quote'], evidence: Evidence): readonly SignatureFi
         signed === undefined
           ? 'is another key, or more than one field differs; send the typed data that was signed to see which'
           : 'is another key: the signature is over neither the quote nor the typed data that was sent',
-      expected: checksummed(signer),
+      expected: checksumAddress(signer),
       found: recover(digest) ?? 'nobody',
     },
   ]
@@ -111,9 +110,9 @@ function withDomainType(document: Partial<TypedDocument>): TypedDocument {
 
 function digestOf(document: () => TypedDocument): Uint8Array | undefined {
   try {
-    return typedDigest(document())
+    return hashTypedData(document())
   } catch (error) {
-    if (error instanceof TooLarge) throw error
+    if (error instanceof TypedDataTooLarge) throw error
     return undefined
   }
 }
@@ -122,7 +121,7 @@ function digestOf(document: () => TypedDocument): Uint8Array | undefined {
 function byMethod({ typedData }: Case['quote'], { recover, signer, digest }: Evidence): SignatureFinding | undefined {
   const utf8 = new TextEncoder()
   const personal = (message: Uint8Array) =>
-    keccak256(Buffer.concat([utf8.encode(`\x19Ethereum Signed Message:\n${message.length}`), message]))
+    keccak_256(Buffer.concat([utf8.encode(`\x19Ethereum Signed Message:\n${message.length}`), message]))
   const { types, primaryType, message } = typedData
   const ways: readonly [string, Uint8Array][] = [
     ['the digest was signed as a personal message; use the wallet’s signTypedData', personal(digest)],
@@ -130,7 +129,7 @@ function byMethod({ typedData }: Case['quote'], { recover, signer, digest }: Evi
       'the digest’s text was signed as a personal message; use signTypedData',
       personal(utf8.encode(`0x${digest.toHex()}`)),
     ],
-    ['the message was signed without its domain', structHash(types, primaryType, message)],
+    ['the message was signed without its domain', hashStruct(types, primaryType, message)],
   ]
   const way = ways.find(([, hash]) => recover(hash) === signer)
   return way && { field: 'method', says: way[0] }

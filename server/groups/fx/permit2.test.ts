@@ -9,13 +9,13 @@ import { signQuote } from '#api/client.ts'
 import { parseJson } from '#api/json.ts'
 import type { Quote, TypedData } from '#api/wire/fx.ts'
 import type { Diagnosis } from '#api/wire/fx-desk.ts'
-import { typedDigest } from '#core/eip712.ts'
 import { systemClock } from '#io/clock.ts'
 import { openDesk, type TestDesk, testVisit } from '#test/desk.ts'
 import { evmMissing, openEvm, type RealEvm } from '#test/real-evm.ts'
 import { openSettlement, permit2, type Settlement } from '#test/settlement.ts'
 import { checkSignature } from './check-signature.ts'
 import { createQuote } from './create-quote.ts'
+import { hashTypedData } from './hash-typed-data.ts'
 import { keepRates } from './rate-store.ts'
 
 const missing = await evmMissing()
@@ -218,7 +218,7 @@ for (const decimals of [
       assert.equal(BigInt(amountText), units(quote.from.amount, decimals.given))
       if (decimals.given === 18) assert.ok(BigInt(amountText) > 2n ** 53n)
       const diagnosis = await examine(quote, await signQuote(quote, taker))
-      assert.equal(diagnosis.digest, `0x${typedDigest(quote.typedData).toHex()}`)
+      assert.equal(diagnosis.digest, `0x${hashTypedData(quote.typedData).toHex()}`)
     })
 
     test('without allowance or balance the doctor says so before the chain does', async () => {

@@ -1,7 +1,7 @@
 // The text of a signature → its parts, and whether the contract reads it the same way: 65 bytes with v 27 or 28, or 64
 // bytes in the compact form of EIP-2098. Anything else is told, even where it can still be understood. Pure.
 import type { SignatureFinding } from '#api/wire/fx-desk.ts'
-import type { Signature } from '#core/secp256k1.ts'
+import type { Signature } from './recover-address.ts'
 
 export interface SignatureReading {
   /** Undefined where nothing can be made of it. */
@@ -16,7 +16,7 @@ export function readSignature(text: string): SignatureReading {
   const r = BigInt(`0x${hex.slice(0, 64)}`)
   if (hex.length === 128) {
     const word = BigInt(`0x${hex.slice(64)}`)
-    return { parts: { r, s: BigInt.asUintN(255, word), odd: word >> 255n === 1n }, findings: [] }
+    return { parts: { r, s: BigInt.asUintN(255, word), isOdd: word >> 255n === 1n }, findings: [] }
   }
   if (hex.length !== 130) {
     const says = `has ${hex.length / 2} bytes; a key’s signature has 65, or 64 in the compact form`
@@ -24,10 +24,10 @@ export function readSignature(text: string): SignatureReading {
   }
   const s = BigInt(`0x${hex.slice(64, 128)}`)
   const v = Number.parseInt(hex.slice(128), 16)
-  const odd = v % 2 === (v >= 27 ? 0 : 1)
-  if (v === 27 || v === 28) return { parts: { r, s, odd }, findings: [] }
+  const isOdd = v % 2 === (v >= 27 ? 0 : 1)
+  if (v === 27 || v === 28) return { parts: { r, s, isOdd }, findings: [] }
   const isParity = v === 0 || v === 1
   const says = isParity ? 'is the parity; the contract wants 27 more' : 'is neither 27 nor 28'
   const finding = { field: 'signature.v', says, expected: isParity ? String(v + 27) : '27 or 28', found: String(v) }
-  return { parts: isParity ? { r, s, odd } : undefined, findings: [finding] }
+  return { parts: isParity ? { r, s, isOdd } : undefined, findings: [finding] }
 }

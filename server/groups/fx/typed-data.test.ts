@@ -3,10 +3,10 @@ import { test } from 'node:test'
 import { SignTypedDataVersion, TypedDataUtils } from '@metamask/eth-sig-util'
 import { TypedDataEncoder } from 'ethers'
 import fc from 'fast-check'
-import { getAddress, type Hex, hashTypedData } from 'viem'
+import { getAddress, type Hex, hashTypedData as hashByViem } from 'viem'
 import { parseJson, stringifyJson } from '#api/json.ts'
 import type { TypedData } from '#api/wire/fx.ts'
-import { typedDigest } from '#core/eip712.ts'
+import { hashTypedData } from './hash-typed-data.ts'
 import { bytes32Of, type Permit, signable, typedDataOf } from './typed-data.ts'
 
 const permit: Permit = {
@@ -27,7 +27,7 @@ const permit: Permit = {
 const received = (of: Permit): TypedData => parseJson(stringifyJson(typedDataOf(of))) as TypedData
 
 const byViem = ({ domain, types, message }: TypedData): string =>
-  hashTypedData({
+  hashByViem({
     domain: { ...domain, verifyingContract: domain.verifyingContract as Hex },
     types: types as Record<string, { name: string; type: string }[]>,
     primaryType: 'PermitWitnessTransferFrom',
@@ -45,7 +45,7 @@ const bySigUtil = (data: TypedData): string =>
 
 test('three independent libraries and the server’s own digest agree', () => {
   const data = received(permit)
-  const digests = [byViem(data), byEthers(data), bySigUtil(data), `0x${typedDigest(data).toHex()}`]
+  const digests = [byViem(data), byEthers(data), bySigUtil(data), `0x${hashTypedData(data).toHex()}`]
   assert.equal(new Set(digests).size, 1)
 })
 
@@ -110,7 +110,7 @@ test('amounts beyond 2^53 stay exact through JSON and all libraries', () => {
       assert.equal(BigInt(data.message.witness.fee), fee)
       assert.equal(byViem(data), byEthers(data))
       assert.equal(byViem(data), bySigUtil(data))
-      assert.equal(byViem(data), `0x${typedDigest(data).toHex()}`)
+      assert.equal(byViem(data), `0x${hashTypedData(data).toHex()}`)
     }),
   )
   const text = stringifyJson(typedDataOf({ ...permit, fee: 1_234_567_654_321_000_000_000_001n }))

@@ -4,7 +4,7 @@
 // 2. Amounts are base units of their token and exact at any size: beyond 2^53 they are bigint, a bare integer in JSON.
 // 3. `base` is what the taker receives, `quote` what the taker gives.
 import type { TypedData } from '#api/wire/fx.ts'
-import { checksummed } from '#core/keccak.ts'
+import { checksumAddress } from '#core/checksum-address.ts'
 
 export interface Leg {
   readonly contract: string
@@ -86,7 +86,7 @@ export function signable(address: string): string {
   const known = signables.get(address)
   if (known !== undefined) return known
   const lower = address.toLowerCase()
-  const written = address === lower || address === checksummed(address) ? address : lower
+  const written = address === lower || address === checksumAddress(address) ? address : lower
   if (signables.size >= signablesMax) signables.clear()
   signables.set(address, written)
   return written
