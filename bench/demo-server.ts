@@ -17,11 +17,11 @@ const server = await start({
   settings,
   dataDir: process.argv[2] ?? '',
   log: openLog('warn', (line) => process.stderr.write(line)),
-  prepare: async (desk) => {
-    samples = await demo.load(desk)
+  prepare: async (context) => {
+    samples = await demo.load(context)
   },
 })
-const { state, clock, random } = server.desk
+const { state, clock, random } = server.context
 const keys: string[] = []
 for (let made = 0; made < keyCount; made++) {
   keys.push((await createKey(state, { name: `bench ${made}`, plan: 'enterprise' }, clock, random)).key)

@@ -37,9 +37,9 @@ try {
     validators: { networks: { mainnet: { beacon: { urls: [url], fromEpoch: firstEpoch } } } },
   })
   const duties = dutiesOnThreads(stores.duties, { dir, options: {} })
-  const desk = { state: stores.state, duties, settings, log: silentLog, clock: systemClock }
-  await using mills = openMills([await millStart(desk, 'mainnet')])
-  const follower = new Follower(desk, 'mainnet', mills.of('mainnet'))
+  const context = { state: stores.state, duties, settings, log: silentLog, clock: systemClock }
+  await using mills = openMills([await millStart(context, 'mainnet')])
+  const follower = new Follower(context, 'mainnet', mills.of('mainnet'))
   let most = 0
   const watch = setInterval(() => {
     most = Math.max(most, process.memoryUsage.rss())

@@ -15,7 +15,7 @@ const { value: settings } = complete(SettingsSchema, {
 })
 const log = openLog('warn', (line) => process.stderr.write(line))
 const server = await start({ settings, dataDir: process.argv[2] ?? '', log })
-const { state, clock, random } = server.desk
-await pushRate(server.desk, { pair: 'EUR/USD', rate: '1.0842' })
+const { state, clock, random } = server.context
+await pushRate(server.context, { pair: 'EUR/USD', rate: '1.0842' })
 const { key } = await createKey(state, { name: 'bench', plan: 'enterprise' }, clock, random)
 console.log(JSON.stringify({ port: Number(new URL(server.url).port), key }))

@@ -18,7 +18,7 @@ import { keepQuote, type NewQuote } from '#groups/fx/quotes.ts'
 import { systemClock } from '#io/clock.ts'
 import { silentLog } from '#io/log.ts'
 import { systemRandom } from '#io/random.ts'
-import type { Desk } from '#serve/answer.ts'
+import type { Context } from '#serve/context.ts'
 import { parser } from '#serve/parse.ts'
 import { openState } from '#store/open.ts'
 
@@ -37,13 +37,13 @@ const { value: settings } = complete(SettingsSchema, {
   },
 })
 const state = await openState(join(dir, 'ours'))
-const desk = { state, settings, clock: systemClock, random: systemRandom, log: silentLog } as unknown as Desk
-await pushRate(desk, { pair: 'EUR/USD', rate: '1.0842' })
+const context = { state, settings, clock: systemClock, random: systemRandom, log: silentLog } as unknown as Context
+await pushRate(context, { pair: 'EUR/USD', rate: '1.0842' })
 
 const { input } = contract['fx.createQuote'].example
 const body = { tenor: 'instant', type: 'tradable', ...input } as Parameters<typeof createQuote.reply>[0]
 const visit = { caller: { keyId: 'bench', plan: 'enterprise' }, requestId: 'bench', origin: '', headers: {} } as const
-await createQuote.reply(body, desk, visit)
+await createQuote.reply(body, context, visit)
 const sample = await state.get<{ priced: string; key: string; signature: Uint8Array; reply: Uint8Array }>(
   'select priced_from as priced, receipt_key as key, receipt_signature as signature, reply from fx_quotes limit 1',
 )
@@ -104,7 +104,7 @@ const share = (sorted: readonly number[], of: number) => (sorted[Math.floor(sort
 
 async function inProcess(): Promise<void> {
   const keep = () => keepQuote(state, async () => row(), undefined, Date.now())
-  const make = () => createQuote.reply(body, desk, visit)
+  const make = () => createQuote.reply(body, context, visit)
   const found: Record<'single' | 'shared' | 'kept' | 'made', number[]> = { single: [], shared: [], kept: [], made: [] }
   let last: readonly number[] = []
   for (let round = 0; round < rounds; round++) {

@@ -20,7 +20,7 @@ async function serve(dataDir: string): Promise<void> {
     explorer: { labels: { inlineMax: 10 * labelCount } },
   })
   const server = await start({ settings, dataDir, log: openLog('warn', (line) => process.stderr.write(line)) })
-  const { state, clock, random } = server.desk
+  const { state, clock, random } = server.context
   const labels = Array.from({ length: labelCount }, (_, at) => ({
     chain: '1',
     slug: `entity-${at}`,

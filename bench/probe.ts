@@ -7,7 +7,7 @@ import { searchFunding } from '#groups/explorer/funding-search.ts'
 import { openNode } from '#groups/explorer/node.ts'
 import { systemClock } from '#io/clock.ts'
 import type { Post } from '#io/evm/line.ts'
-import { settingsWith } from '#test/desk.ts'
+import { settingsWith } from '#test/context.ts'
 import { lifeOf, type Moment, me } from '#test/evm-life.ts'
 
 const head = 20_000_000

@@ -154,10 +154,10 @@ async function askOverHttp(questions: readonly Question[]): Promise<void> {
   try {
     for (let from = 0; from < validators; from += 10_000) {
       const part = Array.from({ length: Math.min(10_000, validators - from) }, (_, at) => from + at)
-      await putValidators(server.desk.state, 'mainnet', part.map(entryOf))
+      await putValidators(server.context.state, 'mainnet', part.map(entryOf))
     }
-    const { desk } = server
-    const { key } = await createKey(desk.state, { name: 'bench', plan: 'enterprise' }, desk.clock, desk.random)
+    const { context } = server
+    const { key } = await createKey(context.state, { name: 'bench', plan: 'enterprise' }, context.clock, context.random)
     const call = (path: string) => callServer(`${server.url}${path}`, key)
     console.log('whole answers over HTTP:')
     for (const question of questions) {

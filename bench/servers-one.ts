@@ -24,15 +24,15 @@ const { value: settings } = complete(SettingsSchema, {
   },
 })
 const server = await start({ settings, dataDir, log: openLog('error', (line) => process.stderr.write(line)) })
-const { desk } = server
+const { context } = server
 if (task === 'fill') {
-  const { address } = await loadExplorer(desk, seed)
-  const { slug } = await loadMarkets(desk, seed)
-  await pushRate(desk, { pair: 'EUR/USD', rate: '1.0842' })
+  const { address } = await loadExplorer(context, seed)
+  const { slug } = await loadMarkets(context, seed)
+  await pushRate(context, { pair: 'EUR/USD', rate: '1.0842' })
   const wanted = { name: 'bench', plan: 'enterprise' } as const
   const keys: string[] = []
   for (let made = 0; made < keyCount; made += 50) {
-    const some = Array.from({ length: 50 }, () => createKey(desk.state, wanted, desk.clock, desk.random))
+    const some = Array.from({ length: 50 }, () => createKey(context.state, wanted, context.clock, context.random))
     keys.push(...(await Promise.all(some)).map(({ key }) => key))
   }
   console.log(JSON.stringify({ address, slug, keys }))

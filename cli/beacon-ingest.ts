@@ -6,7 +6,7 @@ import type { Range } from '#core/ranges.ts'
 import type { Settings } from '#core/settings.ts'
 import type { Progress } from '#groups/validators/ingest/follow.ts'
 import type { Standing } from '#groups/validators/ingest/runs.ts'
-import type { Desk } from '#serve/answer.ts'
+import type { Context } from '#serve/context.ts'
 import type { Stores } from '#store/open.ts'
 import { CommandFailure } from './failure.ts'
 import { askServer } from './owner.ts'
@@ -87,7 +87,7 @@ export async function ingestBeacon(options: BeaconCommand, stores: Stores, setti
     import('./stop.ts'),
   ])
   const log = openLog('warn', (line) => process.stderr.write(line))
-  const desk = {
+  const context = {
     ...{ state: stores.state, duties: dutiesHere(stores.duties) },
     ...{ settings, clock: systemClock, random: systemRandom, log },
   }
@@ -96,14 +96,14 @@ export async function ingestBeacon(options: BeaconCommand, stores: Stores, setti
   const epochs = rangeOf(options)
   let last: Progress = { until: 0, finalizedEpoch: 0, written: 0 }
   let filled: Filled = { filled: 0, missing: 0, end: epochsEnd }
-  const turn = async (own: Desk, signal: AbortSignal) => {
+  const turn = async (own: Context, signal: AbortSignal) => {
     if (epochs) filled = await fill(own, options, epochs, signal)
     else
       await follow(own, options, signal, (progress) => {
         last = progress
       })
   }
-  const work = inTurn(desk, options, 'beacon', turn, stop.signal)
+  const work = inTurn(context, options, 'beacon', turn, stop.signal)
   await Promise.race([work, untilStopped(systemClock, async () => stop.abort())])
   await work.catch((error) => {
     if (!stop.signal.aborted) throw error
@@ -120,7 +120,7 @@ interface Filled {
   readonly end: number
 }
 
-async function fill(desk: Desk, options: BeaconCommand, epochs: Range, signal: AbortSignal): Promise<Filled> {
+async function fill(context: Context, options: BeaconCommand, epochs: Range, signal: AbortSignal): Promise<Filled> {
   const [{ millStart }, { Follower }, { countOf, missingEpochs, outOfReach }, { openMills }, { coveredEpochs }] =
     await Promise.all([
       import('#groups/validators/ingest/start.ts'),
@@ -130,18 +130,18 @@ async function fill(desk: Desk, options: BeaconCommand, epochs: Range, signal: A
       import('#groups/validators/duties/coverage.ts'),
     ])
   const { network } = options
-  const why = await outOfReach(desk.duties, network, epochs)
+  const why = await outOfReach(context.duties, network, epochs)
   if (why !== undefined) throw new CommandFailure('epochs.out_of_reach', `Nothing was filled in: ${why}.`)
-  await using mills = openMills([await millStart(desk, network)])
-  const filled = await new Follower(desk, network, mills.of(network)).fill(epochs, signal, (left) => {
+  await using mills = openMills([await millStart(context, network)])
+  const filled = await new Follower(context, network, mills.of(network)).fill(epochs, signal, (left) => {
     if (!options.json) note(`${network}: ${left} epochs are missing`)
   })
-  const end = (await coveredEpochs(desk.duties, network)).at(-1)?.until ?? 0
-  return { filled, missing: countOf(await missingEpochs(desk.duties, network, epochs)), end }
+  const end = (await coveredEpochs(context.duties, network)).at(-1)?.until ?? 0
+  return { filled, missing: countOf(await missingEpochs(context.duties, network, epochs)), end }
 }
 
 async function follow(
-  desk: Desk,
+  context: Context,
   options: BeaconCommand,
   signal: AbortSignal,
   tell: (progress: Progress) => void,
@@ -153,20 +153,20 @@ async function follow(
     import('#ingest/poll.ts'),
   ])
   const { network } = options
-  const { beacon, execution } = desk.settings.validators.networks[network]
-  await using mills = openMills([await millStart(desk, network)])
+  const { beacon, execution } = context.settings.validators.networks[network]
+  await using mills = openMills([await millStart(context, network)])
   const mill = mills.of(network)
-  const follower = new Follower(desk, network, mill)
+  const follower = new Follower(context, network, mill)
   const step = async (until: AbortSignal) => {
     const show = ({ until: epoch, finalizedEpoch }: Progress) => {
       if (!options.json) note(`${network}: epoch ${epoch} of ${finalizedEpoch - 1}`)
     }
     tell(await follower.catchUp(until, show))
-    if (execution.rpc.length > 0) await depositsOf(desk, network, await mill.chain(until)).catchUp(until)
+    if (execution.rpc.length > 0) await depositsOf(context, network, await mill.chain(until)).catchUp(until)
   }
   if (options.once) return await step(signal)
   const { everyMs } = beacon
-  await poll(desk, { everyMs, timeoutMs: attemptMs, backoffMaxMs, work: step, report: tellFailure }, signal)
+  await poll(context, { everyMs, timeoutMs: attemptMs, backoffMaxMs, work: step, report: tellFailure }, signal)
 }
 
 const tellFailure = (outcome: { readonly is: string; readonly error?: unknown }): void => {

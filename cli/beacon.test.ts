@@ -13,7 +13,7 @@ import { systemRandom } from '#io/random.ts'
 import { startUpkeep } from '#server/upkeep/start.ts'
 import { openStores } from '#store/open.ts'
 import { openReplay } from '#test/beacon-replay.ts'
-import { settingsWith } from '#test/desk.ts'
+import { settingsWith } from '#test/context.ts'
 import { openFolder, run } from './run.ts'
 
 async function openScene({ fromEpoch = 0 } = {}) {
@@ -103,11 +103,11 @@ async function openServer(at: Awaited<ReturnType<typeof openScene>>) {
     log: silentLog,
     settings: settingsWith(at.settings),
   }
-  const desk = { ...plain, settings: await withChainTimes(plain) }
-  const upkeep = startUpkeep(desk, { dataDir, version: '1' }, stop.signal)
+  const context = { ...plain, settings: await withChainTimes(plain) }
+  const upkeep = startUpkeep(context, { dataDir, version: '1' }, stop.signal)
   // The first look is over before anyone asks, and the next one by itself would be an hour away.
   const looked = Promise.withResolvers<void>()
-  const beacon = startBeacon(desk, stop.signal, (_, { until }) => until === 13 && looked.resolve())
+  const beacon = startBeacon(context, stop.signal, (_, { until }) => until === 13 && looked.resolve())
   await looked.promise
   return {
     duties: stores.duties,

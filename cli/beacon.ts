@@ -16,7 +16,7 @@ import { CommandFailure } from './failure.ts'
 import { askServer } from './owner.ts'
 import { print, printJson, table } from './print.ts'
 import { configOf, dataDirOf } from './settings.ts'
-import { inTurn, turnDesk, waitOption } from './turn.ts'
+import { inTurn, turnContext, waitOption } from './turn.ts'
 
 export const networkOption = () => new Option('--network <name>', 'which network').choices(networks).default('mainnet')
 
@@ -106,8 +106,8 @@ async function auditHere(options: BeaconCommand): Promise<AuditLine[]> {
     const turn = async ({ duties }: { readonly duties: Duties }, signal: AbortSignal) => {
       lines = await auditWith(options, settings, (own) => keepAudit(duties, options.network, own), signal)
     }
-    const desk = { ...(await turnDesk(stores.state)), duties: dutiesHere(stores.duties) }
-    await inTurn(desk, options, 'beacon', turn, new AbortController().signal)
+    const context = { ...(await turnContext(stores.state)), duties: dutiesHere(stores.duties) }
+    await inTurn(context, options, 'beacon', turn, new AbortController().signal)
   })
   return lines
 }

@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { openLog } from '#io/log.ts'
 import { start } from '#server/main.ts'
 import { openState } from '#store/open.ts'
-import { settingsWith } from '#test/desk.ts'
+import { settingsWith } from '#test/context.ts'
 import { buildConsole } from './console-build.ts'
 import { openFolder, run } from './run.ts'
 

@@ -1,7 +1,7 @@
 // `tetrad console …`: a fresh one-time link into the operator's side of the console, and the end of all sessions. Works
 // beside a running server, which knows of it at once (decision 0126).
 import type { Command } from 'commander'
-import type { SessionDesk } from '#server/console/sessions.ts'
+import type { SessionContext } from '#server/console/sessions.ts'
 import { withState } from './data.ts'
 import { askServer } from './owner.ts'
 import { minuteText, note, print, printJson } from './print.ts'
@@ -51,7 +51,7 @@ async function signOut(options: CommonOptions): Promise<void> {
 const signInUrl = (base: string, token: string): string => `${base.replace(/\/$/, '')}/#/sign-in/${token}`
 
 /** A link to the server that has just been started here. */
-export async function linkFor(desk: SessionDesk, base: string): Promise<string> {
+export async function linkFor(context: SessionContext, base: string): Promise<string> {
   const { createLink } = await import('#server/console/sessions.ts')
-  return signInUrl(base, (await createLink(desk)).token)
+  return signInUrl(base, (await createLink(context)).token)
 }

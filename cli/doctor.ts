@@ -61,7 +61,11 @@ async function inside(options: Options): Promise<readonly Diagnosis[]> {
   const { storeDiagnoses } = await import('#server/upkeep/doctor.ts')
   const { sample } = options
   try {
-    return await askOwner(options, { name: 'doctor', input: { sample }, here: (desk) => storeDiagnoses(desk, sample) })
+    return await askOwner(options, {
+      name: 'doctor',
+      input: { sample },
+      here: (context) => storeDiagnoses(context, sample),
+    })
   } catch (error) {
     const says = tell(error).message
     return [{ name: 'stores', level: 'bad', says, todo: 'see the log of the server' }]

@@ -3,13 +3,13 @@ import { readFile } from 'node:fs/promises'
 import type { Command } from 'commander'
 import { parseJson, stringifyJson } from '#api/json.ts'
 import type { Quote } from '#api/wire/fx.ts'
-import type { Desk } from '#serve/answer.ts'
+import type { Context } from '#serve/context.ts'
 import { withState } from './data.ts'
 import { CommandFailure } from './failure.ts'
 import { note, print, printJson } from './print.ts'
 import { type CommonOptions, configOf } from './settings.ts'
 
-type KeyDesk = Pick<Desk, 'state' | 'clock' | 'random'>
+type KeyContext = Pick<Context, 'state' | 'clock' | 'random'>
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 const fileBytesMax = 1_048_576
@@ -70,16 +70,16 @@ async function receiptKey(options: CommonOptions): Promise<void> {
 
 async function rotate(options: CommonOptions): Promise<void> {
   const { publicKeys, rotateReceiptKey } = await import('#groups/fx/receipt-key.ts')
-  const shown = await withKeys(options, async (desk) => {
-    await rotateReceiptKey(desk)
-    return publicKeys(desk)
+  const shown = await withKeys(options, async (context) => {
+    await rotateReceiptKey(context)
+    return publicKeys(context)
   })
   if (options.json) return printJson(shown)
   print(shown.publicKey)
   note('From now on this key signs. Publish it; the old ones stay at /v1/exchange/fx/receipt-key.')
 }
 
-async function withKeys<T>(options: CommonOptions, work: (desk: KeyDesk) => Promise<T>): Promise<T> {
+async function withKeys<T>(options: CommonOptions, work: (context: KeyContext) => Promise<T>): Promise<T> {
   const [{ systemClock }, { systemRandom }] = await Promise.all([import('#io/clock.ts'), import('#io/random.ts')])
   return withState(options, 'found', (state) => work({ state, clock: systemClock, random: systemRandom }))
 }

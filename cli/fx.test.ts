@@ -10,14 +10,14 @@ import { createQuote } from '#groups/fx/create-quote.ts'
 import { systemClock } from '#io/clock.ts'
 import { silentLog } from '#io/log.ts'
 import { systemRandom } from '#io/random.ts'
-import type { Desk } from '#serve/answer.ts'
+import type { Context } from '#serve/context.ts'
 import { openState } from '#store/open.ts'
-import { settingsWith, testVisit } from '#test/desk.ts'
+import { settingsWith, testVisit } from '#test/context.ts'
 import { openFolder, run } from './run.ts'
 
 const fx = { spender: '0x3333333333333333333333333333333333333333', sources: [{ id: 'desk', kind: 'push' }] }
 
-async function openDeskFolder() {
+async function openFxFolder() {
   const home = await openFolder()
   await writeFile(join(home.dir, 'tetrad.yaml'), 'fx:\n  sources:\n    - id: desk\n      kind: push\n')
   await (await openState(join(home.dir, 'data'))).close()
@@ -28,7 +28,7 @@ async function openDeskFolder() {
 
 async function quoteIn(dir: string): Promise<{ quote: Quote; bytes: Uint8Array }> {
   const state = await openState(join(dir, 'data'))
-  const desk = { state, settings: settingsWith({ fx }), clock: systemClock, random: systemRandom, log: silentLog }
+  const context = { state, settings: settingsWith({ fx }), clock: systemClock, random: systemRandom, log: silentLog }
   const outcome = await createQuote.reply(
     {
       from: { currency: 'USDC', amount: '1000' },
@@ -37,7 +37,7 @@ async function quoteIn(dir: string): Promise<{ quote: Quote; bytes: Uint8Array }
       type: 'tradable',
       recipientAddress: `0x${'11'.repeat(20)}`,
     },
-    desk as unknown as Desk,
+    context as unknown as Context,
     testVisit(),
   )
   await state.close()
@@ -46,7 +46,7 @@ async function quoteIn(dir: string): Promise<{ quote: Quote; bytes: Uint8Array }
 }
 
 test('a rate is set, shown among the sources, and read back from the history', async () => {
-  await using home = await openDeskFolder()
+  await using home = await openFxFolder()
   const set = await home.tetrad('rate', 'set', 'EUR/USD', '1.0842')
   assert.deepEqual([set.code, set.stderr], [0, ''])
   assert.match(set.stdout, /^desk EUR\/USD 1\.0842 at 2/)
@@ -62,7 +62,7 @@ test('a rate is set, shown among the sources, and read back from the history', a
 })
 
 test('what cannot be a rate is refused in words, and nothing is stored', async () => {
-  await using home = await openDeskFolder()
+  await using home = await openFxFolder()
   const refusals: readonly (readonly [readonly string[], number, RegExp])[] = [
     [['rate', 'set', 'EURUSD', '1.1'], 2, /two currencies, such as EUR\/USD/],
     [['rate', 'set', 'EUR/EUR', '1.1'], 1, /must be two different currencies/],
@@ -81,7 +81,7 @@ test('what cannot be a rate is refused in words, and nothing is stored', async (
 })
 
 test('where no source takes pushed rates, those that are there are named, and what to add', async () => {
-  await using home = await openDeskFolder()
+  await using home = await openFxFolder()
   const set = () => home.tetrad('rate', 'set', 'EUR/USD', '1.1')
   await writeFile(
     join(home.dir, 'tetrad.yaml'),
@@ -97,7 +97,7 @@ test('where no source takes pushed rates, those that are there are named, and wh
 })
 
 test('a quote, its receipt and the check of it, offline; one changed digit is found', async () => {
-  await using home = await openDeskFolder()
+  await using home = await openFxFolder()
   await home.tetrad('rate', 'set', 'EUR/USD', '1.0842')
   const { quote, bytes } = await quoteIn(home.dir)
   assert.equal((await home.tetrad('quote', quote.id)).stdout, `${new TextDecoder().decode(bytes)}\n`)
@@ -135,7 +135,7 @@ test('a quote, its receipt and the check of it, offline; one changed digit is fo
 })
 
 test('a signature is checked against a file or a stored quote; what is wrong is named, and the exit code tells', async () => {
-  await using home = await openDeskFolder()
+  await using home = await openFxFolder()
   await home.tetrad('rate', 'set', 'EUR/USD', '1.0842')
   const { quote, bytes } = await quoteIn(home.dir)
   await writeFile(join(home.dir, 'quote.json'), bytes)

@@ -14,7 +14,7 @@ import { withState } from './data.ts'
 import { CommandFailure, exitPartly } from './failure.ts'
 import { counted, note, print, printJson } from './print.ts'
 import { type CommonOptions, configOf } from './settings.ts'
-import { inTurn, type TurnOptions, turnDesk, waitOption } from './turn.ts'
+import { inTurn, type TurnOptions, turnContext, waitOption } from './turn.ts'
 
 interface ImportOptions extends CommonOptions, TurnOptions {
   readonly like?: string
@@ -60,7 +60,7 @@ async function bringAll(files: readonly string[], options: ImportOptions): Promi
         if (signal.aborted) break
       }
     }
-    await inTurn(await turnDesk(store), options, 'markets', turn, stop.signal)
+    await inTurn(await turnContext(store), options, 'markets', turn, stop.signal)
   })
   process.off('SIGINT', onSignal).off('SIGTERM', onSignal)
   const seconds = (performance.now() - startMs) / 1000

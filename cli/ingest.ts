@@ -7,7 +7,7 @@ import { faults } from '#api/faults.ts'
 import { networks } from '#api/wire/validators.ts'
 import { Fault } from '#core/fault.ts'
 import type { Progress as Event } from '#groups/explorer/index-chain.ts'
-import type { FollowDesk } from '#groups/explorer/index-start.ts'
+import type { FollowContext } from '#groups/explorer/index-start.ts'
 import type { ChainNode } from '#groups/explorer/node.ts'
 import { epochNumber } from './beacon.ts'
 import { withState } from './data.ts'
@@ -100,8 +100,8 @@ async function run(options: IngestOptions, task: 'follow' | 'repair'): Promise<v
   const startMs = systemClock.monotonicMs()
   await withState(options, 'made', async (state) => {
     const log = openLog('warn', (line) => process.stderr.write(line))
-    const desk: FollowDesk = { state, settings, clock: systemClock, random: systemRandom, log }
-    const node = needNode(desk, whichChain(settings, options.chain))
+    const context: FollowContext = { state, settings, clock: systemClock, random: systemRandom, log }
+    const node = needNode(context, whichChain(settings, options.chain))
     const progress = openProgress(options.json === true, () => systemClock.monotonicMs())
     const share = () => nodeShare(node, systemClock.monotonicMs() - startMs)
     const tell = (event: Event) => {
@@ -118,7 +118,7 @@ async function run(options: IngestOptions, task: 'follow' | 'repair'): Promise<v
       }
     }
     const { forgetFrom, yes = false } = options
-    const turn = async (own: FollowDesk, signal: AbortSignal) => {
+    const turn = async (own: FollowContext, signal: AbortSignal) => {
       // A mistake is told at once; what fails later is waited for.
       await node.capabilities()
       if (forgetFrom !== undefined) await forget(own.state, node, { from: forgetFrom, yes }, signal)
@@ -126,7 +126,7 @@ async function run(options: IngestOptions, task: 'follow' | 'repair'): Promise<v
         return note(`chain ${node.chain.id}: nothing is read again, because its mode is probe.`)
       await working(own, node, options, task, tell, signal)
     }
-    const work = inTurn(desk, options, 'chains', turn, stop.signal)
+    const work = inTurn(context, options, 'chains', turn, stop.signal)
     const stopped = untilStopped(systemClock, async () => stop.abort())
     await Promise.race([work, stopped])
     await work
@@ -147,7 +147,7 @@ function checkSpan({ from = 0, until = Infinity, forgetFrom }: IngestOptions): v
 }
 
 async function working(
-  desk: FollowDesk,
+  context: FollowContext,
   node: ChainNode,
   { once, from = 0, until = Infinity }: IngestOptions,
   task: 'follow' | 'repair',
@@ -159,30 +159,30 @@ async function working(
     import('#groups/explorer/index-seams.ts'),
     import('#groups/explorer/index-start.ts'),
   ])
-  if (task === 'follow' && !once) return follow(desk, node, signal, tell)
+  if (task === 'follow' && !once) return follow(context, node, signal, tell)
   const work = () =>
-    task === 'follow' ? catchUp(desk, node, tell, signal) : repair(desk, node, { from, until }, tell, signal)
+    task === 'follow' ? catchUp(context, node, tell, signal) : repair(context, node, { from, until }, tell, signal)
   const mayPass = (error: unknown) =>
     error instanceof Fault && !(error instanceof Contradicted) && faults[error.code].retry === 'later'
-  await patiently(desk, work, mayPass, signal)
+  await patiently(context, work, mayPass, signal)
 }
 
 /** Again after what may pass; every block that was read in between counts as a new start. */
 async function patiently(
-  desk: FollowDesk,
+  context: FollowContext,
   work: () => Promise<void>,
   mayPass: (error: unknown) => boolean,
   signal: AbortSignal,
 ): Promise<void> {
   for (let failures = 0; !signal.aborted; ) {
-    const version = desk.state.version()
+    const version = context.state.version()
     try {
       return await work()
     } catch (error) {
-      failures = desk.state.version() === version ? failures + 1 : 1
+      failures = context.state.version() === version ? failures + 1 : 1
       if (!mayPass(error) || failures >= failuresMax) throw error
       note(`tetrad: ${(error as Fault).message}; trying again`)
-      await desk.clock.sleep(failureWaitMs, signal)
+      await context.clock.sleep(failureWaitMs, signal)
     }
   }
 }

@@ -4,7 +4,7 @@ import type { Command } from 'commander'
 import { InvalidArgumentError } from 'commander'
 import type { MarketFeed } from '#core/settings/markets.ts'
 import type { PassReport } from '#groups/markets/ingest.ts'
-import type { Desk } from '#serve/answer.ts'
+import type { Context } from '#serve/context.ts'
 import { withState } from './data.ts'
 import { CommandFailure } from './failure.ts'
 import { counted, minuteText, note, print, printJson, table } from './print.ts'
@@ -85,11 +85,11 @@ async function read(options: IngestOptions): Promise<void> {
   await withState(options, 'made', async (state) => {
     const log = openLog('warn', (line) => process.stderr.write(line))
     // Facts are the running server's; nothing here asks for them.
-    const desk = { state, settings, clock: systemClock, random: systemRandom, log } as unknown as Desk
-    const turn = async (own: Desk, signal: AbortSignal) => {
+    const context = { state, settings, clock: systemClock, random: systemRandom, log } as unknown as Context
+    const turn = async (own: Context, signal: AbortSignal) => {
       for (const feed of wanted) reports[feed.id] = await readOne(own, feed, options, signal)
     }
-    await inTurn(desk, options, 'markets', turn, stop.signal)
+    await inTurn(context, options, 'markets', turn, stop.signal)
   })
   if (options.json) return printJson(reports)
   for (const [id, one] of Object.entries(reports)) {
@@ -102,12 +102,17 @@ async function read(options: IngestOptions): Promise<void> {
   }
 }
 
-async function readOne(desk: Desk, feed: MarketFeed, options: IngestOptions, signal: AbortSignal): Promise<PassReport> {
+async function readOne(
+  context: Context,
+  feed: MarketFeed,
+  options: IngestOptions,
+  signal: AbortSignal,
+): Promise<PassReport> {
   const { readFeed, FeedHeld } = await import('#groups/markets/ingest.ts')
   const line = pageLine(feed.id, options.json === true)
-  const work = { holder: desk.random.uuid(), full: options.full === true, signal, onPage: line.draw }
+  const work = { holder: context.random.uuid(), full: options.full === true, signal, onPage: line.draw }
   try {
-    return await readFeed(desk, feed, work)
+    return await readFeed(context, feed, work)
   } catch (error) {
     if (signal.aborted) throw new CommandFailure('ingest.stopped', 'Stopped; run it again to go on from here.')
     if (!(error instanceof FeedHeld)) throw new CommandFailure('ingest.failed', `${feed.id}: ${wordsOf(error)}`)

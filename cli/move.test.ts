@@ -7,11 +7,11 @@ import type { ChainTime, Epoch } from '#core/chain-time.ts'
 import type { Settings } from '#core/settings.ts'
 import { dutiesHere } from '#groups/validators/duties/store.ts'
 import { silentLog } from '#io/log.ts'
-import type { Desk } from '#serve/answer.ts'
+import type { Context } from '#serve/context.ts'
 import { start } from '#server/main.ts'
 import { chance } from '#sim/chance.ts'
 import { openStores, type Stores } from '#store/open.ts'
-import { settingsWith } from '#test/desk.ts'
+import { settingsWith } from '#test/context.ts'
 import { noPostgres, startPostgres } from '#test/postgres.ts'
 import { everythingStored } from '#test/stored-duties.ts'
 import { actOut, castOf } from '#test/validators-acting.ts'
@@ -20,7 +20,7 @@ import { openFolder, run } from './run.ts'
 
 const time: ChainTime = { genesisUnix: 40_000, slotSeconds: 3600, slotsPerEpoch: 8, epochsPerHour: 1, epochsPerDay: 3 }
 
-const deskOf = ({ duties }: Stores, settings: Settings) => ({
+const contextOf = ({ duties }: Stores, settings: Settings) => ({
   ...{ duties: dutiesHere(duties), dutiesState: duties, settings },
 })
 
@@ -69,13 +69,13 @@ describe('tetrad move', { skip: noPostgres }, () => {
     const url = await postgres.schema()
     const env = { TETRAD_STORE_STATE: url }
     const settings = settingsWith({ server: { port: 0 }, validators: { networks: { mainnet: time } } })
-    const write = (desk: Pick<Desk, 'duties' | 'settings'>, from: number, until: number) => {
+    const write = (context: Pick<Context, 'duties' | 'settings'>, from: number, until: number) => {
       const [epochs, draws] = [{ from: from as Epoch, until: until as Epoch }, chance(`move ${from}`)]
-      return writeEpochs(desk, 'mainnet', epochs, actOut(draws, castOf(draws, 20, epochs), epochs, true))
+      return writeEpochs(context, 'mainnet', epochs, actOut(draws, castOf(draws, 20, epochs), epochs, true))
     }
     const server = await start({
       ...{ settings, dataDir: data, log: silentLog },
-      prepare: async (desk) => void (await write(desk, 0, 40)),
+      prepare: async (context) => void (await write(context, 0, 40)),
     })
     const first = await run(['move', '--from', 'data', '--json'], { cwd, env }).finally(() => server.close())
     assert.equal(first.code, 0, first.stderr)
@@ -85,13 +85,13 @@ describe('tetrad move', { skip: noPostgres }, () => {
 
     const embedded = await openStores(data)
     await write({ duties: dutiesHere(embedded.duties), settings }, 40, 50)
-    const stored = await everythingStored(deskOf(embedded, settings))
+    const stored = await everythingStored(contextOf(embedded, settings))
     await embedded.close()
     const second = await run(['move', '--from', 'data'], { cwd, env })
     assert.match(second.stdout, /Moved: \d+ tables, \d+ rows, all of them verified/, second.stderr)
     assert.ok((await readdir(data)).every((name) => !name.startsWith('moving')))
     const shared = await openStores(join(cwd, 'elsewhere'), { state: url })
-    assert.deepEqual(await everythingStored(deskOf(shared, settings)), stored)
+    assert.deepEqual(await everythingStored(contextOf(shared, settings)), stored)
     await shared.close()
   })
 

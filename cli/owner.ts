@@ -1,6 +1,6 @@
 // Who has the stores open: the running server, which is asked over its control socket, or this command itself.
 import type { Settings } from '#core/settings.ts'
-import type { Desk } from '#serve/answer.ts'
+import type { Context } from '#serve/context.ts'
 import { refuseDemo, withState } from './data.ts'
 import { CommandFailure } from './failure.ts'
 import { type CommonOptions, configOf, dataDirOf } from './settings.ts'
@@ -10,12 +10,12 @@ export interface Question<T> {
   readonly name: string
   readonly input?: unknown
   /** How to answer it here. */
-  readonly here: (desk: Desk) => Promise<T>
+  readonly here: (context: Context) => Promise<T>
 }
 
 export async function askOwner<T>(options: CommonOptions, { name, input, here }: Question<T>): Promise<T> {
   const answer = await askServer<T>(options, name, input)
-  return answer ? answer.result : withDesk(options, here)
+  return answer ? answer.result : withContext(options, here)
 }
 
 /** Undefined: no server runs on this folder. */
@@ -35,7 +35,7 @@ export async function askServer<T>(
   }
 }
 
-async function withDesk<T>(options: CommonOptions, work: (desk: Desk) => Promise<T>): Promise<T> {
+async function withContext<T>(options: CommonOptions, work: (context: Context) => Promise<T>): Promise<T> {
   const { settings: own } = await configOf(options)
   const [{ openStores }, { dutiesHere }, { systemClock }, { systemRandom }, { silentLog }] = await Promise.all([
     import('#store/open.ts'),
@@ -47,19 +47,25 @@ async function withDesk<T>(options: CommonOptions, work: (desk: Desk) => Promise
   const stores = await openStores(dataDirOf(options), own.store)
   try {
     const { state } = stores
-    const desk = { state, duties: dutiesHere(stores.duties), clock: systemClock, random: systemRandom, log: silentLog }
+    const context = {
+      state,
+      duties: dutiesHere(stores.duties),
+      clock: systemClock,
+      random: systemRandom,
+      log: silentLog,
+    }
     const isDemo = (await refuseDemo(options, state)) === 'demo'
-    return await work({ ...desk, settings: isDemo ? await settingsOfDemo({ ...desk, settings: own }) : own })
+    return await work({ ...context, settings: isDemo ? await settingsOfDemo({ ...context, settings: own }) : own })
   } finally {
     await stores.close()
   }
 }
 
 /** Its nodes are gone with its server; the rows are still those of its hours and days (decision 0187). */
-async function settingsOfDemo(desk: Desk): Promise<Settings> {
+async function settingsOfDemo(context: Context): Promise<Settings> {
   const [{ withDemoWindows }, { withChainTimes }] = await Promise.all([
     import('#sim/validators/windows.ts'),
     import('#groups/validators/ingest/chain.ts'),
   ])
-  return withChainTimes({ ...desk, settings: withDemoWindows(desk.settings) })
+  return withChainTimes({ ...context, settings: withDemoWindows(context.settings) })
 }

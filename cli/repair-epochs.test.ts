@@ -18,7 +18,7 @@ import { startUpkeep } from '#server/upkeep/start.ts'
 import { openDuties, openStores } from '#store/open.ts'
 import type { State } from '#store/state.ts'
 import { openReplay } from '#test/beacon-replay.ts'
-import { settingsWith } from '#test/desk.ts'
+import { settingsWith } from '#test/context.ts'
 import { openFolder, run } from './run.ts'
 
 async function openScene() {
@@ -126,10 +126,10 @@ async function openServer(at: Awaited<ReturnType<typeof openScene>>) {
   const stop = new AbortController()
   const settings = settingsWith(at.settings)
   const plain = { state: stores.state, duties, clock: systemClock, random: systemRandom, log: silentLog, settings }
-  const desk = { ...plain, settings: await withChainTimes(plain) }
-  const upkeep = startUpkeep(desk, { dataDir, version: '1' }, stop.signal)
+  const context = { ...plain, settings: await withChainTimes(plain) }
+  const upkeep = startUpkeep(context, { dataDir, version: '1' }, stop.signal)
   const looked = Promise.withResolvers<void>()
-  const beacon = startBeacon(desk, stop.signal, (_, { until }) => until === 13 && looked.resolve())
+  const beacon = startBeacon(context, stop.signal, (_, { until }) => until === 13 && looked.resolve())
   await looked.promise
   return {
     async [Symbol.asyncDispose]() {

@@ -6,7 +6,7 @@ import type { Range } from '#core/ranges.ts'
 import type { Settings } from '#core/settings.ts'
 import type { Repaired } from '#groups/validators/ingest/repair.ts'
 import type { RepairProgress } from '#groups/validators/ingest/runs.ts'
-import type { Desk } from '#serve/answer.ts'
+import type { Context } from '#serve/context.ts'
 import type { Stores } from '#store/open.ts'
 import { inWords, withStores } from './beacon.ts'
 import { CommandFailure, exitPartly } from './failure.ts'
@@ -100,16 +100,16 @@ async function repairWith(task: RepairTask, stores: Stores, settings: Settings):
     import('./stop.ts'),
   ])
   const log = openLog('warn', (line) => process.stderr.write(line))
-  const desk = {
+  const context = {
     ...{ state: stores.state, duties: dutiesHere(stores.duties) },
     ...{ settings, clock: systemClock, random: systemRandom, log },
   }
   const stop = new AbortController()
   let repaired: Repaired | undefined
-  const turn = async (own: Desk, signal: AbortSignal) => {
+  const turn = async (own: Context, signal: AbortSignal) => {
     repaired = await repairOn(own, task, signal)
   }
-  const work = inTurn(desk, task, 'beacon', turn, stop.signal)
+  const work = inTurn(context, task, 'beacon', turn, stop.signal)
   await Promise.race([work, untilStopped(systemClock, async () => stop.abort())])
   await work.catch((error) => {
     if (!stop.signal.aborted) throw error
@@ -117,7 +117,7 @@ async function repairWith(task: RepairTask, stores: Stores, settings: Settings):
   return repaired
 }
 
-async function repairOn(desk: Desk, task: RepairTask, signal: AbortSignal): Promise<Repaired> {
+async function repairOn(context: Context, task: RepairTask, signal: AbortSignal): Promise<Repaired> {
   const [{ millStart }, { Follower }, { unrepairable }, { openMills }] = await Promise.all([
     import('#groups/validators/ingest/start.ts'),
     import('#groups/validators/ingest/follow.ts'),
@@ -125,10 +125,10 @@ async function repairOn(desk: Desk, task: RepairTask, signal: AbortSignal): Prom
     import('#groups/validators/ingest/mills.ts'),
   ])
   const { network, epochs } = task
-  const why = await unrepairable(desk.duties, network, epochs)
+  const why = await unrepairable(context.duties, network, epochs)
   if (why !== undefined) throw new CommandFailure('epochs.out_of_reach', `Nothing was replaced: ${why}.`)
-  await using mills = openMills([await millStart(desk, network)])
-  const follower = new Follower(desk, network, mills.of(network))
+  await using mills = openMills([await millStart(context, network)])
+  const follower = new Follower(context, network, mills.of(network))
   try {
     return await follower.repair(epochs, signal, (left) => tellLeft(task, left))
   } catch (error) {

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import type { Command } from 'commander'
 import type { EndpointId } from '#api/routes.ts'
 import type { Flag } from '#io/config.ts'
-import type { Desk } from '#serve/answer.ts'
+import type { Context } from '#serve/context.ts'
 import type { DemoSamples } from '#sim/demo.ts'
 import type { State } from '#store/state.ts'
 import manifest from '../package.json' with { type: 'json' }
@@ -49,8 +49,8 @@ async function serve(options: ServeOptions): Promise<void> {
     version: manifest.version,
     log,
     consent: (state) => keepApart(state, options, demo !== undefined),
-    prepare: async (desk) => {
-      if (demo) shown = { samples: await demo.load(desk), key: await demoKey(desk) }
+    prepare: async (context) => {
+      if (demo) shown = { samples: await demo.load(context), key: await demoKey(context) }
     },
   }).catch(async (error: unknown) => {
     // The demo's feed would keep the process alive.
@@ -64,12 +64,12 @@ async function serve(options: ServeOptions): Promise<void> {
     await demo?.close()
   }
   const stopped = untilStopped(systemClock, close, { tell: (words) => log.warn({}, words) })
-  const { console: pages, server: place } = server.desk.settings
+  const { console: pages, server: place } = server.context.settings
   if (pages.on && !options.json) await buildPages(stopping.signal)
   if (stopping.signal.aborted) return stopped
   // A link is for a person at a terminal; in a journal or a file it would lie around. The demo's key opens nothing of anybody's.
   const isGreeting = pages.on && process.stdout.isTTY && !options.json
-  const signIn = isGreeting ? await linkFor(server.desk, place.publicUrl || server.url) : undefined
+  const signIn = isGreeting ? await linkFor(server.context, place.publicUrl || server.url) : undefined
   if (options.json) printJson({ url: server.url, ...(shown && { key: shown.key }) })
   else await greet(server.url, shown, signIn)
   await stopped
@@ -107,10 +107,10 @@ interface Shown {
 }
 
 /** The secret of a key cannot be read back, so each start gives the demo key a new one. */
-async function demoKey(desk: Desk): Promise<string> {
+async function demoKey(context: Context): Promise<string> {
   const { issueKey } = await import('#store/keys.ts')
   const wanted = { id: 'demo', name: 'demo world', plan: 'enterprise' } as const
-  return (await issueKey(desk.state, wanted, desk.clock, desk.random)).key
+  return (await issueKey(context.state, wanted, context.clock, context.random)).key
 }
 
 async function buildPages(signal: AbortSignal): Promise<void> {

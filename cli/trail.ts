@@ -2,7 +2,7 @@
 // configured nodes, beside a running server or without one; no key is needed.
 import { type Command, InvalidArgumentError } from 'commander'
 import type { AddressLabel, Trail, TrailHop } from '#api/wire/trail.ts'
-import type { Desk } from '#serve/answer.ts'
+import type { Context } from '#serve/context.ts'
 import { withState } from './data.ts'
 import { CommandFailure, exitPartly } from './failure.ts'
 import { oneChain } from './labels-words.ts'
@@ -49,9 +49,16 @@ async function follow(given: string, options: TrailOptions): Promise<void> {
   const hasNode = settings.explorer.chains.some(({ id, rpc }) => id === chain && rpc.length > 0)
   const { result, confidence, ...told } = await withState(options, hasNode ? 'made' : 'found', (state) => {
     // Group A keeps nothing in the duties database.
-    const desk: Desk = { state, duties: undefined as never, settings, clock: systemClock, random: systemRandom, log }
+    const context: Context = {
+      state,
+      duties: undefined as never,
+      settings,
+      clock: systemClock,
+      random: systemRandom,
+      log,
+    }
     const bounds = { depth: options.depth, timeoutMs: options.timeout * 1000 }
-    return followTrail(desk, chain, address, bounds)
+    return followTrail(context, chain, address, bounds)
   })
   if (partly.includes(result.end.reason)) process.exitCode = exitPartly
   if (options.json) return printJson({ ...result, ...confidence, ...told })

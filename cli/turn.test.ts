@@ -54,8 +54,8 @@ describe('beside servers on PostgreSQL', { skip: noPostgres }, () => {
       begun.resolve()
       return new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
     }
-    const desk = { state, clock: systemClock, random: systemRandom, log: silentLog }
-    const ended = whileHolding(desk, { name, work, pace }, stop.signal)
+    const context = { state, clock: systemClock, random: systemRandom, log: silentLog }
+    const ended = whileHolding(context, { name, work, pace }, stop.signal)
     await begun.promise
     let over: Promise<void> | undefined
     const end = () => {

@@ -1,6 +1,6 @@
 // Commands that ingest take turns with the servers that share their state, under the same leases (decision 0150). Where the
 // state is a file they may run beside its one server, as they always could.
-import { type LeaseDesk, LeaseLost, leasedDuties, leasedState, inTurn as leaseTurn } from '#ingest/lease.ts'
+import { type LeaseContext, LeaseLost, leasedDuties, leasedState, inTurn as leaseTurn } from '#ingest/lease.ts'
 import type { Duties } from '#store/duties.ts'
 import type { State } from '#store/state.ts'
 import { CommandFailure } from './failure.ts'
@@ -14,19 +14,19 @@ export interface TurnOptions {
   readonly wait?: boolean
 }
 
-type TurnDesk = LeaseDesk & { readonly duties?: Duties }
+type TurnContext = LeaseContext & { readonly duties?: Duties }
 
-/** What the work writes, it must write to the desk it is given. */
-export async function inTurn<D extends TurnDesk>(
-  desk: D,
+/** What the work writes, it must write to the context it is given. */
+export async function inTurn<D extends TurnContext>(
+  context: D,
   { wait = false }: TurnOptions,
   name: IngesterName,
-  work: (desk: D, signal: AbortSignal) => Promise<void>,
+  work: (context: D, signal: AbortSignal) => Promise<void>,
   signal: AbortSignal,
 ): Promise<void> {
-  if (desk.state.engine === 'sqlite') return work(desk, signal)
-  const state = leasedState(desk.state)
-  const leased: D = { ...desk, state, ...(desk.duties && { duties: leasedDuties(desk.duties) }) }
+  if (context.state.engine === 'sqlite') return work(context, signal)
+  const state = leasedState(context.state)
+  const leased: D = { ...context, state, ...(context.duties && { duties: leasedDuties(context.duties) }) }
   try {
     const turn = await leaseTurn(leased, { name, wait }, (until) => work(leased, until), signal)
     if (turn || signal.aborted) return
@@ -40,7 +40,7 @@ export async function inTurn<D extends TurnDesk>(
 }
 
 /** For a command that needs nothing else. */
-export async function turnDesk(state: State): Promise<LeaseDesk> {
+export async function turnContext(state: State): Promise<LeaseContext> {
   const [{ systemClock }, { systemRandom }, { openLog }] = await Promise.all([
     import('#io/clock.ts'),
     import('#io/random.ts'),

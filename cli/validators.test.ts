@@ -11,7 +11,7 @@ import { systemRandom } from '#io/random.ts'
 import { startUpkeep } from '#server/upkeep/start.ts'
 import { openStores } from '#store/open.ts'
 import { openReplay } from '#test/beacon-replay.ts'
-import { settingsWith } from '#test/desk.ts'
+import { settingsWith } from '#test/context.ts'
 import { openFolder, run } from './run.ts'
 
 /** A recorded network that has been ingested, in days of four epochs. Validator 1 misses the vote of epoch 7. */
@@ -76,8 +76,8 @@ test('beside a running server the same is answered over its control socket', asy
   const stop = new AbortController()
   const world = { clock: systemClock, random: systemRandom, log: silentLog }
   const plain = { ...stores, duties: dutiesHere(stores.duties), ...world, settings: settingsWith(at.settings) }
-  const desk = { ...plain, settings: await withChainTimes(plain) }
-  const upkeep = startUpkeep(desk, { dataDir, version: '1' }, stop.signal)
+  const context = { ...plain, settings: await withChainTimes(plain) }
+  const upkeep = startUpkeep(context, { dataDir, version: '1' }, stop.signal)
   try {
     assert.deepEqual(await at.run(...args), before)
     const found = await at.run('find', '--key', 'zz')

@@ -136,12 +136,12 @@ async function askBoth<T>(options: CommonOptions, name: 'explain' | 'find', give
   const text = await askOwner<string | null>(options, {
     name,
     input,
-    here: async (desk) => {
+    here: async (context) => {
       const [{ askBeside }, { withChainTimes }] = await Promise.all([
         import('#groups/validators/beside.ts'),
         import('#groups/validators/ingest/chain.ts'),
       ])
-      return askBeside({ ...desk, settings: await withChainTimes(desk) }, name, input)
+      return askBeside({ ...context, settings: await withChainTimes(context) }, name, input)
     },
   })
   return text === null ? null : (parseJson(text) as T)

@@ -17,7 +17,7 @@ import type { Log } from '#io/log.ts'
 import { type Metrics, openMetrics } from '#io/metrics.ts'
 import { type Random, systemRandom } from '#io/random.ts'
 import { openAdmission } from '#serve/admit.ts'
-import type { Desk } from '#serve/answer.ts'
+import type { Context } from '#serve/context.ts'
 import { openGuard } from '#serve/guard.ts'
 import {
   documentPath,
@@ -54,13 +54,13 @@ export interface StartOptions {
   /** Throws where this data is not to be served with these settings; asked before anything is done with it. */
   readonly consent?: (state: State) => Promise<void>
   /** Runs when the stores are open and before anyone is served. */
-  readonly prepare?: (desk: Desk) => Promise<void>
+  readonly prepare?: (context: Context) => Promise<void>
 }
 
 export interface Running {
   readonly url: string
   readonly inject: Door['inject']
-  readonly desk: Desk
+  readonly context: Context
   close(): Promise<void>
 }
 
@@ -83,51 +83,51 @@ export async function start(options: StartOptions): Promise<Running> {
   const duties = leasedDuties(timedDuties(threads, clock, told))
   // A network's genesis and slots are its node's to tell.
   const settings = await withChainTimes({ duties, settings: options.settings, clock, log })
-  const desk: Desk = { state, duties, settings, clock, random, log }
-  await options.prepare?.(desk)
+  const context: Context = { state, duties, settings, clock, random, log }
+  await options.prepare?.(context)
   // So that its public half can be noted down before the first quote.
-  if (settings.groups.fx.on) await receiptSigner(desk)
+  if (settings.groups.fx.on) await receiptSigner(context)
 
   const guard = openGuard(settings)
-  const admission = await openAdmission(desk, (what) => metrics.limited(what), guard, metrics.limitsHeld)
+  const admission = await openAdmission(context, (what) => metrics.limited(what), guard, metrics.limitsHeld)
   rising.defer(() => admission.close())
   const stop = new AbortController()
   const board = new Board(clock)
   let url: string | undefined
   const upkeep = { dataDir: options.dataDir, version: options.version ?? 'unknown', url: () => url }
-  const ingest = settings.ingest.on ? Object.entries(ingesters(desk, metrics, board)) : []
+  const ingest = settings.ingest.on ? Object.entries(ingesters(context, metrics, board)) : []
   const loops = [
-    startUpkeep(desk, upkeep, stop.signal),
-    keepListsReady(desk, stop.signal),
+    startUpkeep(context, upkeep, stop.signal),
+    keepListsReady(context, stop.signal),
     ...ingest.map(([name, work]) => {
-      return runOnce(desk, { name, work, tell: (is) => metrics.leased(name, is) }, stop.signal)
+      return runOnce(context, { name, work, tell: (is) => metrics.leased(name, is) }, stop.signal)
     }),
   ]
   rising.defer(async () => {
     stop.abort()
     await Promise.all(loops)
   })
-  const watch = new Watch(desk)
+  const watch = new Watch(context)
   const parts = {
-    ...storeParts(desk, writes),
-    rates: () => rateFindings(desk),
-    chains: () => chainFindings(desk),
-    markets: () => marketFindings(desk),
-    beacon: () => beaconFindings(desk),
+    ...storeParts(context, writes),
+    rates: () => rateFindings(context),
+    chains: () => chainFindings(context),
+    markets: () => marketFindings(context),
+    beacon: () => beaconFindings(context),
   }
   const readiness: Readiness = {
     stopping: false,
     findings: oncePerSecond(clock, () => findingsOf(watch, parts)),
     tell: metrics.ready,
   }
-  const house = openHouse(desk, [...endpoints, ...extensions], admission, metrics)
+  const house = openHouse(context, [...endpoints, ...extensions], admission, metrics)
   const door = await openDoor(house, [
     ...healthPaths(
       readiness,
       oncePerSecond(clock, async () => {
         const [findings, coverage] = await Promise.all([
           readiness.findings(),
-          watch.ask('coverage', () => recentCoverage(desk)),
+          watch.ask('coverage', () => recentCoverage(context)),
         ])
         // What nobody can tell is left out: an old figure would look like a new one.
         metrics.ready(!readiness.stopping && findings.every(({ ok }) => ok))
@@ -136,9 +136,9 @@ export async function start(options: StartOptions): Promise<Running> {
       }),
     ),
     documentPath('/openapi.json', () => openapi({ serverUrl: settings.server.publicUrl || '/' })),
-    labelExportPath(desk),
-    coveragePath(desk),
-    ...consolePaths(desk, { version: options.version ?? 'unknown', readiness, metrics, board, guard }),
+    labelExportPath(context),
+    coveragePath(context),
+    ...consolePaths(context, { version: options.version ?? 'unknown', readiness, metrics, board, guard }),
   ])
   url = door.url
   rising.defer(() => door.close())
@@ -153,7 +153,7 @@ export async function start(options: StartOptions): Promise<Running> {
   return {
     url: door.url,
     inject: door.inject,
-    desk,
+    context,
     async close() {
       await standing.disposeAsync()
       log.info({}, 'stopped')
@@ -164,30 +164,30 @@ export async function start(options: StartOptions): Promise<Running> {
 type Work = (signal: AbortSignal) => Promise<void>
 
 /** What brings data in or lets it go. Of several processes one runs it (decision 0142). */
-function ingesters(desk: Desk, metrics: Metrics, board: Board): Readonly<Record<string, Work>> {
+function ingesters(context: Context, metrics: Metrics, board: Board): Readonly<Record<string, Work>> {
   return {
     rates: (signal) =>
-      startRates(desk, signal, (notice) => {
+      startRates(context, signal, (notice) => {
         metrics.ingested(notice.source, notice.is)
         board.rates(notice)
       }),
     markets: (signal) =>
-      startMarkets(desk, signal, (notice) => {
+      startMarkets(context, signal, (notice) => {
         if (notice.is !== 'page') metrics.ingested(notice.source, notice.is)
         board.feed(notice)
       }),
     chains: (signal) =>
-      startChains(desk, signal, (chain) => {
-        const tells = [watchHead(desk, chain), board.chain(chain)]
+      startChains(context, signal, (chain) => {
+        const tells = [watchHead(context, chain), board.chain(chain)]
         return (progress) => {
           for (const tell of tells) tell(progress)
         }
       }),
     beacon: (signal) =>
-      startBeacon(desk, signal, (network, step) => {
+      startBeacon(context, signal, (network, step) => {
         metrics.audited(network, step.compared, step.differing)
         board.network(network, step)
       }),
-    retention: (signal) => startRetention(desk, signal),
+    retention: (signal) => startRetention(context, signal),
   }
 }

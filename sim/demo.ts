@@ -4,7 +4,7 @@
 import { contract } from '#api/contract.ts'
 import { complete } from '#core/check.ts'
 import { type Settings, SettingsSchema } from '#core/settings.ts'
-import type { Desk } from '#serve/answer.ts'
+import type { Context } from '#serve/context.ts'
 import { cursorOf, moveCursor } from '#store/coverage.ts'
 import { loadExplorer } from './explorer.ts'
 import { demoFxSettings, startRateFeed } from './fx.ts'
@@ -33,7 +33,7 @@ export interface Demo {
   /** The same, on top of settings that are already complete. */
   settingsOver(settings: Settings): Settings
   /** Fills the stores, unless that was done before, and tells what to ask about. */
-  load(desk: Desk): Promise<DemoSamples>
+  load(context: Context): Promise<DemoSamples>
   close(): Promise<void>
 }
 
@@ -46,7 +46,7 @@ export async function openDemo(): Promise<Demo> {
   return {
     settings,
     settingsOver,
-    load: (desk) => load({ ...desk, settings: settingsOver(desk.settings) }, markets, validators),
+    load: (context) => load({ ...context, settings: settingsOver(context.settings) }, markets, validators),
     close: async () => void (await Promise.all([feed.close(), markets.close(), validators.close()])),
   }
 }
@@ -60,13 +60,13 @@ function merged(below: Settings, above: object): Settings {
 }
 
 /** A load that was interrupted is done again for the same moment, and every write of it may be repeated. */
-async function load(desk: Desk, markets: DemoMarkets, validators: DemoValidators): Promise<DemoSamples> {
-  const { state, clock } = desk
-  await validators.resume(desk)
+async function load(context: Context, markets: DemoMarkets, validators: DemoValidators): Promise<DemoSamples> {
+  const { state, clock } = context
+  await validators.resume(context)
   if ((await cursorOf(state, finished)) === undefined) {
     const atMs = (await cursorOf(state, begun)) ?? clock.now()
     await state.write((tx) => moveCursor(tx, begun, atMs))
-    const own = { ...desk, clock: stoppedAt(clock, atMs) }
+    const own = { ...context, clock: stoppedAt(clock, atMs) }
     // Beside each other, because the validators' reading is another thread's work; none is left at work when one fails.
     const ended = await Promise.allSettled([
       validators.load(own),

@@ -10,7 +10,7 @@ import { listLabels } from '#groups/explorer/labels.ts'
 import { blocksOf } from '#groups/explorer/standing.ts'
 import { trail } from '#groups/explorer/trail.ts'
 import { coverageOf } from '#store/coverage.ts'
-import { openDesk, type TestDesk, testVisit } from '#test/desk.ts'
+import { openContext, type TestContext, testVisit } from '#test/context.ts'
 import { demoSeed } from './demo.ts'
 import { demoChains, loadExplorer } from './explorer.ts'
 
@@ -21,32 +21,32 @@ interface Row {
   readonly time_unix: number
 }
 
-const rowsOf = (desk: TestDesk, chain: string) =>
-  desk.state.all<Row>(
+const rowsOf = (context: TestContext, chain: string) =>
+  context.state.all<Row>(
     `select '0x' || lower(hex(address)) as address, '0x' || lower(hex(funder)) as funder, block, time_unix
      from fundings where chain = ? order by block`,
     chain,
   )
 
 test('the explorer world: labels, fundings and both kinds of coverage, answered through the endpoints', async () => {
-  await using desk = await openDesk()
-  const { address } = await loadExplorer(desk, demoSeed)
+  await using context = await openContext()
+  const { address } = await loadExplorer(context, demoSeed)
   assert.equal(address, contract['explorer.fundedBy'].example.input.address)
-  const ask = (chainid: string, of: string) => fundedBy.reply({ chainid, address: of }, desk, testVisit())
+  const ask = (chainid: string, of: string) => fundedBy.reply({ chainid, address: of }, context, testVisit())
 
   const found = await ask('1', address)
   assert.ok(found.is === 'body')
   assert.deepEqual(found.body, contract['explorer.fundedBy'].example.reply, "the contract's example is true here")
   assert.equal(found.confidence?.coverage, 'complete')
   const { example } = extensions['explorer.trail']
-  const told = await trail.reply({ chainid: '1', address, depth: 20 }, desk, testVisit())
+  const told = await trail.reply({ chainid: '1', address, depth: 20 }, context, testVisit())
   assert.ok(told.is === 'body')
   assert.deepEqual(told.body, example.reply, 'and so is the example of the trail')
   const nobody = `0x${'00'.repeat(19)}01`
   assert.equal((await ask('1', nobody)).is, 'nothing')
   await assert.rejects(ask('137', nobody), { code: 'explorer.not_covered' })
 
-  const rows = await rowsOf(desk, '137')
+  const rows = await rowsOf(context, '137')
   const [first, last] = [rows[0], rows.at(-1)]
   assert.ok(first && last)
   assert.equal((await ask('137', first.address)).is, 'body')
@@ -54,11 +54,11 @@ test('the explorer world: labels, fundings and both kinds of coverage, answered 
 })
 
 test('every field of labels and fundings has a value somewhere, and every label fits the contract', async () => {
-  await using desk = await openDesk()
-  const { address } = await loadExplorer(desk, 'test')
-  const labels = await Array.fromAsync(listLabels(desk.state, '1'))
+  await using context = await openContext()
+  const { address } = await loadExplorer(context, 'test')
+  const labels = await Array.fromAsync(listLabels(context.state, '1'))
   assert.equal(labels.length, 120)
-  assert.equal((await Array.fromAsync(listLabels(desk.state, '137'))).length, 20)
+  assert.equal((await Array.fromAsync(listLabels(context.state, '137'))).length, 20)
   for (const name of Object.keys(LabelRecord.properties) as (keyof LabelRecord)[]) {
     assert.ok(
       labels.some((label) => label[name] !== ''),
@@ -66,28 +66,28 @@ test('every field of labels and fundings has a value somewhere, and every label 
     )
   }
   assert.ok(labels.some((label) => label.notes === ''))
-  const list = await labelListV2.reply({ chainid: '1' }, desk, testVisit())
+  const list = await labelListV2.reply({ chainid: '1' }, context, testVisit())
   assert.ok(list.is === 'bytes')
   const check = checker(contract['explorer.labelListV2'].reply)
   assert.deepEqual(check(JSON.parse(Buffer.from(list.bytes).toString())), [])
-  const funding = await fundedBy.reply({ chainid: '1', address }, desk, testVisit())
+  const funding = await fundedBy.reply({ chainid: '1', address }, context, testVisit())
   assert.ok(funding.is === 'body')
   assert.deepEqual(Object.keys(funding.body.result), Object.keys(FundingRecord.properties))
 })
 
 test('what the store holds is what happened on the chains, and the newest block is of this moment', async () => {
-  await using desk = await openDesk()
-  await loadExplorer(desk, 'test')
-  const nowUnix = desk.clock.now() / 1000
+  await using context = await openContext()
+  await loadExplorer(context, 'test')
+  const nowUnix = context.clock.now() / 1000
   const [whole, holed] = demoChains('test')
-  assert.deepEqual(await coverageOf(desk.state, blocksOf('1')), [{ from: 0, until: whole.final + 1 }])
+  assert.deepEqual(await coverageOf(context.state, blocksOf('1')), [{ from: 0, until: whole.final + 1 }])
   for (const [chain, isRead] of [
     [whole, (block: number) => block <= whole.final],
     [holed, (block: number) => block < 80 || (block >= 140 && block <= holed.final)],
   ] as const) {
     const seen = chain.blocks.filter(({ number }) => isRead(number)).flatMap(({ transfers }) => transfers)
     const first = new Map(seen.toReversed().flatMap((one) => (one.from === one.to ? [] : [[one.to, one]])))
-    const rows = await rowsOf(desk, chain.id)
+    const rows = await rowsOf(context, chain.id)
     assert.equal(rows.length, first.size)
     for (const { address, funder, block, time_unix } of rows) {
       const truth = first.get(address)
@@ -108,8 +108,8 @@ test('there is one of everything: a thousand fundings, internal ones, creations,
 })
 
 test('the same seed gives the same world, and loading it twice changes nothing', async () => {
-  await using one = await openDesk()
-  await using two = await openDesk()
+  await using one = await openContext()
+  await using two = await openContext()
   await loadExplorer(one, 'same')
   await loadExplorer(two, 'same')
   await loadExplorer(two, 'same')

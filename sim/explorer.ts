@@ -10,7 +10,7 @@ import { Book } from '#groups/explorer/labels-history.ts'
 import { openNode } from '#groups/explorer/node.ts'
 import { confirmHead } from '#groups/explorer/standing.ts'
 import { putTags, type Tag } from '#groups/explorer/tags.ts'
-import type { Desk } from '#serve/answer.ts'
+import type { Context } from '#serve/context.ts'
 import { type Chance, chance } from './chance.ts'
 import { SimChain } from './evm/chain.ts'
 import { SimNode } from './evm/node.ts'
@@ -32,19 +32,19 @@ const holed: ChainPlan = {
   read: [[0, 80], [140]],
 }
 
-type LoadDesk = Pick<Desk, 'state' | 'clock'>
+type LoadContext = Pick<Context, 'state' | 'clock'>
 
 /**
  * Names the entities and has both chains read from nodes over HTTP, as a running server would read them; the newest
  * blocks are of this moment. Names an address on chain 1, three fundings away from a labelled one.
  */
-export async function loadExplorer(desk: LoadDesk, seed: string): Promise<{ address: string }> {
+export async function loadExplorer(context: LoadContext, seed: string): Promise<{ address: string }> {
   const chains = demoChains(seed)
   for (const [at, plan] of [whole, holed].entries()) {
     const chain = chains[at] as SimChain
     await using node = demoNode(chain)
-    await nameEntities(desk, plan, chain, seed)
-    await read(desk, plan, node, await node.listen())
+    await nameEntities(context, plan, chain, seed)
+    await read(context, plan, node, await node.listen())
   }
   return { address: sampleOf(chains[0]) }
 }
@@ -73,24 +73,24 @@ const demoNode = (chain: SimChain): SimNode =>
 const chainSettings = ({ id, name }: ChainPlan, url: string) => ({ id, name, mode: 'both', rpc: [{ url }] })
 
 /** Through the same reader as any chain. */
-async function read(desk: LoadDesk, plan: ChainPlan, node: SimNode, url: string): Promise<void> {
+async function read(context: LoadContext, plan: ChainPlan, node: SimNode, url: string): Promise<void> {
   const { value: settings, problems } = complete(SettingsSchema, { explorer: { chains: [chainSettings(plan, url)] } })
   const [chain] = settings.explorer.chains
   if (problems.length > 0 || !chain) throw new Error(`settings of the demo chain: ${JSON.stringify(problems)}`)
-  node.laterSeconds = Math.floor(desk.clock.now() / 1000) - node.chain.head.timeUnix
-  const reader = { state: desk.state, clock: desk.clock, settings }
+  node.laterSeconds = Math.floor(context.clock.now() / 1000) - node.chain.head.timeUnix
+  const reader = { state: context.state, clock: context.clock, settings }
   const source = openNode(chain, reader)
   if (!plan.read) await catchUp(reader, source, () => {})
   for (const [from, until = node.chain.final + 1] of plan.read ?? [])
     await fill(reader, source, { from, until }, () => {})
   // The demo chains never grow, so their heads stay confirmed without a node.
-  await confirmHead(desk.state, plan.id, node.chain.final + 1, Number.MAX_SAFE_INTEGER)
+  await confirmHead(context.state, plan.id, node.chain.final + 1, Number.MAX_SAFE_INTEGER)
 }
 
-async function nameEntities(desk: LoadDesk, plan: ChainPlan, chain: SimChain, seed: string): Promise<void> {
+async function nameEntities(context: LoadContext, plan: ChainPlan, chain: SimChain, seed: string): Promise<void> {
   const labels = labelsOf(plan, chance(seed).fork('explorer').fork(plan.id).fork('labels'))
-  await desk.state.write(async (tx) => {
-    const book = new Book(tx, { by: 'demo world', via: 'first start', atMs: desk.clock.now() })
+  await context.state.write(async (tx) => {
+    const book = new Book(tx, { by: 'demo world', via: 'first start', atMs: context.clock.now() })
     await putLabels(book, labels)
     await putTags(book, tagsOf(labels, chain.rich))
   })

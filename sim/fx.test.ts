@@ -5,7 +5,7 @@ import { ratesAt, startRateFeed } from './fx.ts'
 
 const nowMs = Date.UTC(2026, 10, 15, 12)
 type Document = { rates: { base: string; quote: string; rate: string; time: string }[] }
-const at = (seed: string, desk: 'north' | 'south', ms: number) => ratesAt(seed, desk, ms) as Document
+const at = (seed: string, context: 'north' | 'south', ms: number) => ratesAt(seed, context, ms) as Document
 
 test('the same seed and second give the same document; another seed, desk or second another', () => {
   assert.deepEqual(at('s', 'north', nowMs), at('s', 'north', nowMs + 999))

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { contract } from '#api/contract.ts'
 import { checker } from '#core/check.ts'
 import { bySlug } from '#groups/markets/by-slug.ts'
-import { openDesk, testVisit } from '#test/desk.ts'
+import { openContext, testVisit } from '#test/context.ts'
 import { loadMarkets, marketWorld } from './markets.ts'
 
 interface Schema {
@@ -35,10 +35,10 @@ function* valuesIn(value: unknown, path = ''): Generator<string> {
 }
 
 async function documentsOf(seed: string) {
-  await using desk = await openDesk()
-  const sample = await loadMarkets(desk, seed)
-  const rows = await desk.state.all<{ slug: string; body: Uint8Array }>('select slug, body from market_documents')
-  const past = await bySlug.reply({ slug: sample.pastSlug, include_tag: true }, desk, testVisit())
+  await using context = await openContext()
+  const sample = await loadMarkets(context, seed)
+  const rows = await context.state.all<{ slug: string; body: Uint8Array }>('select slug, body from market_documents')
+  const past = await bySlug.reply({ slug: sample.pastSlug, include_tag: true }, context, testVisit())
   return { sample, past, documents: rows.map(({ slug, body }) => ({ slug, text: Buffer.from(body).toString() })) }
 }
 

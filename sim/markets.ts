@@ -7,7 +7,7 @@ import { readFeed } from '#groups/markets/ingest.ts'
 import type { KindName } from '#groups/markets/kinds.ts'
 import type { MarketRecord } from '#groups/markets/refine.ts'
 import { type Clock, systemClock } from '#io/clock.ts'
-import type { Desk } from '#serve/answer.ts'
+import type { Context } from '#serve/context.ts'
 import { type Chance, chance } from './chance.ts'
 import { demoPeople } from './explorer.ts'
 import { eventFields, seriesFields } from './markets/event.ts'
@@ -45,7 +45,7 @@ export interface DemoMarkets {
   /** What a configuration file would say to read this feed. */
   readonly settings: object
   /** Reads the whole feed once, as the running server will, and names the sample market. */
-  load(desk: Desk): Promise<{ slug: string; pastSlug: string }>
+  load(context: Context): Promise<{ slug: string; pastSlug: string }>
   close(): Promise<void>
 }
 
@@ -66,11 +66,11 @@ export async function openDemoMarkets(seed: string, clock: Pick<Clock, 'now'> = 
   if (problems.length > 0) throw new Error(`settings of the demo feed: ${JSON.stringify(problems)}`)
   return {
     settings: { markets: { feeds: [source] } },
-    async load(desk) {
+    async load(context) {
       const options = { holder: 'demo', takeOver: true, signal: new AbortController().signal }
       for (const hours of hoursAgo) {
-        shownMs = desk.clock.now() - hours * 3_600_000
-        const then = { ...desk, clock: stoppedAt(desk.clock, shownMs) }
+        shownMs = context.clock.now() - hours * 3_600_000
+        const then = { ...context, clock: stoppedAt(context.clock, shownMs) }
         const { rejected } = await readFeed(then, source, { ...options, full: hours === hoursAgo[0] })
         if (rejected > 0) throw new Error(`${rejected} records of the demo world do not fit the contract`)
       }
@@ -82,10 +82,10 @@ export async function openDemoMarkets(seed: string, clock: Pick<Clock, 'now'> = 
 }
 
 /** Writes the world through a feed of its own, and names the sample market, by its slug and by one it had before. */
-export async function loadMarkets(desk: Desk, seed: string): Promise<{ slug: string; pastSlug: string }> {
-  const demo = await openDemoMarkets(seed, desk.clock)
+export async function loadMarkets(context: Context, seed: string): Promise<{ slug: string; pastSlug: string }> {
+  const demo = await openDemoMarkets(seed, context.clock)
   try {
-    return await demo.load(desk)
+    return await demo.load(context)
   } finally {
     await demo.close()
   }

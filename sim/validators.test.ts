@@ -12,7 +12,7 @@ import { followerOf } from '#groups/validators/ingest/start.ts'
 import { type Measure, measures } from '#groups/validators/measures.ts'
 import { metadata } from '#groups/validators/metadata.ts'
 import { OwnedClock } from '#io/clock.ts'
-import { openDesk, settingsWith, type TestDesk, testNowMs, testVisit } from '#test/desk.ts'
+import { openContext, settingsWith, type TestContext, testNowMs, testVisit } from '#test/context.ts'
 import { storedRows } from '#test/stored-duties.ts'
 import { ask } from '#test/validators-world.ts'
 import type { Script } from './beacon/stage.ts'
@@ -26,14 +26,14 @@ import { type DemoValidators, openDemoValidators, validatorSamples } from './val
 const finalEpochs = { mainnet: daysBefore * epochsPerDay - 3, hoodi: 27 } as const
 const epochMs = { mainnet: 6 * 3_600_000, hoodi: 240_000 } as const
 
-async function openScene(clock: OwnedClock): Promise<{ demo: DemoValidators; desk: TestDesk }> {
+async function openScene(clock: OwnedClock): Promise<{ demo: DemoValidators; context: TestContext }> {
   const demo = await openDemoValidators(demoSeed, clock)
-  const plain = { ...(await openDesk(demo.settings)), clock }
+  const plain = { ...(await openContext(demo.settings)), clock }
   await demo.load(plain)
-  return { demo, desk: { ...plain, settings: await withChainTimes(plain) } }
+  return { demo, context: { ...plain, settings: await withChainTimes(plain) } }
 }
 
-const daysOf = (desk: TestDesk, network: Network) => storedRows(desk, network, 'days')
+const daysOf = (context: TestContext, network: Network) => storedRows(context, network, 'days')
 
 /** Every measure of every validator and chain day, as it was acted out. */
 function truthOf(script: Script, until: number, perDay: number): Map<string, Partial<Record<Measure, number>>> {
@@ -64,22 +64,22 @@ function seen(records: readonly object[]): Map<string, { value: boolean; none: b
 describe("the demo world's validators", () => {
   const clock = new OwnedClock(testNowMs)
   let demo: DemoValidators
-  let desk: TestDesk
+  let context: TestContext
   before(async () => {
-    ;({ demo, desk } = await openScene(clock))
+    ;({ demo, context } = await openScene(clock))
   })
   after(async () => {
     await demo.close()
-    await desk[Symbol.asyncDispose]()
+    await context[Symbol.asyncDispose]()
   })
 
   const dayOf = async (index: number, day: number) => {
     const input = { validator_index_or_pubkey: String(index), fromDay: day, toDay: day }
-    return (await ask(effectiveness, desk, input)).body.results[0]
+    return (await ask(effectiveness, context, input)).body.results[0]
   }
   const sumsOf = async (index: number, fromDay: number, toDay = fromDay) => {
     const bounds = { from: String(fromDay), to: String(toDay), size: 100 } as const
-    const { data } = (await ask(aggregateEffectiveness, desk, { indices: [index], ...bounds })).body
+    const { data } = (await ask(aggregateEffectiveness, context, { indices: [index], ...bounds })).body
     return (name: keyof AggregateRecord) => data.reduce((sum, record) => sum + Number(record[name] ?? 0), 0)
   }
 
@@ -89,9 +89,9 @@ describe("the demo world's validators", () => {
       ['hoodi', hoodiScript(demoSeed), 15],
     ] as const) {
       const until = finalEpochs[network]
-      assert.deepEqual(await coveredEpochs(desk.duties, network), [{ from: 0, until }])
+      assert.deepEqual(await coveredEpochs(context.duties, network), [{ from: 0, until }])
       const truth = truthOf(script, until, perDay)
-      for (const row of await daysOf(desk, network)) {
+      for (const row of await daysOf(context, network)) {
         const key = `${row.day} ${row.validator}`
         const own = truth.get(key)
         for (const name of measures) assert.equal(row[name], own?.[name] ?? 0, `${network}, ${key}: ${name}`)
@@ -108,7 +108,7 @@ describe("the demo world's validators", () => {
   test('each field of the records has a value somewhere, and fees are unknown where no execution node is', async () => {
     const everyone = Array.from({ length: 98 }, (_, index) => index)
     const asked = { indices: everyone, granularity: 'week', size: 1000 } as const
-    const records = (await ask(aggregateEffectiveness, desk, asked)).body.data
+    const records = (await ask(aggregateEffectiveness, context, asked)).body.data
     const fields = seen(records)
     // A week has no day of its own.
     assert.deepEqual(
@@ -118,7 +118,7 @@ describe("the demo world's validators", () => {
     // A wrong head costs nothing under the present rules, and since Deneb no vote that counts is too late for its target.
     const never = [...fields.keys()].filter((name) => records.every((record) => !record[name as 'earnings']))
     assert.deepEqual(never.sort(), ['sumLateTargetPenalties', 'sumLateTargetVotes', 'sumWrongHeadPenalties'])
-    const hoodi = (await ask(aggregateEffectiveness, desk, { network: 'hoodi', indices: [0, 1] })).body.data
+    const hoodi = (await ask(aggregateEffectiveness, context, { network: 'hoodi', indices: [0, 1] })).body.data
     assert(hoodi.length > 0 && hoodi.every((record) => !('sumPriorityFees' in record)))
   })
 
@@ -129,7 +129,7 @@ describe("the demo world's validators", () => {
       ['hoodi', 16],
     ] as const) {
       for (let index = 0; index < count; index++) {
-        cards.push((await ask(metadata, desk, { network, validator_index_or_pubkey: String(index) })).body)
+        cards.push((await ask(metadata, context, { network, validator_index_or_pubkey: String(index) })).body)
       }
     }
     for (const [name, { value, none }] of seen(cards)) {
@@ -166,7 +166,8 @@ describe("the demo world's validators", () => {
 
   test('an orphan, a slashing, an exit, a newcomer, one that never paid enough', async () => {
     const { orphan, slashed, accuser, leaver, newcomer, halfPaid } = parts
-    const card = async (index: number) => (await ask(metadata, desk, { validator_index_or_pubkey: String(index) })).body
+    const card = async (index: number) =>
+      (await ask(metadata, context, { validator_index_or_pubkey: String(index) })).body
     const orphanDay = await sumsOf(orphan.validator, Math.floor(orphan.slot / 4 / epochsPerDay))
     assert.equal(orphanDay('proposerDutiesCount') - orphanDay('proposedCount'), 1)
     assert.equal((await sumsOf(slashed.validator, slashed.day))('slashesReceived'), 1)
@@ -179,8 +180,8 @@ describe("the demo world's validators", () => {
 
   test('chain days begin at noon: those of the calendar hold other epochs', async () => {
     const input = { validator_index_or_pubkey: '12', limit: 100 }
-    const chain = (await ask(effectiveness, desk, input)).body.results
-    const utc = (await ask(effectiveness, desk, { ...input, utc: true })).body.results
+    const chain = (await ask(effectiveness, context, input)).body.results
+    const utc = (await ask(effectiveness, context, { ...input, utc: true })).body.results
     assert.deepEqual([chain.length, utc.length], [daysBefore, daysBefore])
     assert.deepEqual([chain[0]?.endEpoch, utc[0]?.endEpoch], [3, 1])
     assert.deepEqual([chain[1]?.startEpoch, utc[1]?.startEpoch], [4, 2])
@@ -189,14 +190,14 @@ describe("the demo world's validators", () => {
   })
 
   test('whoever paid for a deposit was funded on the demo chain, and a label is at the end of that trail', async () => {
-    await loadExplorer(desk, demoSeed)
-    const rows = await desk.state.all<{ address: string }>(
+    await loadExplorer(context, demoSeed)
+    const rows = await context.state.all<{ address: string }>(
       "select distinct '0x' || lower(hex(address)) as address from validator_deposits",
     )
     assert(rows.length > 30)
     let labelled = 0
     for (const { address } of rows) {
-      const told = await trail.reply({ chainid: '1', address, depth: 20 }, desk, testVisit())
+      const told = await trail.reply({ chainid: '1', address, depth: 20 }, context, testVisit())
       assert(told.is === 'body')
       assert(told.body.result.hops.length > 0, address)
       if (told.body.result.hops.some(({ label }) => label)) labelled += 1
@@ -205,23 +206,23 @@ describe("the demo world's validators", () => {
   })
 
   test('a later start takes the chains up where the folder has them, and loading again changes nothing', async () => {
-    const before = await daysOf(desk, 'mainnet')
+    const before = await daysOf(context, 'mainnet')
     const later = await openDemoValidators(demoSeed, clock)
     try {
-      await later.resume(desk)
+      await later.resume(context)
       const settings = settingsWith(later.settings)
-      const now = { ...desk, settings: await withChainTimes({ ...desk, settings }), clock }
+      const now = { ...context, settings: await withChainTimes({ ...context, settings }), clock }
       const { written } = await (await followerOf(now, 'mainnet')).catchUp(new AbortController().signal)
       assert.equal(written, 0)
       await later.load(now)
-      assert.deepEqual(await daysOf(desk, 'mainnet'), before)
+      assert.deepEqual(await daysOf(context, 'mainnet'), before)
     } finally {
       await later.close()
     }
   })
 
   test('it goes on: with time there are new epochs, and the follower reads them', async () => {
-    const now = { ...desk, clock }
+    const now = { ...context, clock }
     clock.move(2 * epochMs.hoodi)
     const hoodi = await (await followerOf(now, 'hoodi')).catchUp(new AbortController().signal)
     assert.deepEqual([hoodi.written, hoodi.until], [2, finalEpochs.hoodi + 2])

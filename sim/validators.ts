@@ -10,7 +10,7 @@ import { Follower } from '#groups/validators/ingest/follow.ts'
 import { openMills } from '#groups/validators/ingest/mills.ts'
 import { depositsOf, millStart } from '#groups/validators/ingest/start.ts'
 import { type Clock, systemClock } from '#io/clock.ts'
-import type { Desk } from '#serve/answer.ts'
+import type { Context } from '#serve/context.ts'
 import { openExecution } from './beacon/execution.ts'
 import { openNode } from './beacon/node.ts'
 import { LivingWorld } from './beacon/world.ts'
@@ -23,9 +23,9 @@ export interface DemoValidators {
   /** What a configuration file would say to read these nodes. */
   readonly settings: object
   /** At every start: the chains go on where the data folder has them. */
-  resume(desk: Pick<Desk, 'duties'>): Promise<void>
+  resume(context: Pick<Context, 'duties'>): Promise<void>
   /** Reads everything that is final, as the running server will go on to do. The settings name the nodes. */
-  load(desk: Desk): Promise<void>
+  load(context: Context): Promise<void>
   close(): Promise<void>
 }
 
@@ -69,7 +69,7 @@ export async function openDemoValidators(
         if (chain) worlds[network].genesisUnix = chain.genesisUnix
       }
     },
-    load: (desk) => load(desk, people),
+    load: (context) => load(context, people),
     close: () => standing.disposeAsync(),
   }
 }
@@ -90,17 +90,17 @@ const settingsFor = (mainnetUrl: string, hoodiUrl: string, executionUrl: string)
   },
 })
 
-async function load(given: Desk, people: readonly string[]): Promise<void> {
+async function load(given: Context, people: readonly string[]): Promise<void> {
   const settings: Settings = await withChainTimes(given)
-  const desk = { ...given, settings }
+  const context = { ...given, settings }
   const names: readonly Network[] = ['mainnet', 'hoodi']
   const { signal } = new AbortController()
-  await using mills = openMills(await Promise.all(names.map((network) => millStart(desk, network))))
-  const following = names.map((network) => new Follower(desk, network, mills.of(network)).catchUp(signal))
+  await using mills = openMills(await Promise.all(names.map((network) => millStart(context, network))))
+  const following = names.map((network) => new Follower(context, network, mills.of(network)).catchUp(signal))
   // None is left at work when one fails.
   for (const one of await Promise.allSettled(following)) if (one.status === 'rejected') throw one.reason
-  await depositsOf(desk, 'mainnet', await mills.of('mainnet').chain(signal)).catchUp(signal)
+  await depositsOf(context, 'mainnet', await mills.of('mainnet').chain(signal)).catchUp(signal)
   const records = entityRecords(entityFile(people))
-  const { rejects } = await importEntities(desk.state, 'mainnet', records, 'entities.csv', desk.clock.now())
+  const { rejects } = await importEntities(context.state, 'mainnet', records, 'entities.csv', context.clock.now())
   if (rejects.length > 0) throw new Error(`the demo world's own file: ${JSON.stringify(rejects)}`)
 }

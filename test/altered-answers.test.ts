@@ -98,10 +98,10 @@ describe('one altered answer of a beacon node', () => {
       await using server = await openQuietServer({ settings: oracleSettings(node.url) })
       const asked = node.asked()
       finalized = oracleFinalized - 2
-      await catchUp(server.desk, node.url)
+      await catchUp(server.context, node.url)
       forms.push({ node, asked: node.asked() - asked })
       finalized = oracleFinalized
-      await catchUp(server.desk, node.url)
+      await catchUp(server.context, node.url)
       const answers = await answersAbout(server)
       clean ??= answers
       assertSameAnswers(answers, clean, 'another form of the same answers')
@@ -127,7 +127,7 @@ describe('one altered answer of a beacon node', () => {
       await using server = await openQuietServer({ settings: oracleSettings(proxy.url) })
       proxy.alter(alteration)
       finalized = oracleFinalized - 2
-      const refused = await catchUp(server.desk, proxy.url).then(
+      const refused = await catchUp(server.context, proxy.url).then(
         () => undefined,
         (error: Error) => error,
       )
@@ -135,7 +135,7 @@ describe('one altered answer of a beacon node', () => {
       finalized = oracleFinalized
       t.diagnostic(`${path}: ${refused ? `refused: ${refused.message}` : 'accepted'}`)
       if (refused) assert.match(refused.name, /^(BeaconError|ContradictionError)$/, String(refused.stack))
-      await catchUp(server.desk, proxy.url)
+      await catchUp(server.context, proxy.url)
       assertSameAnswers(await answersAbout(server), clean, `altered: ${path}`)
     })
   }

@@ -14,7 +14,7 @@ import { consolePaths } from '#server/console/paths.ts'
 import { Board } from '#server/console/progress.ts'
 import { createLink } from '#server/console/sessions.ts'
 import { endpoints } from '#server/endpoints.ts'
-import { openDesk } from './desk.ts'
+import { openContext } from './context.ts'
 
 export const ownOrigin = 'http://console.test'
 
@@ -27,19 +27,19 @@ export interface AskOptions {
 
 export async function openConsole(settings: object = {}, { built = true } = {}) {
   const { server, ...rest } = settings as { server?: object }
-  const opened = await openDesk({ log: { requests: 'all' }, ...rest, server: { port: 0, ...server } })
+  const opened = await openContext({ log: { requests: 'all' }, ...rest, server: { port: 0, ...server } })
   const lines: string[] = []
-  const desk = { ...opened, log: openLog('debug', (line) => lines.push(line)) }
+  const context = { ...opened, log: openLog('debug', (line) => lines.push(line)) }
   const dir = await mkdtemp(join(tmpdir(), 'tetrad-console-'))
   if (built) await build(dir, 'one')
-  const guard = openGuard(desk.settings)
+  const guard = openGuard(context.settings)
   const metrics = openMetrics({ process: false })
-  const admission = await openAdmission(desk, (what) => metrics.limited(what), guard)
+  const admission = await openAdmission(context, (what) => metrics.limited(what), guard)
   const findings: Finding[] = [{ name: 'state store', ok: true, says: 'answers' }]
-  const board = new Board(desk.clock)
+  const board = new Board(context.clock)
   const readiness = { stopping: false, findings: async () => findings, tell: () => {} }
-  const paths = consolePaths(desk, { version: '9.9.9', readiness, metrics, board, guard, dir })
-  const door = await openDoor(openHouse(desk, endpoints, admission, metrics), paths)
+  const paths = consolePaths(context, { version: '9.9.9', readiness, metrics, board, guard, dir })
+  const door = await openDoor(openHouse(context, endpoints, admission, metrics), paths)
 
   const ask = async (url: string, { method = 'GET', body, cookie, headers = {} }: AskOptions = {}) => {
     const changes = method === 'POST' || method === 'DELETE'
@@ -64,12 +64,12 @@ export async function openConsole(settings: object = {}, { built = true } = {}) 
   }
   /** The cookie of a new session. */
   const signIn = async (): Promise<string> => {
-    const { token } = await createLink(desk)
+    const { token } = await createLink(context)
     const { headers } = await ask('/console/session', { method: 'POST', body: { token } })
     return String(headers['set-cookie']).split(';')[0] ?? ''
   }
   return {
-    ...{ url: door.url, desk, clock: opened.clock, dir, lines, paths, board, findings, ask, signIn, admission },
+    ...{ url: door.url, context, clock: opened.clock, dir, lines, paths, board, findings, ask, signIn, admission },
     async [Symbol.asyncDispose]() {
       await door.close()
       await admission.close()

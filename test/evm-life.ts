@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { openNode } from '#groups/explorer/node.ts'
 import { systemClock } from '#io/clock.ts'
-import { settingsWith } from './desk.ts'
+import { settingsWith } from './context.ts'
 
 export const [me, payer] = ['11', '22'].map((pair) => `0x${pair.repeat(20)}`) as [string, string]
 export const contractCode = '0x5f5f5f5f34335af1'

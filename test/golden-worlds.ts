@@ -6,7 +6,7 @@ import type { NetworkSettings } from '#core/settings/validators.ts'
 import { withChainTimes } from '#groups/validators/ingest/chain.ts'
 import { followerOf } from '#groups/validators/ingest/start.ts'
 import { systemClock } from '#io/clock.ts'
-import type { Desk } from '#serve/answer.ts'
+import type { Context } from '#serve/context.ts'
 import { openNode } from '#sim/beacon/node.ts'
 import { type ActedWorld, actWorld } from '#sim/beacon/world.ts'
 import { demoSeed } from '#sim/demo.ts'
@@ -14,7 +14,7 @@ import { stoppedAt } from '#sim/stopped.ts'
 import { parts } from '#sim/validators/story.ts'
 import { openDemoValidators, validatorSamples } from '#sim/validators.ts'
 import { openReplay } from './beacon-replay.ts'
-import { testNowMs } from './desk.ts'
+import { testNowMs } from './context.ts'
 import type { RequestPlan } from './golden-requests.ts'
 import { openQuietServer, type QuietServer } from './quiet-server.ts'
 
@@ -38,18 +38,21 @@ const { signal } = new AbortController()
 const indicesUpTo = (count: number): number[] => Array.from({ length: count }, (_, index) => index)
 
 /** One network's settings changed, as by a restart with another tetrad.yaml. */
-const deskWith = (desk: Desk, network: Network, changes: Partial<NetworkSettings>): Desk => {
-  const { networks } = desk.settings.validators
+const contextWith = (context: Context, network: Network, changes: Partial<NetworkSettings>): Context => {
+  const { networks } = context.settings.validators
   const changed = { ...networks, [network]: { ...networks[network], ...changes } }
-  return { ...desk, settings: { ...desk.settings, validators: { ...desk.settings.validators, networks: changed } } }
+  return {
+    ...context,
+    settings: { ...context.settings, validators: { ...context.settings.validators, networks: changed } },
+  }
 }
 
-async function catchUp(desk: Desk, network: Network): Promise<void> {
-  await (await followerOf(desk, network)).catchUp(signal)
+async function catchUp(context: Context, network: Network): Promise<void> {
+  await (await followerOf(context, network)).catchUp(signal)
 }
 
-async function fill(desk: Desk, network: Network, ...ranges: readonly Range[]): Promise<void> {
-  const follower = await followerOf(desk, network)
+async function fill(context: Context, network: Network, ...ranges: readonly Range[]): Promise<void> {
+  const follower = await followerOf(context, network)
   for (const range of ranges) await follower.fill(range, signal)
 }
 
@@ -61,8 +64,8 @@ const demo: Scenario = {
     const validators = await openDemoValidators(demoSeed, clock)
     try {
       await using server = await openQuietServer({ settings: validators.settings, clock })
-      await validators.load(server.desk)
-      const { mainnet, hoodi } = (await withChainTimes(server.desk)).validators.networks
+      await validators.load(server.context)
+      const { mainnet, hoodi } = (await withChainTimes(server.context)).validators.networks
       const [first = 0, second = 0, ...others] = validatorSamples.indices
       const newcomer = parts.newcomer.validator
       const keys = await pubkeysOf(server, 'mainnet', [first, newcomer])
@@ -95,11 +98,11 @@ async function openRecorded(changes: object = {}, fromEpoch = 0) {
   const hoodi = { epochsPerHour: 2, epochsPerDay: 4, beacon: { urls: [node.url], fromEpoch }, ...changes }
   const server = await openQuietServer({ settings: { validators: { networks: { hoodi } } } })
   const plan: RequestPlan = {
-    ...{ network: 'hoodi', time: server.desk.settings.validators.networks.hoodi, epochs: recordedEpochs },
+    ...{ network: 'hoodi', time: server.context.settings.validators.networks.hoodi, epochs: recordedEpochs },
     ...{ everyone: indicesUpTo(64), few: [7, 12, 61], pubkeys: recordedKeys },
   }
   return {
-    ...{ server, desk: server.desk, plan },
+    ...{ server, context: server.context, plan },
     async [Symbol.asyncDispose]() {
       await server[Symbol.asyncDispose]()
       await node[Symbol.asyncDispose]()
@@ -117,7 +120,7 @@ const recorded: Scenario = {
   name: 'the recorded chain',
   async run(check) {
     await using at = await openRecorded()
-    await catchUp(at.desk, 'hoodi')
+    await catchUp(at.context, 'hoodi')
     await check('recorded', 'read', at.server, [at.plan])
   },
 }
@@ -134,11 +137,11 @@ const recordedLate: Scenario = {
   name: 'the recorded chain from its middle on, with epochs filled in later',
   async run(check) {
     await using at = await openRecorded({}, 9)
-    await catchUp(at.desk, 'hoodi')
+    await catchUp(at.context, 'hoodi')
     await check('recorded-late', 'from epoch 9', at.server, [at.plan])
-    await fill(at.desk, 'hoodi', { from: 5, until: 6 }, { from: 0, until: 3 })
+    await fill(at.context, 'hoodi', { from: 5, until: 6 }, { from: 0, until: 3 })
     await check('recorded-late', 'with holes', at.server, [at.plan])
-    await fill(at.desk, 'hoodi', { from: 3, until: 7 }, { from: 0, until: 100 })
+    await fill(at.context, 'hoodi', { from: 3, until: 7 }, { from: 0, until: 100 })
     await check('recorded', 'read', at.server, [at.plan])
   },
 }
@@ -147,9 +150,9 @@ const recordedExpired: Scenario = {
   name: 'the recorded chain with hours and missed duties that expire',
   async run(check) {
     await using at = await openRecorded({ hoursKeptDays: 1, missedKeptDays: 2 }, 4)
-    await catchUp(at.desk, 'hoodi')
+    await catchUp(at.context, 'hoodi')
     await check('recorded-expired', 'expired', at.server, [at.plan])
-    await fill(at.desk, 'hoodi', { from: 1, until: 4 })
+    await fill(at.context, 'hoodi', { from: 1, until: 4 })
     await check('recorded-expired', 'filled after', at.server, [at.plan])
   },
 }
@@ -158,7 +161,7 @@ const recordedWatched: Scenario = {
   name: 'the recorded chain with a watch list',
   async run(check) {
     await using at = await openRecorded({ watch: ['7', '61', ...recordedKeys.slice(1)] })
-    await catchUp(at.desk, 'hoodi')
+    await catchUp(at.context, 'hoodi')
     await check('recorded-watched', 'read', at.server, [{ ...at.plan, few: [7, 2, 12] }])
   },
 }
@@ -178,12 +181,12 @@ async function openSimulated(world: ActedWorld, { network, few, finalized }: Sim
   const server = await openQuietServer({ settings: { validators: { networks: { hoodi } } } })
   const { validators = [] } = world.snapshots.at(-1) ?? {}
   const plan: RequestPlan = {
-    ...{ network: 'hoodi', time: server.desk.settings.validators.networks.hoodi, epochs: world.finalized - 1 },
+    ...{ network: 'hoodi', time: server.context.settings.validators.networks.hoodi, epochs: world.finalized - 1 },
     ...{ everyone: indicesUpTo(validators.length + 1), few },
     pubkeys: validators.filter((_, index) => index % 13 === 4).map(({ pubkey }) => pubkey),
   }
   return {
-    ...{ server, desk: server.desk, plan },
+    ...{ server, context: server.context, plan },
     async [Symbol.asyncDispose]() {
       await server[Symbol.asyncDispose]()
       await node[Symbol.asyncDispose]()
@@ -208,7 +211,7 @@ const midnight: Scenario = {
   isLong: true,
   async run(check) {
     await using at = await openSimulated(midnightWorld(), { network: midnightNetwork, few: [3, 11, 27] })
-    await catchUp(at.desk, 'hoodi')
+    await catchUp(at.context, 'hoodi')
     await check('midnight', 'read', at.server, [at.plan])
   },
 }
@@ -223,7 +226,7 @@ const midnightAtHead: Scenario = {
       ...{ network: midnightNetwork, few: [3, 11, 27] },
       finalized: () => finalized,
     })
-    const follower = await followerOf(at.desk, 'hoodi')
+    const follower = await followerOf(at.context, 'hoodi')
     for (; finalized <= world.finalized; finalized++) await follower.catchUp(signal)
     await check('midnight', 'read', at.server, [at.plan])
   },
@@ -247,12 +250,12 @@ const uneven: Scenario = {
       ...{ network: { epochsPerHour: 4, epochsPerDay: 7, watch }, few: [4, 8, 9, 31] },
       finalized: () => finalized,
     })
-    await catchUp(at.desk, 'hoodi')
+    await catchUp(at.context, 'hoodi')
     await check('uneven', 'first list', at.server, [at.plan])
     finalized = 58
-    await catchUp(deskWith(at.desk, 'hoodi', { watch: ['4', '9', '30', '31'] }), 'hoodi')
+    await catchUp(contextWith(at.context, 'hoodi', { watch: ['4', '9', '30', '31'] }), 'hoodi')
     finalized = world.finalized
-    await catchUp(deskWith(at.desk, 'hoodi', { watch: [] }), 'hoodi')
+    await catchUp(contextWith(at.context, 'hoodi', { watch: [] }), 'hoodi')
     await check('uneven', 'everyone', at.server, [at.plan])
   },
 }
@@ -272,7 +275,7 @@ const long: Scenario = {
   isLong: true,
   async run(check) {
     await using at = await openSimulated(longWorld(), { network: longNetwork, few: [2, 19] })
-    await catchUp(at.desk, 'hoodi')
+    await catchUp(at.context, 'hoodi')
     await check('long', 'read', at.server, [at.plan])
   },
 }
@@ -283,10 +286,10 @@ const longFilled: Scenario = {
   async run(check) {
     const network = { ...longNetwork, fromEpoch: 151 }
     await using at = await openSimulated(longWorld(), { network, few: [2, 19] })
-    await catchUp(at.desk, 'hoodi')
-    await fill(at.desk, 'hoodi', { from: 97, until: 126 }, { from: 20, until: 31 }, { from: 55, until: 56 })
+    await catchUp(at.context, 'hoodi')
+    await fill(at.context, 'hoodi', { from: 97, until: 126 }, { from: 20, until: 31 }, { from: 55, until: 56 })
     await check('long-holes', 'with holes', at.server, [at.plan])
-    await fill(at.desk, 'hoodi', { from: 120, until: 140 }, { from: 0, until: 200 })
+    await fill(at.context, 'hoodi', { from: 120, until: 140 }, { from: 0, until: 200 })
     await check('long', 'read', at.server, [at.plan])
   },
 }

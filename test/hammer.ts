@@ -4,15 +4,15 @@ import { once } from 'node:events'
 import { contract } from '#api/contract.ts'
 import { Ledger } from '#serve/ledger.ts'
 import { SharedLimits } from '#serve/limits-shared.ts'
-import { openDesk } from './desk.ts'
+import { openContext } from './context.ts'
 
 const [, , url = '', limits = '{}'] = process.argv
 const lastMs = 4500
 const party = { keyId: 'k', ...(JSON.parse(limits) as { perSecond: number; perDay: number }) }
 
-await using desk = await openDesk()
-// The desk's clock stands still, so no answer is too late on a loaded machine.
-const ledger = await Ledger.open(desk)
+await using context = await openContext()
+// The context's clock stands still, so no answer is too late on a loaded machine.
+const ledger = await Ledger.open(context)
 const admittedMs: { here: number[]; elsewhere: number[] } = { here: [], elsewhere: [] }
 let which: keyof typeof admittedMs = 'here'
 // What Redis said passes through here.
@@ -21,7 +21,7 @@ ledger.count = (...call) => {
   admittedMs[which].push(call[3])
   count(...call)
 }
-const shared = await SharedLimits.open(desk, ledger, { url })
+const shared = await SharedLimits.open(context, ledger, { url })
 process.send?.('ready')
 await once(process, 'message')
 const endMs = performance.now() + lastMs

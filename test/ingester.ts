@@ -10,7 +10,7 @@ import type { StateWriter } from '#store/state.ts'
 const [, , number = '', place = '', pace = ''] = process.argv
 const store = await openState(place, place.startsWith('postgres') ? { state: place } : {})
 const state = leasedState(store)
-const desk = { state, clock: systemClock, random: systemRandom, log: silentLog }
+const context = { state, clock: systemClock, random: systemRandom, log: silentLog }
 const stop = new AbortController()
 process.on('SIGTERM', () => stop.abort())
 const tell = (word: string) => process.send?.(word)
@@ -25,7 +25,7 @@ async function putNumber(tx: StateWriter): Promise<void> {
 
 tell('up')
 await whileHolding(
-  desk,
+  context,
   {
     name: 'numbers',
     pace: JSON.parse(pace),

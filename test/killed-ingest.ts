@@ -20,7 +20,7 @@ export async function ingestAll(dir: string, url: string, killAt = Number.POSITI
       if (points === killAt) process.kill(process.pid, 'SIGKILL')
     })
     const settings = complete(SettingsSchema, oracleSettings(url)).value
-    const desk = {
+    const context = {
       state: stores.state,
       duties: dutiesHere(stores.duties),
       settings,
@@ -28,7 +28,7 @@ export async function ingestAll(dir: string, url: string, killAt = Number.POSITI
       random: systemRandom,
       log: silentLog,
     }
-    for (let until = 0; until < oracleUntil; ) until = await catchUp(desk, url)
+    for (let until = 0; until < oracleUntil; ) until = await catchUp(context, url)
   } finally {
     await opened.close()
   }

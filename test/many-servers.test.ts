@@ -11,7 +11,7 @@ import { openLog } from '#io/log.ts'
 import { type Running, start } from '#server/main.ts'
 import { createKey } from '#store/keys.ts'
 import { openReplay } from './beacon-replay.ts'
-import { settingsWith } from './desk.ts'
+import { settingsWith } from './context.ts'
 import { noPostgres, startPostgres } from './postgres.ts'
 import { noRedis, startRedis } from './redis.ts'
 
@@ -68,8 +68,8 @@ test('one ingests, all answer; the limit of 4.3 is one limit', { skip: noPostgre
   assert.equal((await second.leases()).retention, false)
   assert.equal((await first.leases()).markets, true)
 
-  const { desk } = first.running
-  const { key } = await createKey(desk.state, { name: 'test', plan: 'standard' }, desk.clock, desk.random)
+  const { context } = first.running
+  const { key } = await createKey(context.state, { name: 'test', plan: 'standard' }, context.clock, context.random)
   const url = `/v2/api?module=account&action=fundedby&chainid=1&address=0x${'1'.repeat(40)}&apikey=${key}`
   const ask = async ({ running }: Server) => {
     const { statusCode, body } = await running.inject({ url })
@@ -103,14 +103,15 @@ test('what one reads of a network all of them answer, with the bytes of an embed
   const hoodi = { epochsPerHour: 2, epochsPerDay: 4, beacon: { urls: [node.url], everyMs: 3_600_000 } }
   const network = { server: { port: 0, publicUrl: 'http://tetrad.test' }, validators: { networks: { hoodi } } }
   const shared = { ...network, store: { state: await postgres.schema() } }
-  const isRead = async ({ running }: Server) => (await coveredEpochs(running.desk.duties, 'hoodi')).at(-1)?.until === 13
+  const isRead = async ({ running }: Server) =>
+    (await coveredEpochs(running.context.duties, 'hoodi')).at(-1)?.until === 13
   await using first = await openServer(shared)
   await using second = await openServer(shared)
   await using third = await openServer({ ...shared, ingest: { on: false } })
   await using alone = await openServer(network)
   for (const server of [first, second, third, alone]) await until('it is read', () => isRead(server))
   const answersOf = async ({ running }: Server) => {
-    const { state, clock, random } = running.desk
+    const { state, clock, random } = running.context
     const { key } = await createKey(state, { name: 'test', plan: 'enterprise' }, clock, random)
     const headers = { authorization: `Bearer ${key}`, 'x-validator-network': 'hoodi' }
     const paths = [

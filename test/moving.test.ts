@@ -14,7 +14,7 @@ import { type Running, start } from '#server/main.ts'
 import { type DemoSamples, openDemo } from '#sim/demo.ts'
 import type { Manifest } from '#store/backup.ts'
 import { createKey } from '#store/keys.ts'
-import { settingsWith } from './desk.ts'
+import { settingsWith } from './context.ts'
 
 /** `asOf`: the markets of the demo are traded all the time, so that both are asked about the same moment. */
 async function answersOf(
@@ -61,15 +61,20 @@ test('a backup of a running server, restored elsewhere, gives the same answers',
   let samples: DemoSamples | undefined
   const here = await start({
     ...{ settings, dataDir: join(dir, 'here'), log: silentLog },
-    prepare: async (desk) => {
-      samples = await demo.load(desk)
+    prepare: async (context) => {
+      samples = await demo.load(context)
     },
   })
   stack.defer(() => here.close())
   await untilReady(here)
-  const { desk } = here
+  const { context } = here
   const { key } = await createKey(
-    ...([desk.state, { name: 'test', plan: 'enterprise', groups: [...groups] }, desk.clock, desk.random] as const),
+    ...([
+      context.state,
+      { name: 'test', plan: 'enterprise', groups: [...groups] },
+      context.clock,
+      context.random,
+    ] as const),
   )
   const client = createClient({ baseUrl: here.url, key })
   const input = {
@@ -79,7 +84,7 @@ test('a backup of a running server, restored elsewhere, gives the same answers',
   const { id } = await client.fx.createQuote(input)
 
   assert(samples)
-  const asOf = new Date(desk.clock.now()).toISOString()
+  const asOf = new Date(context.clock.now()).toISOString()
   const before = await answersOf(here.url, key, samples, id, asOf)
   const { result: link } = await client.explorer.labelListV2({ format: 'json' })
 

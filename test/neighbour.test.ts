@@ -13,7 +13,7 @@ import { systemClock } from '#io/clock.ts'
 import { openAdmission } from '#serve/admit.ts'
 import { openState } from '#store/open.ts'
 import { bearing, codeOf, makeKey, quote } from './admission.ts'
-import { openDesk, type TestDesk } from './desk.ts'
+import { openContext, type TestContext } from './context.ts'
 import { noPostgres, startPostgres } from './postgres.ts'
 
 async function neighbourOn(place: string) {
@@ -41,17 +41,17 @@ async function follows(what: string, is: () => Promise<boolean>): Promise<void> 
   }
 }
 
-async function ordeal(desk: TestDesk, place: string): Promise<void> {
+async function ordeal(context: TestContext, place: string): Promise<void> {
   await using neighbour = await neighbourOn(place)
-  const { id, key } = await makeKey(desk, 'enterprise')
-  const admission = await openAdmission(desk)
+  const { id, key } = await makeKey(context, 'enterprise')
+  const admission = await openAdmission(context)
   const said = () => codeOf(admission, quote, bearing(key))
   assert.equal(await said(), 'admitted')
   await neighbour.does('edit', id)
   await follows('keys, edited', async () => (await said()) === 'key.group')
   await neighbour.does('rotate', id)
   await follows('keys, rotated', async () => (await said()) === 'key.invalid')
-  const other = await makeKey(desk, 'enterprise')
+  const other = await makeKey(context, 'enterprise')
   const saidOther = () => codeOf(admission, quote, bearing(other.key))
   assert.equal(await saidOther(), 'admitted')
   await neighbour.does('revoke', other.id)
@@ -59,10 +59,10 @@ async function ordeal(desk: TestDesk, place: string): Promise<void> {
   await admission.close()
 
   const label = { chain: '1', slug: 'mine', name: 'mine', description: '', notes: '', updatedUnix: 1_790_000_000 }
-  const word = { by: 'us', via: 'a test', atMs: desk.clock.now() }
-  await desk.state.write((tx) => putLabels(new Book(tx, word), [label]))
+  const word = { by: 'us', via: 'a test', atMs: context.clock.now() }
+  await context.state.write((tx) => putLabels(new Book(tx, word), [label]))
   const entries = async () => {
-    const list = await finishedList(desk.state, '1', 'json')
+    const list = await finishedList(context.state, '1', 'json')
     return JSON.parse(Buffer.from(list?.file.plain.bytes ?? []).toString()).length
   }
   assert.equal(await entries(), 1)
@@ -70,31 +70,31 @@ async function ordeal(desk: TestDesk, place: string): Promise<void> {
   await follows('labels', async () => (await entries()) === 2)
 
   const ours = { kind: 'market', id: '501', fields: { slug: 'bridge', question: 'Open?' }, links: {} } as const
-  await desk.state.write((tx) => putMarkets(tx, [ours], desk.clock.now()))
+  await context.state.write((tx) => putMarkets(tx, [ours], context.clock.now()))
   const question = async () => {
-    const bytes = (await readyMarket(desk, 'bridge', true))?.bytes ?? new Uint8Array()
+    const bytes = (await readyMarket(context, 'bridge', true))?.bytes ?? new Uint8Array()
     return JSON.parse(Buffer.from(bytes).toString()).question
   }
   assert.equal(await question(), 'Open?')
   await neighbour.does('market', 'Closed?')
   await follows('markets', async () => (await question()) === 'Closed?')
 
-  const signer = await receiptSigner(desk)
+  const signer = await receiptSigner(context)
   await neighbour.does('receipts')
-  await follows('receipts', async () => (await receiptSigner(desk)).id !== signer.id)
+  await follows('receipts', async () => (await receiptSigner(context)).id !== signer.id)
 }
 
 test('on one file', async (t) => {
-  await using desk = await openDesk()
-  if (desk.state.engine !== 'sqlite') return t.skip('the state of this run is on a server')
-  await ordeal(desk, desk.dir)
+  await using context = await openContext()
+  if (context.state.engine !== 'sqlite') return t.skip('the state of this run is on a server')
+  await ordeal(context, context.dir)
 })
 
 test('on PostgreSQL', { skip: noPostgres }, async () => {
   await using server = await startPostgres()
   const url = await server.schema()
-  await using desk = await openDesk()
+  await using context = await openContext()
   const state = await openState('', { state: url })
   await using _closed = { [Symbol.asyncDispose]: () => state.close() }
-  await ordeal({ ...desk, state }, url)
+  await ordeal({ ...context, state }, url)
 })

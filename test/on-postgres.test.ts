@@ -10,7 +10,7 @@ import { dutiesHere } from '#groups/validators/duties/store.ts'
 import { withChainTimes } from '#groups/validators/ingest/chain.ts'
 import { systemClock } from '#io/clock.ts'
 import { openAdmission } from '#serve/admit.ts'
-import type { Desk } from '#serve/answer.ts'
+import type { Context } from '#serve/context.ts'
 import { openDoor } from '#serve/http.ts'
 import { openHouse } from '#serve/pipeline.ts'
 import { endpoints } from '#server/endpoints.ts'
@@ -21,7 +21,7 @@ import { createKey } from '#store/keys.ts'
 import { markSource, moveStores } from '#store/move.ts'
 import { openDuties, openState } from '#store/open.ts'
 import type { State } from '#store/state.ts'
-import { openDesk, type TestDesk } from './desk.ts'
+import { openContext, type TestContext } from './context.ts'
 import { noPostgres, type PostgresServer, startPostgres } from './postgres.ts'
 import { noRedis, startRedis } from './redis.ts'
 import { startProcess } from './second-process.ts'
@@ -54,24 +54,24 @@ describe('the server on PostgreSQL', { skip: noPostgres }, () => {
 
   describe('the demo world, moved over, answers every call with the same bytes', () => {
     const moving = new AsyncDisposableStack()
-    let desk: TestDesk
+    let context: TestContext
     let settings: Settings
     let calls: readonly Asked[]
     let embedded: Awaited<ReturnType<typeof repliesOf>>
-    let stores: Pick<Desk, 'state' | 'duties'>
+    let stores: Pick<Context, 'state' | 'duties'>
     before(async () => {
       const demo = moving.adopt(await openDemo(), (world) => world.close())
-      desk = moving.use(await openDesk(demo.settings))
-      await demo.load(desk)
-      settings = await withChainTimes(desk)
-      calls = await callsOf(desk)
-      embedded = await repliesOf({ ...desk, settings }, calls)
-      for (const source of [desk.state, desk.dutiesState]) await markSource(source, desk.random)
-      const copy = join(desk.dir, 'copy')
-      await copyStores(desk.dir, desk.duties, copy)
+      context = moving.use(await openContext(demo.settings))
+      await demo.load(context)
+      settings = await withChainTimes(context)
+      calls = await callsOf(context)
+      embedded = await repliesOf({ ...context, settings }, calls)
+      for (const source of [context.state, context.dutiesState]) await markSource(source, context.random)
+      const copy = join(context.dir, 'copy')
+      await copyStores(context.dir, context.duties, copy)
       const opened = (state: State) => moving.adopt(state, () => state.close())
       const to = { state: await server.schema() }
-      const [state, duties] = [opened(await openState(desk.dir, to)), opened(await openDuties(desk.dir, to))]
+      const [state, duties] = [opened(await openState(context.dir, to)), opened(await openDuties(context.dir, to))]
       const moves = [
         { source: opened(await openState(copy)), target: state },
         { source: opened(await openDuties(copy)), target: duties },
@@ -82,18 +82,18 @@ describe('the server on PostgreSQL', { skip: noPostgres }, () => {
     })
     after(() => moving.disposeAsync())
 
-    const sameFrom = async (other: Desk) => {
+    const sameFrom = async (other: Context) => {
       const refused = embedded.filter(({ status, bytes }) => status !== 200 || bytes.includes('Max calls per sec'))
       assert.deepEqual(refused, [])
       const larger = await repliesOf(other, calls)
       for (const [at, reply] of embedded.entries()) assert.deepEqual(larger[at], reply)
     }
 
-    test('on PostgreSQL', () => sameFrom({ ...desk, settings, ...stores }))
+    test('on PostgreSQL', () => sameFrom({ ...context, settings, ...stores }))
 
     test('on PostgreSQL, the limits in Redis', { skip: noRedis }, async () => {
       await using redis = await startRedis()
-      await sameFrom({ ...desk, settings: { ...settings, limits: redis.url }, ...stores })
+      await sameFrom({ ...context, settings: { ...settings, limits: redis.url }, ...stores })
     })
   })
 
@@ -175,7 +175,7 @@ interface Asked {
 }
 
 /** Reads of all eight endpoints that have any, and of most beyond them. */
-async function callsOf({ state, clock, random }: Desk): Promise<Asked[]> {
+async function callsOf({ state, clock, random }: Context): Promise<Asked[]> {
   // One for each, because of the fundings two a second pass.
   const keys: string[] = []
   for (let made = 0; made < 62; made++)
@@ -212,13 +212,13 @@ const ratingsPaths = Array.from({ length: 12 }, (_, index) => [
   `/v0/eth/validators/effectiveness?indices=${index},${index + 1}&size=3&groupBy=validator&granularity=month`,
 ]).flat()
 
-async function repliesOf(desk: Desk, calls: readonly Asked[]) {
-  const admission = await openAdmission(desk)
-  const house = openHouse(desk, [...endpoints, ...extensions], admission, { request: () => {} })
+async function repliesOf(context: Context, calls: readonly Asked[]) {
+  const admission = await openAdmission(context)
+  const house = openHouse(context, [...endpoints, ...extensions], admission, { request: () => {} })
   const door = await openDoor(house, [])
   const replies = []
   // A Redis that has just begun lets nobody look up fundings for a second (decision 0141).
-  if (desk.settings.limits !== '') await systemClock.sleep(1100)
+  if (context.settings.limits !== '') await systemClock.sleep(1100)
   for (const { url, headers } of calls) {
     const { statusCode: status, rawPayload, headers: all } = await door.inject({ url, headers })
     const { etag, 'last-modified': modified, 'content-type': type } = all
@@ -244,13 +244,13 @@ const serving = (dir: string, url: string) =>
     const { silentLog } = await load('server/io/log.ts')
     const { createKey } = await load('server/store/keys.ts')
     const { createClient } = await load('api/client.ts')
-    const { settingsWith } = await load('test/desk.ts')
+    const { settingsWith } = await load('test/context.ts')
     const settings = settingsWith({
       server: { port: 0, answerTimeoutMs: 300_000 }, store: { state: ${JSON.stringify(url)}, stateWaitMs: 240_000 }, fx: { spender: '0x3333333333333333333333333333333333333333', sources: [{ id: 'desk', kind: 'push' }] },
     })
-    const { desk, url } = await start({ settings, dataDir: ${JSON.stringify(dir)}, log: silentLog })
+    const { context, url } = await start({ settings, dataDir: ${JSON.stringify(dir)}, log: silentLog })
     const wanted = { name: 'test', plan: 'enterprise', admin: true }
-    const { key } = await createKey(desk.state, wanted, desk.clock, desk.random)
+    const { key } = await createKey(context.state, wanted, context.clock, context.random)
     await createClient({ baseUrl: url, key }).fx.setRate({ pair: 'EUR/USD', rate: '1.25' })
     say(JSON.stringify({ url, key }))
   `)

@@ -6,7 +6,7 @@ import type { Outcome } from '#serve/answer.ts'
 import { SimChain, type SimChainOptions } from '#sim/evm/chain.ts'
 import { spendingCode } from '#sim/evm/execute.ts'
 import { type SimAbilities, SimNode } from '#sim/evm/node.ts'
-import { openDesk, testVisit } from './desk.ts'
+import { openContext, testVisit } from './context.ts'
 
 export async function stage(
   abilities: SimAbilities = { traces: ['trace_block'] },
@@ -18,13 +18,13 @@ export async function stage(
   chain.mine(200)
   const sim = new SimNode(chain, abilities, 2000)
   const url = await sim.listen()
-  const desk = await openDesk({
+  const context = await openContext({
     explorer: { chains: [{ id: '1', name: 'Sim', rpc: [{ url }], ...chainSettings }], ...settings },
   })
-  const real = { ...desk, clock: systemClock }
+  const real = { ...context, clock: systemClock }
   const steady = chain.addresses().filter((address) => !chain.destroyed.has(address))
   return {
-    ...{ chain, sim, desk, steady },
+    ...{ chain, sim, context, steady },
     /** An address whose first funding is such a one; fails loudly when the seed holds none. */
     someone(fits: (funding: NonNullable<ReturnType<SimChain['firstFunding']>>) => boolean): string {
       const found = steady.find((address) => {
@@ -42,7 +42,7 @@ export async function stage(
     ask: (address: string) => fundedBy.reply({ chainid: '1', address }, real, testVisit()),
     async [Symbol.asyncDispose]() {
       await sim[Symbol.asyncDispose]()
-      await desk[Symbol.asyncDispose]()
+      await context[Symbol.asyncDispose]()
     },
   }
 }

@@ -1,7 +1,7 @@
 // A server in this process that ingests only what a test makes it ingest, and whose clock stands still. Tests that use
 // nothing else hold for any store.
 //   await using server = await openQuietServer({ settings })
-//   await new Follower(server.desk, 'hoodi', beacon).catchUp(signal)
+//   await new Follower(server.context, 'hoodi', beacon).catchUp(signal)
 //   const response = await server.get('/v0/eth/validators/7', 'hoodi')
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -10,11 +10,11 @@ import type { Network } from '#api/wire/validators.ts'
 import { type Clock, systemClock } from '#io/clock.ts'
 import { askControl } from '#io/control.ts'
 import { silentLog } from '#io/log.ts'
-import type { Desk } from '#serve/answer.ts'
+import type { Context } from '#serve/context.ts'
 import { start } from '#server/main.ts'
 import { stoppedAt } from '#sim/stopped.ts'
 import { createKey } from '#store/keys.ts'
-import { seededRandom, settingsWith, testNowMs } from './desk.ts'
+import { seededRandom, settingsWith, testNowMs } from './context.ts'
 import { openMigratedDatabase } from './postgres.ts'
 import { copyEmptyStores } from './template.ts'
 
@@ -33,7 +33,7 @@ export interface Response {
 }
 
 export interface QuietServer extends AsyncDisposable {
-  readonly desk: Desk
+  readonly context: Context
   readonly dataDir: string
   get(path: string, network: Network): Promise<Response>
   /** What commands ask a running server. */
@@ -66,16 +66,16 @@ export async function openQuietServer({ settings, dir, clock }: QuietServerOptio
     log: silentLog,
   })
   undo.defer(() => server.close())
-  const { desk } = server
+  const { context } = server
   const { key } = await createKey(
-    desk.state,
+    context.state,
     { name: 'quiet', plan: 'enterprise', groups: ['validators'] },
-    desk.clock,
-    desk.random,
+    context.clock,
+    context.random,
   )
   const all = undo.move()
   return {
-    ...{ desk, dataDir },
+    ...{ context, dataDir },
     async get(url, network) {
       const headers = { authorization: `Bearer ${key}`, 'x-validator-network': network }
       const { statusCode, headers: sent, body } = await server.inject({ url, headers })

@@ -63,7 +63,7 @@ describe('round trip', () => {
     const walked: unknown[] = []
     for await (const record of client.validators.effectivenessAll({ ...input, limit: 7 })) walked.push(record)
     assert.deepEqual(walked, whole.results)
-    const stored = await storedRows(world.server.desk, 'mainnet', 'days')
+    const stored = await storedRows(world.server.context, 'mainnet', 'days')
     const own = stored.filter(({ validator }) => validator === Number(input.validator_index_or_pubkey))
     assert.equal(walked.length, own.length)
     assert.ok(walked.length > 30)

@@ -10,7 +10,7 @@ import { parse } from 'yaml'
 import { run } from '#cli/run.ts'
 import { leaves } from '#io/config/leaves.ts'
 import { otherVariables } from '#io/config.ts'
-import { settingsWith } from './desk.ts'
+import { settingsWith } from './context.ts'
 
 const root = normalize(join(import.meta.dirname, '..'))
 const read = (path: string) => readFile(join(root, path), 'utf8')

@@ -5,7 +5,7 @@ import { coveredEpochs } from '#groups/validators/duties/coverage.ts'
 import { partsIn, plainTime } from '#groups/validators/duties/layout.ts'
 import { queryDuties } from '#groups/validators/duties/store.ts'
 import { type Measure, measures } from '#groups/validators/measures.ts'
-import type { TestDesk } from './desk.ts'
+import type { TestContext } from './context.ts'
 
 export type StoredRow = { readonly validator: number; readonly day: number; readonly hour: number } & Readonly<
   Record<Measure, number>
@@ -13,26 +13,28 @@ export type StoredRow = { readonly validator: number; readonly day: number; read
 
 export type Grain = 'hours' | 'utcHours' | 'days' | 'utcDays'
 
-type DutiesDesk = Pick<TestDesk, 'duties' | 'settings'>
+type DutiesContext = Pick<TestContext, 'duties' | 'settings'>
 
 /** Rows by validator, then time. `hour` is −1 in rows of days. */
-export async function storedRows(desk: DutiesDesk, network: Network, grain: Grain): Promise<StoredRow[]> {
-  const time = plainTime(desk.settings.validators.networks[network])
-  const covered = await coveredEpochs(desk.duties, network)
+export async function storedRows(context: DutiesContext, network: Network, grain: Grain): Promise<StoredRow[]> {
+  const time = plainTime(context.settings.validators.networks[network])
+  const covered = await coveredEpochs(context.duties, network)
   const [from, until] = [covered[0]?.from, covered.at(-1)?.until]
   if (from === undefined || until === undefined) return []
   const isUtc = grain.startsWith('utc')
   const line: DayLine = isUtc ? utcDays(time) : chainDays(time)
   const days = { from: line.dayOf(from as Epoch), until: line.dayOf((until - 1) as Epoch) + 1 }
   const parts = partsIn(time, { from, until })
-  const known = await Promise.all(parts.map(({ part }) => queryDuties(desk.duties, 'validatorsIn', { network, part })))
+  const known = await Promise.all(
+    parts.map(({ part }) => queryDuties(context.duties, 'validatorsIn', { network, part })),
+  )
   const query = {
     ...{ network, time, isUtc, days, byValidator: true },
     validators: [...new Set(known.flatMap((list) => [...list]))].sort((a, b) => a - b),
     grain: /hours/i.test(grain) ? ('hours' as const) : ('days' as const),
     windowOf: Array.from({ length: days.until - days.from }, (_, at) => days.from + at),
   }
-  const { window, validator, day, hour, sums } = await queryDuties(desk.duties, 'sumRecords', {
+  const { window, validator, day, hour, sums } = await queryDuties(context.duties, 'sumRecords', {
     query,
     wanted: { measures, scores: [] },
   })
@@ -46,7 +48,7 @@ export async function storedRows(desk: DutiesDesk, network: Network, grain: Grai
 }
 
 /** Deletes everything. */
-export async function emptyDuties({ duties, dutiesState }: Pick<TestDesk, 'duties' | 'dutiesState'>): Promise<void> {
+export async function emptyDuties({ duties, dutiesState }: Pick<TestContext, 'duties' | 'dutiesState'>): Promise<void> {
   const tables = Object.keys(await queryDuties(duties, 'countRows', undefined))
   await dutiesState.write(async (tx) => {
     for (const table of tables) await tx.run(`delete from ${table}`)
@@ -54,7 +56,7 @@ export async function emptyDuties({ duties, dutiesState }: Pick<TestDesk, 'dutie
 }
 
 /** Everything that is stored: figures by day and hour, and the tables of plain rows. */
-export async function everythingStored(desk: DutiesDesk & Pick<TestDesk, 'dutiesState'>): Promise<object> {
+export async function everythingStored(context: DutiesContext & Pick<TestContext, 'dutiesState'>): Promise<object> {
   const tables = [
     'coverage',
     'duty_networks',
@@ -65,12 +67,12 @@ export async function everythingStored(desk: DutiesDesk & Pick<TestDesk, 'duties
   ]
   const plain: Record<string, unknown> = {}
   for (const table of tables) {
-    const rows = await desk.dutiesState.all(`select * from ${table}`)
+    const rows = await context.dutiesState.all(`select * from ${table}`)
     plain[table] = rows.map((row) => JSON.stringify(row)).sort()
   }
   const figures: Record<string, unknown> = {}
   for (const network of networks)
     for (const grain of ['hours', 'utcHours', 'days', 'utcDays'] as const)
-      figures[`${network} ${grain}`] = await storedRows(desk, network, grain)
+      figures[`${network} ${grain}`] = await storedRows(context, network, grain)
   return { ...plain, ...figures }
 }

@@ -1,4 +1,4 @@
-// Runs test files once more, with every desk of theirs on a PostgreSQL server (test/desk.ts).
+// Runs test files once more, with every context of theirs on a PostgreSQL server (test/context.ts).
 import { strict as assert } from 'node:assert'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

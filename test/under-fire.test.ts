@@ -8,11 +8,11 @@ import { Follower } from '#groups/validators/ingest/follow.ts'
 import { openMills } from '#groups/validators/ingest/mills.ts'
 import { millStart } from '#groups/validators/ingest/start.ts'
 import { silentLog } from '#io/log.ts'
-import type { Desk } from '#serve/answer.ts'
+import type { Context } from '#serve/context.ts'
 import { start } from '#server/main.ts'
 import { createKey } from '#store/keys.ts'
 import { openState } from '#store/open.ts'
-import { settingsWith } from './desk.ts'
+import { settingsWith } from './context.ts'
 import { type Answer, ask, type Call, Fire, mostInOneSecond, type Target, type Work } from './fire.ts'
 import { onlyInLongRun } from './long.ts'
 import { headersOf, noSet, openSet, type WholeSet } from './whole-set.ts'
@@ -161,13 +161,13 @@ async function everyQuoteIsThere({ state: url, servers, key }: WholeSet, quoted:
 /** What was read under fire is what an embedded server reads from the same node in peace. */
 async function readAsByOne({ dir, settings: given, servers, key }: WholeSet): Promise<void> {
   const settings = settingsWith({ ...given, ingest: { on: false } })
-  const prepare = async (desk: Desk) => {
-    await using mills = openMills([await millStart(desk, 'hoodi')])
-    await new Follower(desk, 'hoodi', mills.of('hoodi')).catchUp(new AbortController().signal)
+  const prepare = async (context: Context) => {
+    await using mills = openMills([await millStart(context, 'hoodi')])
+    await new Follower(context, 'hoodi', mills.of('hoodi')).catchUp(new AbortController().signal)
   }
   const alone = await start({ settings, dataDir: join(dir, 'alone'), log: silentLog, prepare })
   try {
-    const { state, clock, random } = alone.desk
+    const { state, clock, random } = alone.context
     const own = await createKey(state, { name: 'alone', plan: 'enterprise' }, clock, random)
     for (const path of [0, 5, 10, 15].flatMap((index) => [
       `/v1/eth/validators/${index}/effectiveness?limit=50&granularity=hour`,

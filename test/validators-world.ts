@@ -14,7 +14,7 @@ import { updateDuties } from '#groups/validators/duties/store.ts'
 import { type Measure, measures } from '#groups/validators/measures.ts'
 import { putValidators, toBytes } from '#groups/validators/registry.ts'
 import type { Answer, Confidence } from '#serve/answer.ts'
-import { type TestDesk, testVisit } from './desk.ts'
+import { type TestContext, testVisit } from './context.ts'
 
 export interface EpochRow extends Partial<Record<Measure, number>> {
   readonly epoch: number
@@ -34,16 +34,16 @@ export const perfect = {
 
 /** Writes rows for [from, until); without rows of their own, epochs are covered and empty. Epochs that are covered already are left out. */
 export async function writeEpochs(
-  desk: Pick<TestDesk, 'duties' | 'settings'>,
+  context: Pick<TestContext, 'duties' | 'settings'>,
   network: Network,
   { from, until }: Range,
   rows: readonly EpochRow[],
 ): Promise<Range[]> {
-  const time = plainTime(desk.settings.validators.networks[network])
-  const fresh = holes(await coveredEpochs(desk.duties, network), { from, until })
+  const time = plainTime(context.settings.validators.networks[network])
+  const fresh = holes(await coveredEpochs(context.duties, network), { from, until })
   for (const span of fresh) {
     const segments = segmentsOf(time, span, rows)
-    await updateDuties(desk.duties, 'commitEpochs', { network, time, segments })
+    await updateDuties(context.duties, 'commitEpochs', { network, time, segments })
   }
   return fresh
 }
@@ -81,9 +81,9 @@ function segmentOf(epochs: Epochs, rows: readonly EpochRow[]): CommitSegment {
 
 export const pubkeyOf = (index: number): string => `0x${index.toString(16).padStart(96, 'a')}`
 
-export const register = (desk: TestDesk, network: Network, indices: readonly number[]) =>
+export const register = (context: TestContext, network: Network, indices: readonly number[]) =>
   putValidators(
-    desk.state,
+    context.state,
     network,
     indices.map((index) => ({
       index,
@@ -104,12 +104,12 @@ export interface Asked<E extends Endpoint> {
 /** The answer's body and confidence. */
 export async function ask<E extends Endpoint>(
   { endpoint, reply }: Answer<E>,
-  desk: TestDesk,
+  context: TestContext,
   given: Input<E>,
 ): Promise<Asked<E>> {
   const { value, problems } = complete(endpoint.input, given)
   assert.deepEqual(problems, [], 'the contract takes this question')
-  const outcome = await reply(value as never, desk, testVisit())
+  const outcome = await reply(value as never, context, testVisit())
   assert(outcome.is === 'body', `the answer is ${outcome.is}`)
   return { body: outcome.body as Reply<E>, confidence: outcome.confidence }
 }
@@ -140,7 +140,7 @@ export function followed<E extends Endpoint>(endpoint: E, link: string): Input<E
 
 /** Addresses that paid for validators; one that paid twice is one. */
 export async function putDeposits(
-  state: TestDesk['state'],
+  state: TestContext['state'],
   network: Network,
   entries: readonly { readonly index: number; readonly address: string }[],
 ): Promise<void> {

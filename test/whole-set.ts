@@ -17,7 +17,7 @@ import { loadMarkets } from '#sim/markets.ts'
 import { type DemoValidators, openDemoValidators } from '#sim/validators.ts'
 import { createKey } from '#store/keys.ts'
 import { openStores } from '#store/open.ts'
-import { settingsWith } from './desk.ts'
+import { settingsWith } from './context.ts'
 import type { Target } from './fire.ts'
 import { noPostgres, type PostgresServer, startPostgres } from './postgres.ts'
 import { end, freePort, launch, ownFolder, withParent } from './programs.ts'
@@ -102,13 +102,13 @@ function settingsOf({ settings }: DemoValidators): object {
 async function load(dir: string, configured: object & { readonly store: { state: string } }) {
   const stores = await openStores(dir, configured.store)
   const parts = { settings: settingsWith(configured), clock: systemClock, random: systemRandom, log: silentLog }
-  const desk = { state: stores.state, duties: dutiesHere(stores.duties), ...parts }
-  const { address } = await loadExplorer(desk, seed)
-  const { slug } = await loadMarkets(desk, seed)
-  await pushRate(desk, { pair: 'EUR/USD', rate: '1.25' })
+  const context = { state: stores.state, duties: dutiesHere(stores.duties), ...parts }
+  const { address } = await loadExplorer(context, seed)
+  const { slug } = await loadMarkets(context, seed)
+  await pushRate(context, { pair: 'EUR/USD', rate: '1.25' })
   const wanted = { name: 'set', plan: 'enterprise' } as const
-  const { key } = await createKey(desk.state, wanted, desk.clock, desk.random)
-  const { key: otherKey } = await createKey(desk.state, wanted, desk.clock, desk.random)
+  const { key } = await createKey(context.state, wanted, context.clock, context.random)
+  const { key: otherKey } = await createKey(context.state, wanted, context.clock, context.random)
   await stores.close()
   return { address, slug, key, otherKey }
 }

@@ -10,7 +10,7 @@ import { openLog } from '#io/log.ts'
 import { type Running, start } from '#server/main.ts'
 import { type DemoSamples, openDemo } from '#sim/demo.ts'
 import { createKey } from '#store/keys.ts'
-import { settingsWith } from './desk.ts'
+import { settingsWith } from './context.ts'
 import { copyDemo } from './template.ts'
 
 export interface World extends AsyncDisposable {
@@ -35,8 +35,8 @@ export async function openWorld(overrides: object = {}, clock: Clock = systemClo
     dataDir: dir,
     clock,
     log: openLog('info', (line) => lines.push(line)),
-    prepare: async (desk) => {
-      samples = await demo.load(desk)
+    prepare: async (context) => {
+      samples = await demo.load(context)
     },
   }).catch(async (error: unknown) => {
     // The demo's own servers would keep the process alive.
@@ -46,8 +46,13 @@ export async function openWorld(overrides: object = {}, clock: Clock = systemClo
   assert(samples, 'the demo world is loaded')
   await untilReady(server)
   const keyFor = async (plan: Plan) => {
-    const { desk } = server
-    const made = await createKey(desk.state, { name: 'test', plan, groups: [...groups] }, desk.clock, desk.random)
+    const { context } = server
+    const made = await createKey(
+      context.state,
+      { name: 'test', plan, groups: [...groups] },
+      context.clock,
+      context.random,
+    )
     return made.key
   }
   return {

@@ -12,7 +12,7 @@ describe('every page', { skip: noBrowser }, () => {
   })
   after(() => browser[Symbol.asyncDispose]())
 
-  const signInPlace = async () => `/#/sign-in/${(await createLink(browser.world.server.desk)).token}`
+  const signInPlace = async () => `/#/sign-in/${(await createLink(browser.world.server.context)).token}`
 
   test('in a window of 360 px nothing is wider than it, and every page can be gone to', async () => {
     const page = await browser.page(await signInPlace(), { key: '', viewport: { width: 360, height: 800 } })

@@ -15,12 +15,12 @@ describe('Markets page', { skip: noBrowser }, () => {
 
   /** One that is closed: the feed has no more to say about it, so what happens to it is ours. */
   const quiet = async (): Promise<{ id: string; slug: string }> => {
-    const rows = await browser.world.server.desk.state.all<{ body: Uint8Array }>('select body from market_documents')
+    const rows = await browser.world.server.context.state.all<{ body: Uint8Array }>('select body from market_documents')
     const markets = rows.map(({ body }) => JSON.parse(Buffer.from(body).toString()))
     return markets.find(({ closed }) => closed) ?? assert.fail('no market of the demo world is closed')
   }
   const change = (id: string, fields: Record<string, unknown>) =>
-    browser.world.server.desk.state.write((tx) =>
+    browser.world.server.context.state.write((tx) =>
       putMarkets(tx, [{ kind: 'market', id, fields, partial: true }], Date.now()),
     )
 

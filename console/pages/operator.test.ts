@@ -21,7 +21,7 @@ test('what the operator sees', { skip: noBrowser }, async (t) => {
       await visitor.getByText("are the operator's to see").waitFor()
       await browser.accessible(visitor)
 
-      const { token } = await createLink(world.server.desk)
+      const { token } = await createLink(world.server.context)
       const page = await browser.page(`/#/sign-in/${token}`, { key: '' })
       await page.getByRole('heading', { name: 'Requests a second' }).waitFor()
       assert.ok(!page.url().includes(token))
@@ -44,7 +44,7 @@ test('what the operator sees', { skip: noBrowser }, async (t) => {
 
   await t.test('a key is made, shown once, used, counted, changed, given a new secret and revoked', async () => {
     const { world } = browser
-    const { token } = await createLink(world.server.desk)
+    const { token } = await createLink(world.server.context)
     const page = await browser.page(`/#/sign-in/${token}`, { key: '' })
     await page.getByRole('button', { name: 'Sign out' }).waitFor()
     await page.getByRole('link', { name: 'Keys' }).click()
@@ -90,11 +90,11 @@ test('what the operator sees', { skip: noBrowser }, async (t) => {
   })
 
   await t.test('a key among hundreds is found by part of its name, and the oldest by its page', async () => {
-    const { desk } = browser.world.server
+    const { context } = browser.world.server
     for (let at = 0; at < 120; at++) {
-      await createKey(desk.state, { name: `caller ${at}`, plan: 'free' }, desk.clock, desk.random)
+      await createKey(context.state, { name: `caller ${at}`, plan: 'free' }, context.clock, context.random)
     }
-    const { token } = await createLink(desk)
+    const { token } = await createLink(context)
     const page = await browser.page(`/#/sign-in/${token}`, { key: '' })
     await page.getByRole('button', { name: 'Sign out' }).waitFor()
     await page.getByRole('link', { name: 'Keys' }).click()
@@ -116,7 +116,7 @@ test('what the operator sees', { skip: noBrowser }, async (t) => {
   })
 
   await t.test('a restart of the server empties the plots, and nothing breaks', async () => {
-    const { token } = await createLink(browser.world.server.desk)
+    const { token } = await createLink(browser.world.server.context)
     const page = await browser.page(`/#/sign-in/${token}`, { key: '' })
     const reading = page.getByRole('img', { name: 'Blocks, epochs and records read a second' })
     await reading.waitFor()
@@ -135,7 +135,7 @@ test('what the operator sees', { skip: noBrowser }, async (t) => {
   })
 
   await t.test('a session that was ended elsewhere is noticed at the next call, whatever that asks for', async () => {
-    const { desk } = browser.world.server
+    const { context } = browser.world.server
     const acts: Record<string, (page: Page) => Locator> = {
       overview: (page) => page.getByRole('heading', { name: 'Requests a second' }),
       fx: (page) => page.getByRole('button', { name: 'Get a price' }),
@@ -143,13 +143,13 @@ test('what the operator sees', { skip: noBrowser }, async (t) => {
       'explorer/1': (page) => page.getByText('Try one of these').getByRole('link').first(),
     }
     for (const [place, act] of Object.entries(acts)) {
-      const { token } = await createLink(desk)
+      const { token } = await createLink(context)
       const page = await browser.page(`/#/sign-in/${token}`, { key: '' })
       await page.getByRole('button', { name: 'Sign out' }).waitFor()
       await page.goto(new URL(`/#/${place}`, browser.world.url).href)
       await act(page).waitFor()
       if (place === 'fx') await page.getByRole('button', { name: 'An example' }).click()
-      await signOutAll(desk)
+      await signOutAll(context)
       await act(page).click()
       await page.getByText('You are signed out').waitFor()
       await page.getByRole('button', { name: 'Set a key' }).waitFor()
@@ -157,7 +157,7 @@ test('what the operator sees', { skip: noBrowser }, async (t) => {
       await browser.accessible(page)
       // Refused keys count as failed attempts (decision 0006), so not every page signs in again.
       if (place === 'overview') {
-        const again = await createLink(desk)
+        const again = await createLink(context)
         await page.goto(new URL(`/#/sign-in/${again.token}`, browser.world.url).href)
         await page.getByRole('button', { name: 'Sign out' }).waitFor()
         assert.equal(await page.getByText('You are signed out').count(), 0)

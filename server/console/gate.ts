@@ -8,21 +8,24 @@ import { Fault } from '#core/fault.ts'
 import type { Request } from '#serve/pipeline.ts'
 import type { Departure } from '#serve/render.ts'
 import type { Extra } from '#serve/ways.ts'
-import { findSession, type Session, type SessionDesk, sessionMs, type Token } from './sessions.ts'
+import { findSession, type Session, type SessionContext, sessionMs, type Token } from './sessions.ts'
 
 const cookieName = 'tetrad-session'
 
 /** The operator's session, if the request shows one that is good. */
 export async function sessionOf(
-  desk: Pick<SessionDesk, 'state' | 'clock'>,
+  context: Pick<SessionContext, 'state' | 'clock'>,
   request: Request,
 ): Promise<Session | undefined> {
   const token = cookieOf(request.headers.cookie ?? '')
-  return token === undefined ? undefined : findSession(desk, token)
+  return token === undefined ? undefined : findSession(context, token)
 }
 
-export async function needSession(desk: Pick<SessionDesk, 'state' | 'clock'>, request: Request): Promise<Session> {
-  const session = await sessionOf(desk, request)
+export async function needSession(
+  context: Pick<SessionContext, 'state' | 'clock'>,
+  request: Request,
+): Promise<Session> {
+  const session = await sessionOf(context, request)
   if (!session) throw new Fault('console.session')
   return session
 }
@@ -60,15 +63,15 @@ type Handler = NonNullable<Extra['reply']>
 
 /** A call that only the operator may make. */
 export const forOperator =
-  (desk: Pick<SessionDesk, 'state' | 'clock'>, handler: Handler): Handler =>
+  (context: Pick<SessionContext, 'state' | 'clock'>, handler: Handler): Handler =>
   async (request) => {
-    await needSession(desk, request)
+    await needSession(context, request)
     return handler(request)
   }
 
 /** One that changes something, and so must come from a page of ours as well. */
-export const changeByOperator = (desk: Pick<SessionDesk, 'state' | 'clock'>, handler: Handler): Handler =>
-  forOperator(desk, async (request) => {
+export const changeByOperator = (context: Pick<SessionContext, 'state' | 'clock'>, handler: Handler): Handler =>
+  forOperator(context, async (request) => {
     needOwnPage(request)
     return handler(request)
   })

@@ -5,20 +5,20 @@ import { splitKey } from '#core/key.ts'
 import { createKey, findKey, revokeKey } from '#store/keys.ts'
 import { addUsage, dayOf } from '#store/usage.ts'
 import { openConsole } from '#test/console.ts'
-import { testNowMs } from '#test/desk.ts'
+import { testNowMs } from '#test/context.ts'
 
 const day = 86_400_000
 
 describe('GET /console/keys', () => {
   test('200: every key, newest first, with its state and without anything secret', async () => {
     await using site = await openConsole()
-    const { desk } = site
+    const { context } = site
     const make = (name: string, more: object = {}) =>
-      createKey(desk.state, { name, plan: 'standard', ...more }, desk.clock, desk.random)
+      createKey(context.state, { name, plan: 'standard', ...more }, context.clock, context.random)
     const first = await make('first', { groups: ['fx'], expiresAtMs: testNowMs + day })
     site.clock.move(1000)
     const second = await make('second', { admin: true })
-    await revokeKey(desk.state, second.id, desk.clock)
+    await revokeKey(context.state, second.id, context.clock)
     site.clock.move(day)
     const cookie = await site.signIn()
     const reply = await site.ask('/console/keys', { cookie })
@@ -39,8 +39,8 @@ describe('GET /console/keys', () => {
 describe('GET /console/keys?find=&page=', () => {
   test('200: part of a name or an id in any case, signs as they are written; pages of 100, newest first', async () => {
     await using site = await openConsole()
-    const { desk } = site
-    const make = (name: string) => createKey(desk.state, { name, plan: 'free' }, desk.clock, desk.random)
+    const { context } = site
+    const make = (name: string) => createKey(context.state, { name, plan: 'free' }, context.clock, context.random)
     for (let at = 0; at < 203; at++) {
       await make(`caller ${at}`)
       site.clock.move(1)
@@ -67,12 +67,12 @@ describe('GET /console/keys?find=&page=', () => {
 
   test('200: the key of a session is there while it lasts, and not after', async () => {
     await using site = await openConsole()
-    const { desk } = site
+    const { context } = site
     const kept = await createKey(
-      desk.state,
+      context.state,
       { name: 'kept', plan: 'free', expiresAtMs: testNowMs + 1 },
-      desk.clock,
-      desk.random,
+      context.clock,
+      context.random,
     )
     const names = async (cookie: string) =>
       (await site.ask('/console/keys', { cookie })).json<KeyList>().keys.map(({ name, state }) => `${name} ${state}`)
@@ -83,7 +83,7 @@ describe('GET /console/keys?find=&page=', () => {
     const late = await site.signIn()
     site.clock.move(day / 4)
     assert.deepEqual(await names(late), ['kept expired'])
-    assert.ok(await findKey(desk.state, kept.id))
+    assert.ok(await findKey(context.state, kept.id))
   })
 
   for (const query of ['page=0', 'page=x', 'page=1&page=2', `find=${'a'.repeat(101)}`, 'find=a&find=b'])
@@ -102,7 +102,7 @@ describe('POST /console/keys', () => {
     assert.equal(reply.status, 200)
     const { id, key } = reply.json<NewKeyReply>()
     assert.equal(splitKey(key)?.id, id)
-    const record = await findKey(site.desk.state, id)
+    const record = await findKey(site.context.state, id)
     assert.deepEqual(
       [record?.name, record?.plan, record?.groups, record?.admin, record?.expiresAtMs],
       ['ci', 'lite', ['fx', 'markets'], true, Date.UTC(2027, 0, 31)],
@@ -137,7 +137,7 @@ describe('POST /console/keys/{id}', () => {
     await using site = await openConsole()
     const cookie = await site.signIn()
     const wanted = { name: 'a', plan: 'free', groups: ['fx'], expiresAtMs: testNowMs + day } as const
-    const { id } = await createKey(site.desk.state, wanted, site.desk.clock, site.desk.random)
+    const { id } = await createKey(site.context.state, wanted, site.context.clock, site.context.random)
     const edit = (body: object, of = id) => site.ask(`/console/keys/${of}`, { method: 'POST', cookie, body })
     const reply = await edit({ plan: 'standard', expiresAt: '2027-01-31T00:00:00Z' })
     assert.equal(reply.status, 200)
@@ -160,12 +160,17 @@ describe('POST /console/keys/{id}', () => {
     test(`400: ${words}`, async () => {
       await using site = await openConsole()
       const cookie = await site.signIn()
-      const { id } = await createKey(site.desk.state, { name: 'a', plan: 'free' }, site.desk.clock, site.desk.random)
-      const before = await findKey(site.desk.state, id)
+      const { id } = await createKey(
+        site.context.state,
+        { name: 'a', plan: 'free' },
+        site.context.clock,
+        site.context.random,
+      )
+      const before = await findKey(site.context.state, id)
       const reply = await site.ask(`/console/keys/${id}`, { method: 'POST', cookie, body })
       assert.equal(reply.status, 400)
       assert.equal(reply.json<{ error: { code: string } }>().error.code, 'input.invalid')
-      assert.deepEqual(await findKey(site.desk.state, id), before)
+      assert.deepEqual(await findKey(site.context.state, id), before)
     })
   }
 })
@@ -175,10 +180,10 @@ describe('POST /console/keys/{id}/secret', () => {
     await using site = await openConsole()
     const cookie = await site.signIn()
     const before = await createKey(
-      site.desk.state,
+      site.context.state,
       { name: 'a', plan: 'enterprise' },
-      site.desk.clock,
-      site.desk.random,
+      site.context.clock,
+      site.context.random,
     )
     const { id } = before
     const rotate = (body: object, of = id) => site.ask(`/console/keys/${of}/secret`, { method: 'POST', cookie, body })
@@ -191,7 +196,7 @@ describe('POST /console/keys/{id}/secret', () => {
     const after = reply.json<NewKeyReply>()
     assert.equal(after.id, id)
     assert.deepEqual([await said(before.key), await said(after.key)], [401, 404])
-    await revokeKey(site.desk.state, id, site.desk.clock)
+    await revokeKey(site.context.state, id, site.context.clock)
     const refused = await rotate({})
     assert.equal(refused.status, 400)
     assert.match(refused.body, /restore is needed for a key that was revoked/)
@@ -206,10 +211,15 @@ describe('DELETE /console/keys/{id}', () => {
   test('200: revokes at once; 404: there is no such key', async () => {
     await using site = await openConsole()
     const cookie = await site.signIn()
-    const { id } = await createKey(site.desk.state, { name: 'a', plan: 'free' }, site.desk.clock, site.desk.random)
+    const { id } = await createKey(
+      site.context.state,
+      { name: 'a', plan: 'free' },
+      site.context.clock,
+      site.context.random,
+    )
     const reply = await site.ask(`/console/keys/${id}`, { method: 'DELETE', cookie })
     assert.deepEqual([reply.status, reply.json()], [200, { id, revoked: true }])
-    assert.equal((await findKey(site.desk.state, id))?.revokedAtMs, testNowMs)
+    assert.equal((await findKey(site.context.state, id))?.revokedAtMs, testNowMs)
     assert.equal((await site.ask('/console/keys/nobody', { method: 'DELETE', cookie })).status, 404)
   })
 })
@@ -218,8 +228,8 @@ describe('GET /console/keys/{id}/usage', () => {
   test('200: calls by day and endpoint, newest day first, and the stretch they are of', async () => {
     await using site = await openConsole()
     const cookie = await site.signIn()
-    const { state } = site.desk
-    const { id } = await createKey(state, { name: 'a', plan: 'free' }, site.desk.clock, site.desk.random)
+    const { state } = site.context
+    const { id } = await createKey(state, { name: 'a', plan: 'free' }, site.context.clock, site.context.random)
     const today = dayOf(testNowMs)
     const endpoint = 'markets.bySlug'
     const counts = [

@@ -4,7 +4,7 @@ import { DateTime, nullable, oneOf, Type } from '#api/kit.ts'
 import { groups, plans } from '#api/routes.ts'
 import { Fault, invalid } from '#core/fault.ts'
 import { readMoment } from '#core/moment.ts'
-import type { Desk } from '#serve/answer.ts'
+import type { Context } from '#serve/context.ts'
 import type { Request } from '#serve/pipeline.ts'
 import type { Extra } from '#serve/ways.ts'
 import { anonymousId, createKey, editKey, findKey, revokeKey, rotateKey, searchKeys } from '#store/keys.ts'
@@ -44,43 +44,43 @@ const KeyChangeBody = Type.Object(
 
 const RotationBody = Type.Object({ restore: Type.Optional(Type.Boolean()) }, closed)
 
-export function keyPaths(desk: Desk): readonly Extra[] {
+export function keyPaths(context: Context): readonly Extra[] {
   return [
     {
       path: '/console/keys',
       sameOrigin: true,
-      reply: forOperator(desk, async (request) => json(await list(desk, request))),
-      changes: { POST: changeByOperator(desk, async (request) => json(await create(desk, request))) },
+      reply: forOperator(context, async (request) => json(await list(context, request))),
+      changes: { POST: changeByOperator(context, async (request) => json(await create(context, request))) },
     },
     {
       path: '/console/keys/{id}',
       sameOrigin: true,
       changes: {
-        POST: changeByOperator(desk, async (request) => json(await edit(desk, request))),
-        DELETE: changeByOperator(desk, async (request) => json(await revoke(desk, idOf(request)))),
+        POST: changeByOperator(context, async (request) => json(await edit(context, request))),
+        DELETE: changeByOperator(context, async (request) => json(await revoke(context, idOf(request)))),
       },
     },
     {
       path: '/console/keys/{id}/secret',
       sameOrigin: true,
-      changes: { POST: changeByOperator(desk, async (request) => json(await rotate(desk, request))) },
+      changes: { POST: changeByOperator(context, async (request) => json(await rotate(context, request))) },
     },
     {
       path: '/console/keys/{id}/usage',
       sameOrigin: true,
-      reply: forOperator(desk, async (request) => json(await usage(desk, request))),
+      reply: forOperator(context, async (request) => json(await usage(context, request))),
     },
     {
       path: '/console/plans',
       sameOrigin: true,
-      reply: forOperator(desk, async () => json(planList(desk))),
+      reply: forOperator(context, async () => json(planList(context))),
     },
   ]
 }
 
 const idOf = ({ params }: Request): string => params.id ?? ''
 
-async function list({ state, clock }: Desk, { query }: Request): Promise<KeyList> {
+async function list({ state, clock }: Context, { query }: Request): Promise<KeyList> {
   const nowMs = clock.now()
   const page = pageIn(query.page)
   const found = await searchKeys(state, {
@@ -100,7 +100,7 @@ function pageIn(text: Request['query'][string] = '1'): number {
   throw invalid(['query', 'page'], 'must be a number from 1')
 }
 
-async function create(desk: Desk, request: Request): Promise<NewKeyReply> {
+async function create(context: Context, request: Request): Promise<NewKeyReply> {
   const { name, plan, groups: allowed, expiresAt, admin } = bodyOf(request, NewKeyBody)
   const wanted = {
     ...{ name, plan },
@@ -108,8 +108,8 @@ async function create(desk: Desk, request: Request): Promise<NewKeyReply> {
     ...(admin && { admin }),
     ...(expiresAt !== undefined && { expiresAtMs: momentOf(expiresAt) }),
   }
-  const made = await createKey(desk.state, wanted, desk.clock, desk.random)
-  desk.log.info({ keyId: made.id, plan, admin: admin ?? false }, 'a key was made in the console')
+  const made = await createKey(context.state, wanted, context.clock, context.random)
+  context.log.info({ keyId: made.id, plan, admin: admin ?? false }, 'a key was made in the console')
   return made
 }
 
@@ -120,32 +120,32 @@ function momentOf(text: string): number {
   return atMs
 }
 
-async function edit(desk: Desk, request: Request): Promise<KeyView> {
+async function edit(context: Context, request: Request): Promise<KeyView> {
   const { expiresAt, ...rest } = bodyOf(request, KeyChangeBody)
   const expires = expiresAt === undefined ? {} : { expiresAtMs: expiresAt === null ? null : momentOf(expiresAt) }
   const id = idOf(request)
-  const edited = await editKey(desk.state, id, { ...rest, ...expires }, desk.clock)
-  const found = edited ? await findKey(desk.state, id) : undefined
+  const edited = await editKey(context.state, id, { ...rest, ...expires }, context.clock)
+  const found = edited ? await findKey(context.state, id) : undefined
   if (!found) throw new Fault('record.unknown')
-  desk.log.info({ keyId: id, plan: found.plan, admin: found.admin }, 'a key was changed in the console')
-  return keyView(found, desk.clock.now())
+  context.log.info({ keyId: id, plan: found.plan, admin: found.admin }, 'a key was changed in the console')
+  return keyView(found, context.clock.now())
 }
 
-async function rotate(desk: Desk, request: Request): Promise<NewKeyReply> {
+async function rotate(context: Context, request: Request): Promise<NewKeyReply> {
   const wanted = { ...bodyOf(request, RotationBody), id: idOf(request) }
-  const made = await rotateKey(desk.state, wanted, desk.clock, desk.random)
+  const made = await rotateKey(context.state, wanted, context.clock, context.random)
   if (!made) throw new Fault('record.unknown')
-  desk.log.info({ keyId: made.id }, 'a key got a new secret in the console')
+  context.log.info({ keyId: made.id }, 'a key got a new secret in the console')
   return made
 }
 
-async function revoke(desk: Desk, id: string): Promise<{ readonly id: string; readonly revoked: true }> {
-  if (!(await revokeKey(desk.state, id, desk.clock))) throw new Fault('record.unknown')
-  desk.log.info({ keyId: id }, 'a key was revoked in the console')
+async function revoke(context: Context, id: string): Promise<{ readonly id: string; readonly revoked: true }> {
+  if (!(await revokeKey(context.state, id, context.clock))) throw new Fault('record.unknown')
+  context.log.info({ keyId: id }, 'a key was revoked in the console')
   return { id, revoked: true }
 }
 
-async function usage({ state, clock }: Desk, request: Request): Promise<KeyUsage> {
+async function usage({ state, clock }: Context, request: Request): Promise<KeyUsage> {
   const id = idOf(request)
   const days = daysOf(request.query.days)
   if (id !== anonymousId && !(await findKey(state, id))) throw new Fault('record.unknown')
@@ -166,6 +166,6 @@ function daysOf(text: Request['query'][string] = String(daysUsual)): number {
   return days
 }
 
-const planList = ({ settings }: Desk): PlanList => ({
+const planList = ({ settings }: Context): PlanList => ({
   plans: plans.map((name) => ({ name, ...settings.plans[name] })),
 })

@@ -4,7 +4,7 @@ import type { Overview } from '#api/console.ts'
 import type { PassReport } from '#groups/markets/ingest.ts'
 import { OwnedClock } from '#io/clock.ts'
 import { openConsole } from '#test/console.ts'
-import { testNowMs } from '#test/desk.ts'
+import { testNowMs } from '#test/context.ts'
 import { Board } from './progress.ts'
 import { hostsOnly } from './sources.ts'
 

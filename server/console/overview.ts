@@ -2,7 +2,7 @@
 // grow, so that the page can draw rates from two readings.
 import type { Overview, RequestView } from '#api/console.ts'
 import type { Metrics, Totals } from '#io/metrics.ts'
-import type { Desk } from '#serve/answer.ts'
+import type { Context } from '#serve/context.ts'
 import { checksOf, type Readiness } from '#serve/health.ts'
 import type { Extra } from '#serve/ways.ts'
 import { recentCoverage } from '../upkeep/coverage.ts'
@@ -20,13 +20,13 @@ export interface OverviewParts {
 /** However many pages look on, the stores are asked once in this time. */
 const keptMs = 1000
 
-export function overviewPath(desk: Desk, parts: OverviewParts): Extra {
-  const startedAt = new Date(desk.clock.now()).toISOString()
+export function overviewPath(context: Context, parts: OverviewParts): Extra {
+  const startedAt = new Date(context.clock.now()).toISOString()
   let kept: { readonly atMs: number; readonly overview: Promise<Overview> } | undefined
   const recent = (): Promise<Overview> => {
-    const nowMs = desk.clock.monotonicMs()
+    const nowMs = context.clock.monotonicMs()
     if (kept && nowMs - kept.atMs < keptMs) return kept.overview
-    const overview = overviewOf(desk, parts, startedAt)
+    const overview = overviewOf(context, parts, startedAt)
     kept = { atMs: nowMs, overview }
     overview.catch(() => {
       kept = undefined
@@ -36,20 +36,20 @@ export function overviewPath(desk: Desk, parts: OverviewParts): Extra {
   return {
     path: '/console/overview',
     sameOrigin: true,
-    reply: forOperator(desk, async () => json(await recent())),
+    reply: forOperator(context, async () => json(await recent())),
   }
 }
 
-async function overviewOf(desk: Desk, parts: OverviewParts, startedAt: string): Promise<Overview> {
+async function overviewOf(context: Context, parts: OverviewParts, startedAt: string): Promise<Overview> {
   const { version, readiness, metrics, board } = parts
   const [checks, { streams }, sources, totals] = await Promise.all([
     checksOf(readiness),
-    recentCoverage(desk),
-    sourceViews(desk, board),
+    recentCoverage(context),
+    sourceViews(context, board),
     metrics.totals(),
   ])
   return {
-    at: new Date(desk.clock.now()).toISOString(),
+    at: new Date(context.clock.now()).toISOString(),
     ...{ version, startedAt },
     ready: checks.every(({ ok }) => ok),
     checks: checks.map(({ name, ok, says }) => ({ name, ok, says: hostsOnly(says) })),
@@ -58,7 +58,7 @@ async function overviewOf(desk: Desk, parts: OverviewParts, startedAt: string): 
     sources,
     requests: requestViews(totals),
     limited: totals.limited,
-    engine: desk.state.engine,
+    engine: context.state.engine,
   }
 }
 

@@ -1,6 +1,6 @@
 // Everything the console has at the door: its pages for anybody, its calls for the operator (decisions 0125, 0126).
 import { join } from 'node:path'
-import type { Desk } from '#serve/answer.ts'
+import type { Context } from '#serve/context.ts'
 import type { Guard } from '#serve/guard.ts'
 import type { Extra } from '#serve/ways.ts'
 import { pagePaths } from './files.ts'
@@ -18,12 +18,12 @@ export interface ConsoleParts extends OverviewParts {
   readonly dir?: string
 }
 
-export function consolePaths(desk: Desk, parts: ConsoleParts): readonly Extra[] {
-  if (!desk.settings.console.on) return []
+export function consolePaths(context: Context, parts: ConsoleParts): readonly Extra[] {
+  if (!context.settings.console.on) return []
   return [
-    ...pagePaths(desk.settings, parts.dir ?? consoleDir),
-    ...signInPaths(desk, parts.guard),
-    ...keyPaths(desk),
-    overviewPath(desk, parts),
+    ...pagePaths(context.settings, parts.dir ?? consoleDir),
+    ...signInPaths(context, parts.guard),
+    ...keyPaths(context),
+    overviewPath(context, parts),
   ]
 }

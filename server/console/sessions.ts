@@ -20,11 +20,11 @@ import {
   toKeyId,
   toSecret,
 } from '#core/key.ts'
-import type { Desk } from '#serve/answer.ts'
+import type { Context } from '#serve/context.ts'
 import { dropKey, findKey, putKey } from '#store/keys.ts'
 import type { StateReader, StateWriter } from '#store/state.ts'
 
-export type SessionDesk = Pick<Desk, 'state' | 'clock' | 'random'>
+export type SessionContext = Pick<Context, 'state' | 'clock' | 'random'>
 
 export const linkMs = 15 * 60_000
 export const sessionMs = 12 * 3_600_000
@@ -50,7 +50,7 @@ interface Row {
   readonly expires_ms: number
 }
 
-export function createLink({ state, clock, random }: SessionDesk): Promise<Token> {
+export function createLink({ state, clock, random }: SessionContext): Promise<Token> {
   const expiresAtMs = clock.now() + linkMs
   const parts = newParts('link', random)
   return state.write(async (tx) => {
@@ -60,7 +60,7 @@ export function createLink({ state, clock, random }: SessionDesk): Promise<Token
 }
 
 /** The session's token, or undefined when the link is not good, for whatever reason. */
-export async function signIn({ state, clock, random }: SessionDesk, link: string): Promise<Token | undefined> {
+export async function signIn({ state, clock, random }: SessionContext, link: string): Promise<Token | undefined> {
   // Anybody may try links: a bad one costs a read and does not wait for its turn to write.
   if (!(await find(state, 'console_links', link, clock.now()))) return undefined
   const expiresAtMs = clock.now() + sessionMs
@@ -74,15 +74,15 @@ export async function signIn({ state, clock, random }: SessionDesk, link: string
 }
 
 export const findSession = (
-  { state, clock }: Pick<SessionDesk, 'state' | 'clock'>,
+  { state, clock }: Pick<SessionContext, 'state' | 'clock'>,
   token: string,
 ): Promise<Session | undefined> => find(state, 'console_sessions', token, clock.now())
 
-export const signOut = ({ state }: Pick<SessionDesk, 'state'>, session: Session): Promise<void> =>
+export const signOut = ({ state }: Pick<SessionContext, 'state'>, session: Session): Promise<void> =>
   state.write((tx) => drop(tx, 'console_sessions', session.id))
 
 /** Ends every session and voids every link; tells how many sessions there were. */
-export const signOutAll = ({ state }: Pick<SessionDesk, 'state'>): Promise<number> =>
+export const signOutAll = ({ state }: Pick<SessionContext, 'state'>): Promise<number> =>
   state.write(async (tx) => {
     await tx.run('delete from console_links')
     const rows = await tx.all<Row>('select id from console_sessions')
@@ -94,7 +94,10 @@ export const signOutAll = ({ state }: Pick<SessionDesk, 'state'>): Promise<numbe
  * The key of the session's pages, made when it is first asked for and the same ever after. One that the operator revoked, or
  * gave another secret, is not brought back.
  */
-export async function keyOf({ state, clock }: Pick<SessionDesk, 'state' | 'clock'>, session: Session): Promise<Token> {
+export async function keyOf(
+  { state, clock }: Pick<SessionContext, 'state' | 'clock'>,
+  session: Session,
+): Promise<Token> {
   const { expiresAtMs } = session
   const secret = toSecret(createHmac('sha256', session.secret).update('key of the console').digest())
   const parts = { id: keyIdOf(session.id), secret }
@@ -113,7 +116,7 @@ export async function keyOf({ state, clock }: Pick<SessionDesk, 'state' | 'clock
 export const sessionKeys = 'console-'
 const keyIdOf = (sessionId: string): string => sessionId.replace('session-', sessionKeys)
 
-const newParts = (kind: string, random: Desk['random']): KeyParts => ({
+const newParts = (kind: string, random: Context['random']): KeyParts => ({
   id: `${kind}-${toKeyId(random.bytes(keyIdBytes))}`,
   secret: toSecret(random.bytes(secretBytes)),
 })

@@ -12,7 +12,7 @@ const codeOf = (reply: { json: <T>() => T }) => reply.json<{ error: { code: stri
 describe('POST /console/session', () => {
   test('200: a link is exchanged for a cookie that scripts and other sites do not get, good for 12 hours', async () => {
     await using site = await openConsole()
-    const { token } = await createLink(site.desk)
+    const { token } = await createLink(site.context)
     const reply = await site.ask('/console/session', { method: 'POST', body: { token } })
     assert.equal(reply.status, 200)
     const { signedIn, expiresAt } = reply.json()
@@ -28,14 +28,14 @@ describe('POST /console/session', () => {
 
   test('200: where the public address is https, the cookie travels over https only', async () => {
     await using site = await openConsole({ server: { publicUrl: 'https://data.example' } })
-    const { token } = await createLink(site.desk)
+    const { token } = await createLink(site.context)
     const reply = await site.ask('/console/session', { method: 'POST', body: { token } })
     assert.match(String(reply.headers['set-cookie']), /; Secure$/)
   })
 
   test('401: a link works once, also when two come at the same moment', async () => {
     await using site = await openConsole()
-    const { token } = await createLink(site.desk)
+    const { token } = await createLink(site.context)
     const ask = () => site.ask('/console/session', { method: 'POST', body: { token } })
     const both = await Promise.all([ask(), ask()])
     assert.deepEqual(both.map(({ status }) => status).toSorted(), [200, 401])
@@ -45,17 +45,17 @@ describe('POST /console/session', () => {
 
   test('401: a link is too old after 15 minutes', async () => {
     await using site = await openConsole()
-    const { token } = await createLink(site.desk)
+    const { token } = await createLink(site.context)
     site.clock.move(linkMs)
     assert.equal((await site.ask('/console/session', { method: 'POST', body: { token } })).status, 401)
-    const { token: next } = await createLink(site.desk)
+    const { token: next } = await createLink(site.context)
     site.clock.move(linkMs - 1)
     assert.equal((await site.ask('/console/session', { method: 'POST', body: { token: next } })).status, 200)
   })
 
   test('401: a wrong secret under a right id is refused and does not use the link up', async () => {
     await using site = await openConsole()
-    const { token } = await createLink(site.desk)
+    const { token } = await createLink(site.context)
     const wrong = token.replace(/.{3}$/, 'AAA')
     assert.equal((await site.ask('/console/session', { method: 'POST', body: { token: wrong } })).status, 401)
     assert.equal((await site.ask('/console/session', { method: 'POST', body: { token } })).status, 200)
@@ -63,7 +63,7 @@ describe('POST /console/session', () => {
 
   test('429: bad links are refused after the fifth, together with bad keys; a valid link still works, decision 0006', async () => {
     await using site = await openConsole()
-    const { token } = await createLink(site.desk)
+    const { token } = await createLink(site.context)
     const attempt = (body: object) => site.ask('/console/session', { method: 'POST', body })
     const claim = { authorization: 'Bearer tetrad:no:body', address: '127.0.0.1', query: {} }
     const metadata = { endpoint: contract['validators.metadata'], shape: {}, reply: {} } as never
@@ -105,8 +105,8 @@ describe('a change must come from a page of ours', () => {
     test(`${status}: ${words}`, async () => {
       await using site = await openConsole()
       const cookie = await site.signIn()
-      const { token } = await createLink(site.desk)
-      const { id } = await createKey(site.desk.state, { name: 'a', plan: 'free' }, site.clock, site.desk.random)
+      const { token } = await createLink(site.context)
+      const { id } = await createKey(site.context.state, { name: 'a', plan: 'free' }, site.clock, site.context.random)
       const changes = [
         ['POST', '/console/session', { token }],
         ['POST', '/console/key', {}],
@@ -181,12 +181,12 @@ describe('POST /console/key', () => {
     const id = key.split(':')[1] ?? ''
     assert.deepEqual(await site.admission.admit(metadata, claim), { keyId: id, plan: 'enterprise' })
     assert.deepEqual(
-      (await listKeys(site.desk.state)).map(({ name, admin }) => [name, admin]),
+      (await listKeys(site.context.state)).map(({ name, admin }) => [name, admin]),
       [['console', false]],
     )
     await site.ask('/console/session', { method: 'DELETE', cookie })
     await assert.rejects(site.admission.admit(metadata, claim), { code: 'key.invalid' })
-    assert.equal(await findKey(site.desk.state, id), undefined)
+    assert.equal(await findKey(site.context.state, id), undefined)
   })
 
   test('200: asked again, nothing is written, so nobody looks keys up again', async () => {
@@ -194,16 +194,16 @@ describe('POST /console/key', () => {
     const cookie = await site.signIn()
     const ask = async () => (await site.ask('/console/key', { method: 'POST', cookie })).json<{ key: string }>().key
     const key = await ask()
-    await editKey(site.desk.state, splitKey(key)?.id ?? '', { plan: 'lite' }, site.clock)
-    const revision = await keyRevision(site.desk.state)
+    await editKey(site.context.state, splitKey(key)?.id ?? '', { plan: 'lite' }, site.clock)
+    const revision = await keyRevision(site.context.state)
     assert.equal(await ask(), key)
-    assert.equal(await keyRevision(site.desk.state), revision)
-    assert.equal((await findKey(site.desk.state, splitKey(key)?.id ?? ''))?.plan, 'lite')
+    assert.equal(await keyRevision(site.context.state), revision)
+    assert.equal((await findKey(site.context.state, splitKey(key)?.id ?? ''))?.plan, 'lite')
   })
 
   test('403: revoked or rotated it stays so, and the next session has another', async () => {
     await using site = await openConsole()
-    const { state, random } = site.desk
+    const { state, random } = site.context
     const ends = [
       (id: string) => revokeKey(state, id, site.clock),
       (id: string) => rotateKey(state, { id }, site.clock, random),
@@ -229,7 +229,7 @@ describe('POST /console/key', () => {
     const cookie = await site.signIn()
     site.clock.move(3_600_000)
     const { key } = (await site.ask('/console/key', { method: 'POST', cookie })).json<{ key: string }>()
-    const record = await findKey(site.desk.state, key.split(':')[1] ?? '')
+    const record = await findKey(site.context.state, key.split(':')[1] ?? '')
     assert.equal(record?.expiresAtMs, site.clock.now() - 3_600_000 + sessionMs)
   })
 })
@@ -245,7 +245,7 @@ describe('nothing of the operator’s is reachable without the session', () => {
   test('401: every path under /console, with every method it has, in one shape', async () => {
     await using site = await openConsole()
     const stale = await site.signIn()
-    await signOutAll(site.desk)
+    await signOutAll(site.context)
     let walked = 0
     for (const { path, reply, changes } of site.paths.filter(({ path }) => path.startsWith('/console'))) {
       const methods = [...(reply ? (['GET', 'HEAD'] as const) : []), ...Object.keys(changes ?? {})] as (
@@ -276,7 +276,7 @@ describe('nothing of the operator’s is reachable without the session', () => {
 
 test('neither token, cookie nor key is ever in the log', async () => {
   await using site = await openConsole()
-  const { token } = await createLink(site.desk)
+  const { token } = await createLink(site.context)
   const signedIn = await site.ask('/console/session', { method: 'POST', body: { token } })
   const cookie = String(signedIn.headers['set-cookie']).split(';')[0] ?? ''
   const { key } = (await site.ask('/console/key', { method: 'POST', cookie })).json<{ key: string }>()
@@ -284,7 +284,7 @@ test('neither token, cookie nor key is ever in the log', async () => {
   await site.ask('/console/keys', { method: 'POST', cookie, body: { name: 'x', plan: 'free' } })
   await site.ask(`/console/keys/${encodeURIComponent(token)}`, { method: 'DELETE', cookie })
   await site.ask(`/console/keys/${encodeURIComponent(cookie)}/usage`, { cookie })
-  site.desk.log.warn({ token, cookie, key }, 'somebody forgot')
+  site.context.log.warn({ token, cookie, key }, 'somebody forgot')
   assert.ok(site.lines.length >= 7, `${site.lines.length} lines`)
   const secrets = [token, cookie, key].map((text) => text.split(':').at(-1) ?? '')
   for (const secret of secrets) assert.ok(secret.length === 43 && !site.lines.join('').includes(secret))
@@ -293,35 +293,35 @@ test('neither token, cookie nor key is ever in the log', async () => {
 describe('what is kept', () => {
   test('of links 16 and of sessions 64, the newest; a session that goes takes its key along', async () => {
     await using site = await openConsole()
-    const { desk } = site
+    const { context } = site
     const count = async (table: string) =>
-      (await desk.state.get<{ count: number }>(`select count(*) as count from ${table}`))?.count
+      (await context.state.get<{ count: number }>(`select count(*) as count from ${table}`))?.count
     const links: string[] = []
     for (let made = 0; made < 20; made++) {
-      links.push((await createLink(desk)).token)
-      desk.clock.move(1)
+      links.push((await createLink(context)).token)
+      context.clock.move(1)
     }
     assert.equal(await count('console_links'), 16)
-    assert.equal(await signIn(desk, links[0] ?? ''), undefined)
-    assert.ok(await signIn(desk, links[19] ?? ''))
+    assert.equal(await signIn(context, links[0] ?? ''), undefined)
+    assert.ok(await signIn(context, links[19] ?? ''))
     const first = await site.signIn()
     await site.ask('/console/key', { method: 'POST', cookie: first })
-    assert.equal((await listKeys(desk.state)).length, 1)
+    assert.equal((await listKeys(context.state)).length, 1)
     for (let made = 0; made < 64; made++) {
-      desk.clock.move(1)
+      context.clock.move(1)
       await site.signIn()
     }
     assert.equal(await count('console_sessions'), 64)
-    assert.deepEqual(await listKeys(desk.state), [])
-    desk.clock.move(sessionMs)
+    assert.deepEqual(await listKeys(context.state), [])
+    context.clock.move(sessionMs)
     await site.signIn()
     assert.deepEqual([await count('console_sessions'), await count('console_links')], [1, 0])
   })
 
   test('digests only: no secret is in the store', async () => {
     await using site = await openConsole()
-    const { token } = await createLink(site.desk)
-    const rows = await site.desk.state.all<{ id: string; digest: Uint8Array }>('select * from console_links')
+    const { token } = await createLink(site.context)
+    const rows = await site.context.state.all<{ id: string; digest: Uint8Array }>('select * from console_links')
     assert.equal(rows.length, 1)
     const secret = token.split(':')[2] ?? ''
     assert.equal(JSON.stringify(rows).includes(secret), false)
@@ -330,9 +330,9 @@ describe('what is kept', () => {
 
   test('a link is no session and a session no link', async () => {
     await using site = await openConsole()
-    const { token } = await createLink(site.desk)
-    assert.equal(await findSession(site.desk, token), undefined)
-    const session = await signIn(site.desk, token)
-    assert.equal(await signIn(site.desk, session?.token ?? ''), undefined)
+    const { token } = await createLink(site.context)
+    assert.equal(await findSession(site.context, token), undefined)
+    const session = await signIn(site.context, token)
+    assert.equal(await signIn(site.context, session?.token ?? ''), undefined)
   })
 })

@@ -3,7 +3,7 @@ import type { ConsoleKey, ConsoleSession } from '#api/console.ts'
 import { Type } from '#api/kit.ts'
 import { Fault } from '#core/fault.ts'
 import { networkOf } from '#core/network.ts'
-import type { Desk } from '#serve/answer.ts'
+import type { Context } from '#serve/context.ts'
 import type { Guard } from '#serve/guard.ts'
 import type { Request } from '#serve/pipeline.ts'
 import type { Extra } from '#serve/ways.ts'
@@ -14,23 +14,23 @@ import { keyOf, signIn, signOut, type Token } from './sessions.ts'
 const bodyBytesMax = 1024
 const SignIn = Type.Object({ token: Type.String({ maxLength: 256 }) })
 
-export function signInPaths(desk: Desk, guard: Guard): readonly Extra[] {
+export function signInPaths(context: Context, guard: Guard): readonly Extra[] {
   return [
     {
       path: '/console/session',
       sameOrigin: true,
-      reply: async (request) => json(sessionView(desk, await sessionOf(desk, request))),
+      reply: async (request) => json(sessionView(context, await sessionOf(context, request))),
       changes: {
         POST: async (request) => {
           needOwnPage(request)
-          const given = await exchange(desk, guard, request)
-          return json(sessionView(desk, given), { 'set-cookie': cookieHeader(request, given) })
+          const given = await exchange(context, guard, request)
+          return json(sessionView(context, given), { 'set-cookie': cookieHeader(request, given) })
         },
         DELETE: async (request) => {
           needOwnPage(request)
-          const session = await sessionOf(desk, request)
-          if (session) await signOut(desk, session)
-          return json(sessionView(desk, undefined), { 'set-cookie': cookieHeader(request) })
+          const session = await sessionOf(context, request)
+          if (session) await signOut(context, session)
+          return json(sessionView(context, undefined), { 'set-cookie': cookieHeader(request) })
         },
       },
     },
@@ -39,9 +39,9 @@ export function signInPaths(desk: Desk, guard: Guard): readonly Extra[] {
       sameOrigin: true,
       changes: {
         POST: async (request) => {
-          const session = await needSession(desk, request)
+          const session = await needSession(context, request)
           needOwnPage(request)
-          const { token, expiresAtMs } = await keyOf(desk, session)
+          const { token, expiresAtMs } = await keyOf(context, session)
           return json({ key: token, expiresAt: new Date(expiresAtMs).toISOString() } satisfies ConsoleKey)
         },
       },
@@ -50,17 +50,17 @@ export function signInPaths(desk: Desk, guard: Guard): readonly Extra[] {
 }
 
 /** Bad links count with bad keys (decision 0006). A valid link is never refused for what others at the address did. */
-async function exchange(desk: Desk, guard: Guard, request: Request): Promise<Token> {
+async function exchange(context: Context, guard: Guard, request: Request): Promise<Token> {
   if ((request.body?.length ?? 0) > bodyBytesMax) throw new Fault('body.too_large')
-  const given = await signIn(desk, bodyOf(request, SignIn).token)
+  const given = await signIn(context, bodyOf(request, SignIn).token)
   if (given) return given
-  const retryAfterMs = guard.bad(networkOf(request.address), desk.clock.monotonicMs())
+  const retryAfterMs = guard.bad(networkOf(request.address), context.clock.monotonicMs())
   if (retryAfterMs === 0) throw new Fault('console.link')
   throw new Fault('key.guarded', { retryAfterMs, says: 'Too many failed attempts from this address.' })
 }
 
 const sessionView = (
-  { settings }: Pick<Desk, 'settings'>,
+  { settings }: Pick<Context, 'settings'>,
   session: { readonly expiresAtMs: number } | undefined,
 ): ConsoleSession => ({
   signedIn: session !== undefined,

@@ -7,24 +7,24 @@ import { sourceHealth } from '#groups/fx/source-health.ts'
 import { allStandings, feedTrouble } from '#groups/markets/standing.ts'
 import { runOf } from '#groups/validators/ingest/runs.ts'
 import { followed } from '#groups/validators/ingest/start.ts'
-import type { Desk } from '#serve/answer.ts'
+import type { Context } from '#serve/context.ts'
 import type { Board } from './progress.ts'
 
-export async function sourceViews(desk: Desk, board: Board): Promise<SourceView[]> {
-  const { groups } = desk.settings
+export async function sourceViews(context: Context, board: Board): Promise<SourceView[]> {
+  const { groups } = context.settings
   return [
-    ...(groups.explorer.on ? nodeViews(desk) : []),
-    ...(groups.fx.on ? await rateViews(desk, board) : []),
-    ...(groups.validators.on ? beaconViews(desk) : []),
-    ...(groups.markets.on ? await feedViews(desk, board) : []),
+    ...(groups.explorer.on ? nodeViews(context) : []),
+    ...(groups.fx.on ? await rateViews(context, board) : []),
+    ...(groups.validators.on ? beaconViews(context) : []),
+    ...(groups.markets.on ? await feedViews(context, board) : []),
   ]
 }
 
 const unmeasured = { lastTriedAt: null, lastGoodAt: null, failures: 0, latencyMs: null } as const
 
-function nodeViews(desk: Desk): SourceView[] {
-  return desk.settings.explorer.chains.flatMap(({ id }) => {
-    const node = nodeOf(desk, id)
+function nodeViews(context: Context): SourceView[] {
+  return context.settings.explorer.chains.flatMap(({ id }) => {
+    const node = nodeOf(context, id)
     if (!node) return []
     const isAsked = node.rpc.counts().rounds > 0
     return node.rpc.health().map(({ name, trouble }) => ({
@@ -37,10 +37,10 @@ function nodeViews(desk: Desk): SourceView[] {
 }
 
 /** The nodes of a network are asked as one. */
-function beaconViews(desk: Desk): SourceView[] {
-  return followed(desk).map((network) => {
-    const standing = runOf(desk, network)?.standing
-    const hosts = desk.settings.validators.networks[network].beacon.urls.map(hostOf)
+function beaconViews(context: Context): SourceView[] {
+  return followed(context).map((network) => {
+    const standing = runOf(context, network)?.standing
+    const hosts = context.settings.validators.networks[network].beacon.urls.map(hostOf)
     return {
       ...({ group: 'validators', kind: 'node', name: `network ${network}, ${hosts.join(', ')}` } as const),
       ok: standing && standing.rounds > 0 ? standing.trouble === null : null,
@@ -50,8 +50,8 @@ function beaconViews(desk: Desk): SourceView[] {
   })
 }
 
-async function rateViews(desk: Desk, board: Board): Promise<SourceView[]> {
-  return (await sourceHealth(desk)).map(({ source, status, rates }) => {
+async function rateViews(context: Context, board: Board): Promise<SourceView[]> {
+  return (await sourceHealth(context)).map(({ source, status, rates }) => {
     const used = rates.filter(({ standing }) => standing === 'used')
     const ages = rates.map(({ base, quote, standing, ageMs }) => `${base}/${quote} ${standing}, ${oldText(ageMs)}`)
     const reason = status?.reason ? [hostsOnly(status.reason)] : []
@@ -67,7 +67,7 @@ async function rateViews(desk: Desk, board: Board): Promise<SourceView[]> {
   })
 }
 
-async function feedViews({ state, settings, clock }: Desk, board: Board): Promise<SourceView[]> {
+async function feedViews({ state, settings, clock }: Context, board: Board): Promise<SourceView[]> {
   const standings = new Map((await allStandings(state)).map((one) => [one.source, one]))
   return settings.markets.feeds.map(({ id, staleMs }) => {
     const standing = standings.get(id)

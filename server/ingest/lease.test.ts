@@ -10,9 +10,9 @@ import { openLog, silentLog } from '#io/log.ts'
 import { openDuties, openState } from '#store/open.ts'
 import type { State, StateWriter } from '#store/state.ts'
 import { stateWith } from '#test/admission.ts'
-import { openDesk, seededRandom, testNowMs } from '#test/desk.ts'
+import { openContext, seededRandom, testNowMs } from '#test/context.ts'
 import { noPostgres, type PostgresServer, startPostgres } from '#test/postgres.ts'
-import { inTurn, type LeaseDesk, LeaseLost, leasedDuties, leasedState, runOnce, whileHolding } from './lease.ts'
+import { inTurn, type LeaseContext, LeaseLost, leasedDuties, leasedState, runOnce, whileHolding } from './lease.ts'
 
 /** Lets everything that can run without time passing run, the store included. */
 const settle = async () => {
@@ -24,14 +24,19 @@ async function aProcess(dir: string, seed: string) {
   const state = leasedState(await openState(dir))
   const clock = new OwnedClock(testNowMs)
   const lines: string[] = []
-  const desk: LeaseDesk = { state, clock, random: seededRandom(seed), log: openLog('info', (line) => lines.push(line)) }
+  const context: LeaseContext = {
+    state,
+    clock,
+    random: seededRandom(seed),
+    log: openLog('info', (line) => lines.push(line)),
+  }
   const stop = new AbortController()
   let holds = false
   /** Writes as the ingester would, from outside. */
   let write: (() => Promise<unknown>) | undefined
   const put = () => state.write((tx) => tx.run(`insert into keys_seen (name) values ('${seed}')`))
   const ended = whileHolding(
-    desk,
+    context,
     {
       name: 'rates',
       tell: (is) => {
@@ -45,7 +50,7 @@ async function aProcess(dir: string, seed: string) {
     stop.signal,
   )
   return {
-    ...{ state, clock, lines, desk },
+    ...{ state, clock, lines, context },
     holds: () => holds,
     write: () => write?.(),
     async move(byMs: number) {
@@ -74,10 +79,10 @@ const seen = async (state: State) =>
 
 describe('two processes, their clocks in our hands', () => {
   test('one holds the lease; when it stops the other follows at its next look', async () => {
-    await using desk = await openDesk()
-    await using one = await aProcess(desk.dir, 'one')
+    await using context = await openContext()
+    await using one = await aProcess(context.dir, 'one')
     await settle()
-    await using other = await aProcess(desk.dir, 'other')
+    await using other = await aProcess(context.dir, 'other')
     await settle()
     for (let minute = 0; minute < 2; minute++) {
       for (let second = 0; second < 60; second++) await Promise.all([one.move(1000), other.move(1000)])
@@ -89,10 +94,10 @@ describe('two processes, their clocks in our hands', () => {
   })
 
   test('a dead holder is replaced within 30 seconds, and not while it might live', async () => {
-    await using desk = await openDesk()
-    await using one = await aProcess(desk.dir, 'one')
+    await using context = await openContext()
+    await using one = await aProcess(context.dir, 'one')
     await settle()
-    await using other = await aProcess(desk.dir, 'other')
+    await using other = await aProcess(context.dir, 'other')
     await Promise.all([one.move(7000), other.move(7000)])
     assert.equal(one.holds(), true)
     // From here on `one` stands still. Its last beat, at 5 s, was seen at once; it counts for 15 s.
@@ -103,28 +108,28 @@ describe('two processes, their clocks in our hands', () => {
   })
 
   test('a holder that was asleep writes nothing more, and stops', async () => {
-    await using desk = await openDesk()
-    await seenTable(desk.state)
-    await using one = await aProcess(desk.dir, 'one')
+    await using context = await openContext()
+    await seenTable(context.state)
+    await using one = await aProcess(context.dir, 'one')
     await settle()
-    await using other = await aProcess(desk.dir, 'other')
+    await using other = await aProcess(context.dir, 'other')
     await one.write()
     await other.move(30_000)
     await other.write()
     await assert.rejects(one.write() as Promise<unknown>, LeaseLost)
-    assert.deepEqual(await seen(desk.state), ['one', 'other'])
+    assert.deepEqual(await seen(context.state), ['one', 'other'])
     await settle()
     assert.deepEqual([one.holds(), other.holds()], [false, true])
     assert.ok(one.lines.some((line) => line.includes('another process ingests now')))
     await other.write()
-    assert.deepEqual(await seen(desk.state), ['one', 'other', 'other'])
+    assert.deepEqual(await seen(context.state), ['one', 'other', 'other'])
   })
 
   test('a holder learns from its own beat that it was replaced', async () => {
-    await using desk = await openDesk()
-    await using one = await aProcess(desk.dir, 'one')
+    await using context = await openContext()
+    await using one = await aProcess(context.dir, 'one')
     await settle()
-    await using other = await aProcess(desk.dir, 'other')
+    await using other = await aProcess(context.dir, 'other')
     await other.move(30_000)
     assert.equal(one.holds(), true)
     await one.move(5000)
@@ -134,24 +139,24 @@ describe('two processes, their clocks in our hands', () => {
 
 describe('work that ends, decision 0150', () => {
   /** Asks for its turn; `said` is how that ended, once it has. */
-  const asking = (desk: LeaseDesk, wait: boolean, work: (signal: AbortSignal) => Promise<unknown>) => {
+  const asking = (context: LeaseContext, wait: boolean, work: (signal: AbortSignal) => Promise<unknown>) => {
     const stop = new AbortController()
     const asked = { said: undefined as unknown, stop }
     const settled = (how: unknown) => {
       asked.said = how
     }
-    inTurn(desk, { name: 'rates', wait }, work, stop.signal).then((turn) => settled(turn ?? 'refused'), settled)
+    inTurn(context, { name: 'rates', wait }, work, stop.signal).then((turn) => settled(turn ?? 'refused'), settled)
     return asked
   }
 
   test('a free lease is taken for the time of the work and given back, also when it fails', async () => {
-    await using desk = await openDesk()
-    const leases = () => desk.state.all<{ holder: string; token: number }>('select holder, token from leases')
-    const turn = await inTurn(desk, { name: 'rates', wait: false }, leases, new AbortController().signal)
+    await using context = await openContext()
+    const leases = () => context.state.all<{ holder: string; token: number }>('select holder, token from leases')
+    const turn = await inTurn(context, { name: 'rates', wait: false }, leases, new AbortController().signal)
     assert.match(turn?.done[0]?.holder ?? '', /^.+$/)
     assert.deepEqual(await leases(), [{ holder: '', token: 1 }])
     const failing = inTurn(
-      desk,
+      context,
       { name: 'rates', wait: false },
       () => Promise.reject(new Error('no')),
       AbortSignal.any([]),
@@ -161,15 +166,15 @@ describe('work that ends, decision 0150', () => {
   })
 
   test('beside a living holder it is refused as soon as the beat moves; one that waits follows it', async () => {
-    await using desk = await openDesk()
-    await using one = await aProcess(desk.dir, 'one')
+    await using context = await openContext()
+    await using one = await aProcess(context.dir, 'one')
     await settle()
     const begun: string[] = []
-    const hasty = asking(desk, false, async () => begun.push('hasty'))
-    const patient = asking(desk, true, async () => begun.push('patient'))
+    const hasty = asking(context, false, async () => begun.push('hasty'))
+    const patient = asking(context, true, async () => begun.push('patient'))
     const pass = async (ms: number) => {
       for (let passed = 0; passed < ms; passed += 500) {
-        desk.clock.move(500)
+        context.clock.move(500)
         await settle()
       }
     }
@@ -184,28 +189,28 @@ describe('work that ends, decision 0150', () => {
   })
 
   test('a dead holder is replaced, without waiting for leave', async () => {
-    await using desk = await openDesk()
-    await using one = await aProcess(desk.dir, 'one')
+    await using context = await openContext()
+    await using one = await aProcess(context.dir, 'one')
     await settle()
     assert.equal(one.holds(), true)
-    const asked = asking(desk, false, async () => 'mine')
+    const asked = asking(context, false, async () => 'mine')
     for (let passed = 0; passed < 14_000; passed += 500) {
-      desk.clock.move(500)
+      context.clock.move(500)
       await settle()
     }
     assert.equal(asked.said, undefined)
     for (let passed = 0; passed < 3000; passed += 500) {
-      desk.clock.move(500)
+      context.clock.move(500)
       await settle()
     }
     assert.deepEqual(asked.said, { done: 'mine' })
   })
 
   test('one that is told to stop while it waits does nothing', async () => {
-    await using desk = await openDesk()
-    await using _one = await aProcess(desk.dir, 'one')
+    await using context = await openContext()
+    await using _one = await aProcess(context.dir, 'one')
     await settle()
-    const asked = asking(desk, true, async () => assert.fail('it began'))
+    const asked = asking(context, true, async () => assert.fail('it began'))
     await settle()
     asked.stop.abort()
     await settle()
@@ -223,7 +228,7 @@ describe('duties on PostgreSQL', { skip: noPostgres }, () => {
   /** One of several processes that share a PostgreSQL; it looks, and gives a silent holder up, at once. */
   async function aSharer(url: string, seed: string, changes: Partial<State> = {}) {
     const [state, dutiesState] = [await openState('', { state: url }), await openDuties('', { state: url })]
-    const desk: LeaseDesk = {
+    const context: LeaseContext = {
       state: leasedState(state),
       clock: systemClock,
       random: seededRandom(seed),
@@ -232,12 +237,12 @@ describe('duties on PostgreSQL', { skip: noPostgres }, () => {
     const duties = leasedDuties(dutiesHere(stateWith(dutiesState, changes)))
     const chain = (genesisUnix: number) => ({ genesisUnix, genesisRoot: seed, slotSeconds: 12, slotsPerEpoch: 32 })
     return {
-      ...{ state, desk, dutiesState },
+      ...{ state, context, dutiesState },
       put: (genesisUnix: number) => updateDuties(duties, 'writeChain', { network: 'hoodi', chain: chain(genesisUnix) }),
       stored: () => storedChain(duties, 'hoodi').then((found) => found?.genesisUnix),
       inTurn: (work: () => Promise<void>) =>
         inTurn(
-          desk,
+          context,
           { name: 'beacon', wait: true, pace: { beatMs: 60_000, deadMs: 0, lookMs: 1 } },
           work,
           new AbortController().signal,
@@ -304,13 +309,13 @@ describe('duties on PostgreSQL', { skip: noPostgres }, () => {
 })
 
 test('an ingester with nothing to do gives the lease back; one that fails is begun again', async () => {
-  await using desk = await openDesk()
+  await using context = await openContext()
   const stop = new AbortController()
-  await whileHolding(desk, { name: 'nothing', work: async () => {} }, stop.signal)
-  assert.deepEqual(await desk.state.all('select holder, token from leases'), [{ holder: '', token: 1 }])
+  await whileHolding(context, { name: 'nothing', work: async () => {} }, stop.signal)
+  assert.deepEqual(await context.state.all('select holder, token from leases'), [{ holder: '', token: 1 }])
   let begun = 0
   const ended = whileHolding(
-    desk,
+    context,
     {
       name: 'broken',
       work: async () => {
@@ -321,7 +326,7 @@ test('an ingester with nothing to do gives the lease back; one that fails is beg
     stop.signal,
   )
   while (begun < 3) {
-    desk.clock.move(1000)
+    context.clock.move(1000)
     await settle()
   }
   stop.abort()
@@ -329,20 +334,20 @@ test('an ingester with nothing to do gives the lease back; one that fails is beg
 })
 
 test('where the state is a file nothing is written for it', async (t) => {
-  await using desk = await openDesk()
-  if (desk.state.engine !== 'sqlite') return t.skip('the state of this run is on a server')
-  const before = desk.state.version()
+  await using context = await openContext()
+  if (context.state.engine !== 'sqlite') return t.skip('the state of this run is on a server')
+  const before = context.state.version()
   let ran = false
   const work = async () => {
     ran = true
   }
-  await runOnce(desk, { name: 'rates', work }, new AbortController().signal)
+  await runOnce(context, { name: 'rates', work }, new AbortController().signal)
   assert.ok(ran)
-  assert.equal(desk.state.version(), before)
+  assert.equal(context.state.version(), before)
 })
 
 test('an ingester that fails is told, waited for and begun again, and what it left running is ended, decision 0190', async () => {
-  await using desk = await openDesk()
+  await using context = await openContext()
   const lines: string[] = []
   const log = openLog('info', (line) => lines.push(line))
   const stop = new AbortController()
@@ -352,11 +357,11 @@ test('an ingester that fails is told, waited for and begun again, and what it le
     const loop = new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
     await Promise.all([loop, left.length < 3 && Promise.reject(new Error('the disk is full'))])
   }
-  const ended = runOnce({ ...desk, log }, { name: 'markets', work }, stop.signal)
+  const ended = runOnce({ ...context, log }, { name: 'markets', work }, stop.signal)
   for (let seconds = 0; left.length < 3; seconds++) {
     assert.ok(seconds < 60, 'it is begun again')
     await settle()
-    desk.clock.move(1000)
+    context.clock.move(1000)
   }
   assert.deepEqual(
     left.map(({ aborted }) => aborted),
@@ -370,14 +375,18 @@ test('an ingester that fails is told, waited for and begun again, and what it le
 })
 
 test('what breaks off because of the stop is not told as a failure', async () => {
-  await using desk = await openDesk()
+  await using context = await openContext()
   const lines: string[] = []
   const stop = new AbortController()
   const work = async (signal: AbortSignal) => {
     stop.abort()
     signal.throwIfAborted()
   }
-  await runOnce({ ...desk, log: openLog('error', (line) => lines.push(line)) }, { name: 'markets', work }, stop.signal)
+  await runOnce(
+    { ...context, log: openLog('error', (line) => lines.push(line)) },
+    { name: 'markets', work },
+    stop.signal,
+  )
   assert.deepEqual(lines, [])
 })
 
@@ -430,12 +439,12 @@ describe('two real processes', () => {
   }
 
   test('one that is killed is followed by the other', async () => {
-    await using desk = await openDesk()
-    if (desk.state.engine !== 'sqlite') return
-    const numbers = await numbersIn(desk.state)
-    await using one = launch(1, desk.dir)
+    await using context = await openContext()
+    if (context.state.engine !== 'sqlite') return
+    const numbers = await numbersIn(context.state)
+    await using one = launch(1, context.dir)
     await one.said('wrote')
-    await using two = launch(2, desk.dir)
+    await using two = launch(2, context.dir)
     await two.said('up')
     one.process.kill('SIGKILL')
     await two.said('wrote')

@@ -19,7 +19,7 @@ const usualPace = { beatMs: 5000, deadMs: 15_000, lookMs: 5000 }
 /** Somebody sits in front of a command that waits for its turn. */
 const turnLookMs = 500
 
-export interface LeaseDesk {
+export interface LeaseContext {
   readonly state: State
   readonly clock: Clock
   readonly random: Random
@@ -106,17 +106,17 @@ const rowOf = (reader: StateReader, name: string): Promise<LeaseRow | undefined>
   reader.get<LeaseRow>('select holder, token, beat from leases where name = ?', name)
 
 /** Where the state is a file its only server is the holder of everything. Resolves when the signal has ended the work. */
-export async function runOnce(desk: LeaseDesk, ingester: Ingester, signal: AbortSignal): Promise<void> {
-  if (desk.state.engine !== 'sqlite') return whileHolding(desk, ingester, signal)
+export async function runOnce(context: LeaseContext, ingester: Ingester, signal: AbortSignal): Promise<void> {
+  if (context.state.engine !== 'sqlite') return whileHolding(context, ingester, signal)
   ingester.tell?.(true)
   while (!signal.aborted) {
-    if (await endsWell(desk, ingester.name, ingester.work, signal)) return
-    await desk.clock.sleep((ingester.pace ?? usualPace).lookMs, signal)
+    if (await endsWell(context, ingester.name, ingester.work, signal)) return
+    await context.clock.sleep((ingester.pace ?? usualPace).lookMs, signal)
   }
 }
 
 /** When one of its loops fails the others are ended too, so that none runs twice once it is begun again (decision 0190). */
-async function endsWell({ log }: LeaseDesk, ingester: string, work: Ingester['work'], signal: AbortSignal) {
+async function endsWell({ log }: LeaseContext, ingester: string, work: Ingester['work'], signal: AbortSignal) {
   const over = new AbortController()
   try {
     await work(AbortSignal.any([signal, over.signal]))
@@ -131,19 +131,19 @@ async function endsWell({ log }: LeaseDesk, ingester: string, work: Ingester['wo
 }
 
 /** Runs the ingester whenever this process holds its lease. */
-export async function whileHolding(desk: LeaseDesk, ingester: Ingester, signal: AbortSignal): Promise<void> {
+export async function whileHolding(context: LeaseContext, ingester: Ingester, signal: AbortSignal): Promise<void> {
   const { name, tell, pace = usualPace } = ingester
-  const queue = new Queue(desk, name, pace.deadMs)
+  const queue = new Queue(context, name, pace.deadMs)
   tell?.(false)
   while (!signal.aborted) {
     const held = await queue.take()
     if (held) {
       tell?.(true)
-      const idle = await hold(desk, held, ingester, signal)
+      const idle = await hold(context, held, ingester, signal)
       tell?.(false)
       if (idle) return
     }
-    await desk.clock.sleep(pace.lookMs, signal)
+    await context.clock.sleep(pace.lookMs, signal)
   }
 }
 
@@ -159,23 +159,23 @@ export interface Turn {
  * it, or the signal came first. A dead one is told from a living one by its beat, which takes a few seconds.
  */
 export async function inTurn<T>(
-  desk: LeaseDesk,
+  context: LeaseContext,
   { name, wait, pace = usualPace }: Turn,
   work: (signal: AbortSignal) => Promise<T>,
   signal: AbortSignal,
 ): Promise<{ readonly done: T } | undefined> {
-  const queue = new Queue(desk, name, pace.deadMs)
+  const queue = new Queue(context, name, pace.deadMs)
   while (!signal.aborted && (wait || !queue.holderLives)) {
     const held = await queue.ask()
-    if (held) return { done: await under(desk, held, pace.beatMs, work, signal) }
-    await desk.clock.sleep(Math.min(pace.lookMs, turnLookMs), signal)
+    if (held) return { done: await under(context, held, pace.beatMs, work, signal) }
+    await context.clock.sleep(Math.min(pace.lookMs, turnLookMs), signal)
   }
   return undefined
 }
 
 /** One who waits for a lease. */
 class Queue {
-  readonly #desk: LeaseDesk
+  readonly #context: LeaseContext
   readonly #name: string
   readonly #deadMs: number
   readonly #holder: string
@@ -183,11 +183,11 @@ class Queue {
   #failing = false
   #holderLives = false
 
-  constructor(desk: LeaseDesk, name: string, deadMs: number) {
-    this.#desk = desk
+  constructor(context: LeaseContext, name: string, deadMs: number) {
+    this.#context = context
     this.#name = name
     this.#deadMs = deadMs
-    this.#holder = desk.random.uuid()
+    this.#holder = context.random.uuid()
   }
 
   /** The beat has moved before our eyes. */
@@ -196,8 +196,8 @@ class Queue {
   }
 
   async ask(): Promise<Held | undefined> {
-    const row = await rowOf(this.#desk.state, this.#name)
-    const token = this.#isFree(row) ? await this.#desk.state.write((tx) => this.#put(tx, row)) : undefined
+    const row = await rowOf(this.#context.state, this.#name)
+    const token = this.#isFree(row) ? await this.#context.state.write((tx) => this.#put(tx, row)) : undefined
     if (token === undefined) return undefined
     return { name: this.#name, holder: this.#holder, token, lost: new AbortController() }
   }
@@ -210,7 +210,7 @@ class Queue {
       return held
     } catch (error) {
       if (!this.#failing) {
-        this.#desk.log.warn({ ingester: this.#name, ...failureFields(error) }, 'nobody can tell who ingests')
+        this.#context.log.warn({ ingester: this.#name, ...failureFields(error) }, 'nobody can tell who ingests')
       }
       this.#failing = true
       return undefined
@@ -220,7 +220,7 @@ class Queue {
   #isFree(row: LeaseRow | undefined): boolean {
     // Ours: a commit of which we did not hear.
     if (!row || row.holder === '' || row.holder === this.#holder) return true
-    const atMs = this.#desk.clock.monotonicMs()
+    const atMs = this.#context.clock.monotonicMs()
     if (this.#seen && !isSame(row, this.#seen)) this.#holderLives = true
     if (!this.#seen || !isSame(row, this.#seen)) this.#seen = { ...row, atMs }
     return atMs - this.#seen.atMs >= this.#deadMs
@@ -245,16 +245,16 @@ const isSame = (one: LeaseRow | undefined, other: LeaseRow | undefined): boolean
   one?.holder === other?.holder && one?.token === other?.token && one?.beat === other?.beat
 
 /** Whether the work is over because there was nothing to do. */
-async function hold(desk: LeaseDesk, held: Held, { work, pace = usualPace }: Ingester, signal: AbortSignal) {
-  desk.log.info({ ingester: held.name, token: held.token }, 'this process ingests')
+async function hold(context: LeaseContext, held: Held, { work, pace = usualPace }: Ingester, signal: AbortSignal) {
+  context.log.info({ ingester: held.name, token: held.token }, 'this process ingests')
   const ends = AbortSignal.any([signal, held.lost.signal])
-  const well = await endsWell(desk, held.name, (until) => under(desk, held, pace.beatMs, work, until), ends)
+  const well = await endsWell(context, held.name, (until) => under(context, held, pace.beatMs, work, until), ends)
   return well && !ends.aborted
 }
 
 /** The work with its lease: the beat goes on meanwhile, and the lease is given back however it ends. */
 async function under<T>(
-  desk: LeaseDesk,
+  context: LeaseContext,
   held: Held,
   beatMs: number,
   work: (signal: AbortSignal) => Promise<T>,
@@ -262,18 +262,18 @@ async function under<T>(
 ): Promise<T> {
   const { name, token, lost } = held
   const over = new AbortController()
-  const beating = beat(desk, held, beatMs, over.signal)
+  const beating = beat(context, held, beatMs, over.signal)
   try {
     return await holding.run(held, () => work(AbortSignal.any([signal, lost.signal])))
   } finally {
     over.abort()
     await beating
-    if (lost.signal.aborted) desk.log.warn({ ingester: name, token }, 'another process ingests now')
-    else await release(desk, held)
+    if (lost.signal.aborted) context.log.warn({ ingester: name, token }, 'another process ingests now')
+    else await release(context, held)
   }
 }
 
-async function beat({ state, clock }: LeaseDesk, held: Held, beatMs: number, over: AbortSignal): Promise<void> {
+async function beat({ state, clock }: LeaseContext, held: Held, beatMs: number, over: AbortSignal): Promise<void> {
   for (;;) {
     await clock.sleep(beatMs, over)
     if (over.aborted) return
@@ -288,7 +288,7 @@ async function beat({ state, clock }: LeaseDesk, held: Held, beatMs: number, ove
 }
 
 /** So that nobody has to wait for our death. */
-async function release({ state, log }: LeaseDesk, held: Held): Promise<void> {
+async function release({ state, log }: LeaseContext, held: Held): Promise<void> {
   try {
     await change(state, held, `holder = ''`)
   } catch (error) {

@@ -1,23 +1,23 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openDesk } from '#test/desk.ts'
+import { openContext } from '#test/context.ts'
 import { isMoving, noteStep, stalledAfterMs } from './steps.ts'
 
 test('a stream that this process reads moves with each step of it, for a quarter of an hour', async () => {
-  await using desk = await openDesk()
-  assert.equal(isMoving(desk, 'chain 1', 7), false)
-  noteStep(desk, 'chain 1')
-  desk.clock.move(stalledAfterMs)
-  assert.equal(isMoving(desk, 'chain 1', 7), true)
-  desk.clock.move(1)
-  assert.equal(isMoving(desk, 'chain 1', 7), false)
+  await using context = await openContext()
+  assert.equal(isMoving(context, 'chain 1', 7), false)
+  noteStep(context, 'chain 1')
+  context.clock.move(stalledAfterMs)
+  assert.equal(isMoving(context, 'chain 1', 7), true)
+  context.clock.move(1)
+  assert.equal(isMoving(context, 'chain 1', 7), false)
 })
 
 test('one that another process reads moves when it has come further since the last look', async () => {
-  await using desk = await openDesk()
-  assert.equal(isMoving(desk, 'chain 1', 7), false)
-  assert.equal(isMoving(desk, 'chain 1', 8), true)
-  assert.equal(isMoving(desk, 'chain 2', 8), false)
-  desk.clock.move(stalledAfterMs + 1)
-  assert.equal(isMoving(desk, 'chain 1', 8), false)
+  await using context = await openContext()
+  assert.equal(isMoving(context, 'chain 1', 7), false)
+  assert.equal(isMoving(context, 'chain 1', 8), true)
+  assert.equal(isMoving(context, 'chain 2', 8), false)
+  context.clock.move(stalledAfterMs + 1)
+  assert.equal(isMoving(context, 'chain 1', 8), false)
 })

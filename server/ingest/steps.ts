@@ -3,7 +3,7 @@
 import type { Clock } from '#io/clock.ts'
 import type { State } from '#store/state.ts'
 
-interface StepDesk {
+interface StepContext {
   readonly state: State
   readonly clock: Pick<Clock, 'now'>
 }
@@ -15,18 +15,18 @@ const steps = new WeakMap<State, Map<string, number>>()
 const reached = new WeakMap<State, Map<string, number>>()
 
 /** Something of the stream was read; its beginning counts, so that the first step has its time too. */
-export function noteStep({ state, clock }: StepDesk, stream: string): void {
+export function noteStep({ state, clock }: StepContext, stream: string): void {
   const known = steps.get(state) ?? new Map<string, number>()
   steps.set(state, known.set(stream, clock.now()))
 }
 
 /** `reach` is how far it has come: another process may be reading it, and then a change since the last look is its step. */
-export function isMoving(desk: StepDesk, stream: string, reach: number): boolean {
-  const { state, clock } = desk
+export function isMoving(context: StepContext, stream: string, reach: number): boolean {
+  const { state, clock } = context
   const known = reached.get(state) ?? new Map<string, number>()
   const before = known.get(stream)
   reached.set(state, known.set(stream, reach))
-  if (before !== undefined && before !== reach) noteStep(desk, stream)
+  if (before !== undefined && before !== reach) noteStep(context, stream)
   const atMs = steps.get(state)?.get(stream)
   return atMs !== undefined && clock.now() - atMs <= stalledAfterMs
 }

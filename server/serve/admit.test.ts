@@ -22,15 +22,15 @@ import {
   testAddress,
   wrongSecret,
 } from '#test/admission.ts'
-import { openDesk, testNowMs } from '#test/desk.ts'
+import { openContext, testNowMs } from '#test/context.ts'
 import { type Claim, openAdmission } from './admit.ts'
 import type { Answer } from './answer.ts'
 
 describe('key', () => {
   test('a good key names its owner and plan', async () => {
-    await using desk = await openDesk()
-    const admission = await openAdmission(desk)
-    const { id, key } = await makeKey(desk, 'standard')
+    await using context = await openContext()
+    const admission = await openAdmission(context)
+    const { id, key } = await makeKey(context, 'standard')
     assert.deepEqual(await admission.admit(quote, bearing(key)), { keyId: id, plan: 'standard' })
     assert.deepEqual(await admission.admit(fundedBy, querying(key)), { keyId: id, plan: 'standard' })
     assert.deepEqual(await admission.admit(market, bearing(key)), { keyId: id, plan: 'standard' })
@@ -39,12 +39,12 @@ describe('key', () => {
   })
 
   test('a call that changes what everybody is answered needs a key made for it, whatever the plan, decision 0084', async () => {
-    await using desk = await openDesk()
-    const admission = await openAdmission(desk)
+    await using context = await openContext()
+    const admission = await openAdmission(context)
     const admin: Answer = { ...quote, endpoint: { ...quote.endpoint, admin: true } }
-    const { key: plain } = await makeKey(desk, 'enterprise')
-    const { id, key } = await makeKey(desk, 'free', { admin: true })
-    const { key: elsewhere } = await makeKey(desk, 'free', { admin: true, groups: ['markets'] })
+    const { key: plain } = await makeKey(context, 'enterprise')
+    const { id, key } = await makeKey(context, 'free', { admin: true })
+    const { key: elsewhere } = await makeKey(context, 'free', { admin: true, groups: ['markets'] })
     const refused = await attempt(admission, admin, bearing(plain))
     assert.ok(refused instanceof Fault)
     assert.deepEqual([refused.code, refused.status], ['key.group', 403])
@@ -56,9 +56,9 @@ describe('key', () => {
   })
 
   test('the scheme is read in any letter case', async () => {
-    await using desk = await openDesk()
-    const admission = await openAdmission(desk)
-    const { key } = await makeKey(desk, 'enterprise')
+    await using context = await openContext()
+    const admission = await openAdmission(context)
+    const { key } = await makeKey(context, 'enterprise')
     for (const authorization of [`bearer ${key}`, `BEARER  ${key} `, `Bearer\t${key}`]) {
       assert.equal(
         await codeOf(admission, quote, { authorization, address: testAddress, query: {} }),
@@ -70,9 +70,9 @@ describe('key', () => {
   })
 
   test('a key shown in the wrong place, an empty one and another scheme count as none', async () => {
-    await using desk = await openDesk()
-    const admission = await openAdmission(desk)
-    const { key } = await makeKey(desk, 'enterprise')
+    await using context = await openContext()
+    const admission = await openAdmission(context)
+    const { key } = await makeKey(context, 'enterprise')
     assert.equal(await codeOf(admission, quote, querying(key)), 'key.missing')
     assert.equal(await codeOf(admission, fundedBy, bearing(key)), 'key.missing')
     assert.equal(await codeOf(admission, fundedBy, querying('  ')), 'key.missing')
@@ -87,14 +87,14 @@ describe('key', () => {
   })
 
   test('malformed, unknown, wrong, revoked and expired keys get the same answer, decision 0007', async () => {
-    await using desk = await openDesk({ keys: { badMax: 100 } })
-    const admission = await openAdmission(desk)
-    const good = await makeKey(desk)
-    const revoked = await makeKey(desk)
-    const expired = await makeKey(desk, 'free', { expiresAtMs: testNowMs + 1000 })
+    await using context = await openContext({ keys: { badMax: 100 } })
+    const admission = await openAdmission(context)
+    const good = await makeKey(context)
+    const revoked = await makeKey(context)
+    const expired = await makeKey(context, 'free', { expiresAtMs: testNowMs + 1000 })
     assert.equal(await codeOf(admission, quote, bearing(expired.key)), 'admitted')
-    await revokeKey(desk.state, revoked.id, desk.clock)
-    desk.clock.move(1000)
+    await revokeKey(context.state, revoked.id, context.clock)
+    context.clock.move(1000)
     const unknown = `tetrad:0000000000000000:${wrongSecret}`
     const wrong = `tetrad:${good.id}:${wrongSecret}`
     const bad = ['YourApiKeyToken', `${good.key}x`, unknown, wrong, revoked.key, expired.key]
@@ -112,53 +112,53 @@ describe('key', () => {
   })
 
   test('the log takes the secret out of a key that reaches it all the same', async () => {
-    await using desk = await openDesk()
-    const { id, key } = await makeKey(desk)
+    await using context = await openContext()
+    const { id, key } = await makeKey(context)
     assert.equal(withoutKeys(`got ${key}.`), `got tetrad:${id}:….`)
   })
 
   test('a revocation by another process holds from the next call on', async () => {
-    await using desk = await openDesk()
-    const admission = await openAdmission(desk)
-    const { id, key } = await makeKey(desk, 'enterprise')
+    await using context = await openContext()
+    const admission = await openAdmission(context)
+    const { id, key } = await makeKey(context, 'enterprise')
     assert.equal(await codeOf(admission, quote, bearing(key)), 'admitted')
     assert.equal(await codeOf(admission, quote, bearing(key)), 'admitted')
-    const other = await openState(desk.dir, desk.settings.store)
-    await revokeKey(other, id, desk.clock)
+    const other = await openState(context.dir, context.settings.store)
+    await revokeKey(other, id, context.clock)
     await other.close()
     assert.equal(await codeOf(admission, quote, bearing(key)), 'key.invalid')
     await admission.close()
   })
 
   test('after a rotation only the new secret is good', async () => {
-    await using desk = await openDesk()
-    const admission = await openAdmission(desk)
+    await using context = await openContext()
+    const admission = await openAdmission(context)
     const wanted = { id: 'demo', name: 'demo', plan: 'enterprise' } as const
-    const before = await issueKey(desk.state, wanted, desk.clock, desk.random)
+    const before = await issueKey(context.state, wanted, context.clock, context.random)
     assert.equal(await codeOf(admission, quote, bearing(before.key)), 'admitted')
-    const after = await issueKey(desk.state, wanted, desk.clock, desk.random)
+    const after = await issueKey(context.state, wanted, context.clock, context.random)
     assert.equal(await codeOf(admission, quote, bearing(before.key)), 'key.invalid')
     assert.equal(await codeOf(admission, quote, bearing(after.key)), 'admitted')
     await admission.close()
   })
 
   test('a verified key is read from the store again only after a key was changed, not after any commit', async () => {
-    await using desk = await openDesk()
+    await using context = await openContext()
     let reads = 0
-    const state = stateWith(desk.state, {
+    const state = stateWith(context.state, {
       get: (sql, ...values) => {
         if (sql.includes('from keys')) reads += 1
-        return desk.state.get(sql, ...values)
+        return context.state.get(sql, ...values)
       },
     })
-    const { key } = await makeKey(desk, 'enterprise')
-    const admission = await openAdmission({ ...desk, state })
+    const { key } = await makeKey(context, 'enterprise')
+    const admission = await openAdmission({ ...context, state })
     for (let call = 0; call < 10; call++) await admission.admit(quote, bearing(key))
     assert.equal(reads, 1)
     await admission.flush()
     for (let call = 0; call < 10; call++) await admission.admit(quote, bearing(key))
     assert.equal(reads, 1)
-    await makeKey(desk, 'free')
+    await makeKey(context, 'free')
     for (let call = 0; call < 10; call++) await admission.admit(quote, bearing(key))
     assert.equal(reads, 2)
     await admission.close()
@@ -167,8 +167,8 @@ describe('key', () => {
 
 describe('open group', () => {
   test('without a key the caller is anonymous, limited by address', async () => {
-    await using desk = await openDesk({ server: { anonymousPerSecond: 2 } })
-    const admission = await openAdmission(desk)
+    await using context = await openContext({ server: { anonymousPerSecond: 2 } })
+    const admission = await openAdmission(context)
     const from = (where: string): Claim => ({ address: where, query: {} })
     const nobody = { keyId: 'anonymous', plan: 'free', network: testAddress }
     assert.deepEqual(await admission.admit(market, from(testAddress)), nobody)
@@ -182,14 +182,14 @@ describe('open group', () => {
       assert.equal(await codeOf(admission, market, from(where)), 'admitted')
     assert.equal(await codeOf(admission, market, from('2001:db8::3')), 'limit.second')
     await admission.flush()
-    const [usage] = await usageOf(desk.state, { keyId: 'anonymous', days: 1, nowMs: testNowMs })
+    const [usage] = await usageOf(context.state, { keyId: 'anonymous', days: 1, nowMs: testNowMs })
     assert.deepEqual([usage?.admitted, usage?.refused['limit.second']], [5, 2])
     await admission.close()
   })
 
   test('the limit of callers without a key holds over all open paths, whatever their group', async () => {
-    await using desk = await openDesk({ server: { anonymousPerSecond: 2 } })
-    const admission = await openAdmission(desk)
+    await using context = await openContext({ server: { anonymousPerSecond: 2 } })
+    const admission = await openAdmission(context)
     const receiptKey: Answer = { ...market, endpoint: extensions['fx.receiptKey'] }
     const claim: Claim = { address: testAddress, query: {} }
     assert.equal(await codeOf(admission, receiptKey, claim), 'admitted')
@@ -199,20 +199,20 @@ describe('open group', () => {
   })
 
   test('a key that is shown is honoured and counted; a bad one is refused', async () => {
-    await using desk = await openDesk({ server: { anonymousPerSecond: 1 } })
-    const admission = await openAdmission(desk)
-    const { id, key } = await makeKey(desk, 'enterprise')
+    await using context = await openContext({ server: { anonymousPerSecond: 1 } })
+    const admission = await openAdmission(context)
+    const { id, key } = await makeKey(context, 'enterprise')
     for (let call = 0; call < 5; call++) assert.equal((await admission.admit(market, bearing(key))).keyId, id)
     assert.equal(await codeOf(admission, market, querying('YourApiKeyToken')), 'key.invalid')
     await admission.flush()
-    assert.equal((await usageOf(desk.state, { keyId: id, days: 1, nowMs: testNowMs }))[0]?.admitted, 5)
+    assert.equal((await usageOf(context.state, { keyId: id, days: 1, nowMs: testNowMs }))[0]?.admitted, 5)
     await admission.close()
   })
 
   test('the switch asks for a key', async () => {
-    await using desk = await openDesk({ markets: { keyNeeded: true } })
-    const admission = await openAdmission(desk)
-    const { key } = await makeKey(desk)
+    await using context = await openContext({ markets: { keyNeeded: true } })
+    const admission = await openAdmission(context)
+    const { key } = await makeKey(context)
     assert.equal(await codeOf(admission, market, { address: testAddress, query: {} }), 'key.missing')
     assert.equal(await codeOf(admission, market, querying(key)), 'admitted')
     await admission.close()
@@ -221,10 +221,10 @@ describe('open group', () => {
 
 describe('group, plan, gate', () => {
   test('a key opens its own groups only', async () => {
-    await using desk = await openDesk()
-    const admission = await openAdmission(desk)
+    await using context = await openContext()
+    const admission = await openAdmission(context)
     const groups: readonly Group[] = ['explorer', 'markets']
-    const { key } = await makeKey(desk, 'enterprise', { groups })
+    const { key } = await makeKey(context, 'enterprise', { groups })
     assert.equal(await codeOf(admission, quote, bearing(key)), 'key.group')
     assert.equal(await codeOf(admission, labels, querying(key)), 'admitted')
     assert.equal(await codeOf(admission, market, bearing(key)), 'admitted')
@@ -232,8 +232,8 @@ describe('group, plan, gate', () => {
   })
 
   test('a lower plan is refused with the plan that is needed, the plan itself and higher ones pass', async () => {
-    await using desk = await openDesk()
-    const admission = await openAdmission(desk)
+    await using context = await openContext()
+    const admission = await openAdmission(context)
     const cases: readonly (readonly [Answer, Plan, string])[] = [
       [fundedBy, 'lite', 'standard'],
       [fundedBy, 'standard', ''],
@@ -242,7 +242,7 @@ describe('group, plan, gate', () => {
       [labels, 'enterprise', ''],
     ]
     for (const [answer, plan, needed] of cases) {
-      const { key } = await makeKey(desk, plan)
+      const { key } = await makeKey(context, plan)
       const outcome = await attempt(admission, answer, querying(key))
       if (needed === '') assert.ok(!(outcome instanceof Fault), plan)
       else
@@ -252,11 +252,11 @@ describe('group, plan, gate', () => {
   })
 
   test('a limit of one endpoint may end at a plan: an enterprise key checks as many signatures as it likes', async () => {
-    await using desk = await openDesk()
-    const admission = await openAdmission(desk)
+    await using context = await openContext()
+    const admission = await openAdmission(context)
     const check: Answer = { ...quote, endpoint: extensions['fx.checkSignature'] }
     const codes = async (answer: Answer, plan: Plan, claim: (key: string) => Claim) => {
-      const { key } = await makeKey(desk, plan)
+      const { key } = await makeKey(context, plan)
       return [0, 1, 2].map(() => codeOf(admission, answer, claim(key)))
     }
     const [passed, full] = ['admitted', 'limit.second']
@@ -267,13 +267,13 @@ describe('group, plan, gate', () => {
   })
 
   test('the gate comes after the plan and before the limits', async () => {
-    await using desk = await openDesk({ plans: { standard: { perSecond: 1 } } })
-    const admission = await openAdmission(desk)
+    await using context = await openContext({ plans: { standard: { perSecond: 1 } } })
+    const admission = await openAdmission(context)
     const gated = answerOf('explorer.fundedBy', ({ chainid }) => {
       if (chainid === '9') throw new Fault('explorer.chain_unsupported')
     })
-    const low = await makeKey(desk, 'lite')
-    const high = await makeKey(desk, 'standard')
+    const low = await makeKey(context, 'lite')
+    const high = await makeKey(context, 'standard')
     const claim = (key: string, chainid: string): Claim => ({ ...querying(key), query: { chainid } })
     assert.equal(await codeOf(admission, gated, claim(low.key, '9')), 'plan.too_low')
     assert.equal(await codeOf(admission, gated, claim(high.key, '9')), 'explorer.chain_unsupported')

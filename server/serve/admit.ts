@@ -7,7 +7,8 @@ import { splitKey } from '#core/key.ts'
 import { networkOf } from '#core/network.ts'
 import { anonymousId, type KeyRecord } from '#store/keys.ts'
 import type { Refusal } from '#store/usage.ts'
-import type { Answer, Caller, Desk, RawQuery } from './answer.ts'
+import type { Answer, Caller, RawQuery } from './answer.ts'
+import type { Context } from './context.ts'
 import { type Guard, openGuard } from './guard.ts'
 import { Keyring } from './keyring.ts'
 import { Ledger } from './ledger.ts'
@@ -34,15 +35,15 @@ export interface Admission {
 export type RefusalNotice = (what: Refusal | 'key.missing' | 'key.invalid' | 'key.guarded', keyId: string) => void
 
 export async function openAdmission(
-  desk: Desk,
+  context: Context,
   notice: RefusalNotice = () => {},
-  guard: Guard = openGuard(desk.settings),
+  guard: Guard = openGuard(context.settings),
   tell?: (shared: boolean) => void,
 ): Promise<Admission> {
-  const ledger = await Ledger.open(desk)
-  const { limits: url } = desk.settings
-  const shared = url === '' ? undefined : await SharedLimits.open(desk, ledger, { url, ...(tell && { tell }) })
-  const front = new FrontDesk(desk, notice, ledger, guard, shared ?? new OwnLimits(desk.clock, ledger))
+  const ledger = await Ledger.open(context)
+  const { limits: url } = context.settings
+  const shared = url === '' ? undefined : await SharedLimits.open(context, ledger, { url, ...(tell && { tell }) })
+  const front = new KeyAuthorizer(context, notice, ledger, guard, shared ?? new OwnLimits(context.clock, ledger))
   return {
     admit: (answer, claim) => front.admit(answer, claim),
     flush: () => ledger.flush(),
@@ -53,21 +54,21 @@ export async function openAdmission(
   }
 }
 
-class FrontDesk {
-  readonly #desk: Desk
+class KeyAuthorizer {
+  readonly #context: Context
   readonly #notice: RefusalNotice
   readonly #ledger: Ledger
   readonly #limits: Limits
   readonly #guard: Guard
   readonly #keyring: Keyring
 
-  constructor(desk: Desk, notice: RefusalNotice, ledger: Ledger, guard: Guard, limits: Limits) {
-    this.#desk = desk
+  constructor(context: Context, notice: RefusalNotice, ledger: Ledger, guard: Guard, limits: Limits) {
+    this.#context = context
     this.#notice = notice
     this.#ledger = ledger
     this.#limits = limits
     this.#guard = guard
-    this.#keyring = new Keyring(desk)
+    this.#keyring = new Keyring(context)
   }
 
   async admit(answer: Answer, claim: Claim): Promise<Caller> {
@@ -83,7 +84,7 @@ class FrontDesk {
     if (plans.indexOf(caller.plan) < plans.indexOf(endpoint.plan)) {
       throw this.#refuse(new Fault('plan.too_low', { terms: { plan: endpoint.plan } }), caller, endpoint)
     }
-    answer.gate?.(claim.query, this.#desk)
+    answer.gate?.(claim.query, this.#context)
     // In one step, here or in Redis: what is checked is what is taken.
     const full = await this.#limits.pass(party, isExempt(endpoint, caller) ? { ...endpoint, perSecond: 0 } : endpoint)
     if (full?.code === 'limit.unavailable') throw full
@@ -94,14 +95,14 @@ class FrontDesk {
   /** No key was shown: fine where the group is open, spec section 5. */
   #nobody(endpoint: Endpoint): undefined {
     // The switch of group D is about its own paths.
-    const keyNeeded = endpoint.group === 'markets' && this.#desk.settings.markets.keyNeeded
+    const keyNeeded = endpoint.group === 'markets' && this.#context.settings.markets.keyNeeded
     if (endpoint.auth === 'open' && !keyNeeded) return undefined
     this.#notice('key.missing', '')
     throw new Fault('key.missing')
   }
 
   async #owner(shown: string, network: string): Promise<KeyRecord> {
-    const { clock } = this.#desk
+    const { clock } = this.#context
     const parts = splitKey(shown)
     const key = parts && (await this.#keyring.find(parts))
     if (!key) throw this.#bad(network)
@@ -110,24 +111,24 @@ class FrontDesk {
   }
 
   #bad(network: string): Fault {
-    const retryAfterMs = this.#guard.bad(network, this.#desk.clock.monotonicMs())
+    const retryAfterMs = this.#guard.bad(network, this.#context.clock.monotonicMs())
     const code = retryAfterMs > 0 ? 'key.guarded' : 'key.invalid'
     this.#notice(code, '')
     return new Fault(code, retryAfterMs > 0 ? { retryAfterMs } : {})
   }
 
   #partyOf(key: KeyRecord): Party {
-    const { perSecond, perDay } = this.#desk.settings.plans[key.plan]
+    const { perSecond, perDay } = this.#context.settings.plans[key.plan]
     return { keyId: key.id, perSecond, perDay }
   }
 
   #strangerFrom(network: string): Party {
-    return { keyId: anonymousId, network, perSecond: this.#desk.settings.server.anonymousPerSecond, perDay: 0 }
+    return { keyId: anonymousId, network, perSecond: this.#context.settings.server.anonymousPerSecond, perDay: 0 }
   }
 
   #refuse(fault: Fault, caller: Caller, endpoint: Endpoint): Fault {
     const code = fault.code as Refusal
-    this.#ledger.count(caller.keyId, endpoint.id, code, this.#desk.clock.now())
+    this.#ledger.count(caller.keyId, endpoint.id, code, this.#context.clock.now())
     this.#notice(code, caller.keyId)
     return fault
   }

@@ -1,14 +1,9 @@
 // What a group hands to the pipeline: an endpoint of the contract, the shape of its group's failures, and the function
-// that answers it from the desk. Nothing here knows HTTP beyond headers.
+// that answers it from the context. Nothing here knows HTTP beyond headers.
 import type { Endpoint, Parsed, Reply } from '#api/kit.ts'
 import type { Plan } from '#api/routes.ts'
 import type { Fault } from '#core/fault.ts'
-import type { Settings } from '#core/settings.ts'
-import type { Clock } from '#io/clock.ts'
-import type { Log } from '#io/log.ts'
-import type { Random } from '#io/random.ts'
-import type { Duties } from '#store/duties.ts'
-import type { State } from '#store/state.ts'
+import type { Context } from './context.ts'
 
 /** Who is calling, once admitted. */
 export interface Caller {
@@ -17,16 +12,6 @@ export interface Caller {
   readonly plan: Plan
   /** Where somebody without a key comes from, as limits count it (core/network.ts). */
   readonly network?: string
-}
-
-/** Everything an answer may use. */
-export interface Desk {
-  readonly state: State
-  readonly duties: Duties
-  readonly settings: Settings
-  readonly clock: Clock
-  readonly random: Random
-  readonly log: Log
 }
 
 /** The parts of the request that are not inputs of the contract. */
@@ -93,9 +78,9 @@ export interface Answer<E extends Endpoint = Endpoint> {
   readonly endpoint: E
   readonly shape: Shape
   /** A check between plan and rate, where the group's order of checks asks for one (decision 0010). */
-  readonly gate?: (query: RawQuery, desk: Desk) => void
+  readonly gate?: (query: RawQuery, context: Context) => void
   /** A method, so that answers of different endpoints fit one list. */
-  reply(input: Parsed<E>, desk: Desk, visit: Visit): Promise<Outcome<Reply<E>>>
+  reply(input: Parsed<E>, context: Context, visit: Visit): Promise<Outcome<Reply<E>>>
 }
 
 export const answer = <E extends Endpoint>(

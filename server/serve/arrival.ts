@@ -48,7 +48,7 @@ const formShape = /^application\/x-www-form-urlencoded\s*(;|$)/i
  * else: an IP address, localhost, or the host name of a group. Otherwise it is the address on which the connection arrived.
  */
 function originOf(house: House, { host = '', hostname = '', protocol, raw }: FastifyRequest): string {
-  const { settings } = house.desk
+  const { settings } = house.context
   if (settings.server.publicUrl !== '') return settings.server.publicUrl
   if (hostShape.test(host) && isOwnHost(settings, hostname.toLowerCase())) return `${protocol}://${host}`
   const { localAddress = settings.server.host, localPort = settings.server.port } = raw.socket
@@ -58,9 +58,9 @@ function originOf(house: House, { host = '', hostname = '', protocol, raw }: Fas
 }
 
 /** For what anybody can cause: logged once an hour, with how often it happened. */
-export function warnHourly({ desk, repeats }: House, text: string): void {
+export function warnHourly({ context, repeats }: House, text: string): void {
   const times = repeats.due(text, 3_600_000)
-  if (times !== undefined) desk.log.warn({ times }, text)
+  if (times !== undefined) context.log.warn({ times }, text)
 }
 
 const unknownHost =

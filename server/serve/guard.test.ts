@@ -15,7 +15,7 @@ import {
   testAddress,
   wrongSecret,
 } from '#test/admission.ts'
-import { openDesk } from '#test/desk.ts'
+import { openContext } from '#test/context.ts'
 import { openAdmission } from './admit.ts'
 import { Guard } from './guard.ts'
 
@@ -54,31 +54,31 @@ test('when there is no room for another address, its bad keys are refused', () =
 })
 
 test('the sixth bad key within 30 s closes the address; afterwards it is open again', async () => {
-  await using desk = await openDesk()
-  const admission = await openAdmission(desk)
+  await using context = await openContext()
+  const admission = await openAdmission(context)
   for (let n = 0; n < 5; n++) {
     assert.equal(await codeOf(admission, quote, bearing(`tetrad:k${n}:${wrongSecret}`)), 'key.invalid')
-    desk.clock.move(1000)
+    context.clock.move(1000)
   }
   const sixth = await attempt(admission, quote, bearing('anything'))
   assert.deepEqual(sixth instanceof Fault && [sixth.code, sixth.retryAfterMs], ['key.guarded', 25_000])
   assert.equal(await codeOf(admission, fundedBy, querying('anything')), 'key.guarded')
   assert.equal(await codeOf(admission, quote, bearing('anything', '203.0.113.8')), 'key.invalid')
   // Attempts while it is closed do not prolong it.
-  desk.clock.move(24_999)
+  context.clock.move(24_999)
   assert.equal(await codeOf(admission, quote, bearing('anything')), 'key.guarded')
-  desk.clock.move(1)
+  context.clock.move(1)
   assert.equal(await codeOf(admission, quote, bearing('anything')), 'key.guarded')
-  desk.clock.move(30_000)
+  context.clock.move(30_000)
   assert.equal(await codeOf(admission, quote, bearing('anything')), 'key.invalid')
   await admission.close()
 })
 
 test('a valid key is admitted from an address that sends bad ones, whether or not it was used there before', async () => {
-  await using desk = await openDesk()
-  const admission = await openAdmission(desk)
-  const known = await makeKey(desk, 'enterprise')
-  const unknown = await makeKey(desk, 'enterprise')
+  await using context = await openContext()
+  const admission = await openAdmission(context)
+  const known = await makeKey(context, 'enterprise')
+  const unknown = await makeKey(context, 'enterprise')
   await admission.admit(quote, bearing(known.key))
   for (let n = 0; n < 6; n++) await attempt(admission, quote, bearing('bad'))
   assert.equal(await codeOf(admission, quote, bearing(known.key)), 'admitted')
@@ -86,15 +86,15 @@ test('a valid key is admitted from an address that sends bad ones, whether or no
   for (const bad of [`tetrad:${known.id}:${wrongSecret}`, 'anything']) {
     assert.equal(await codeOf(admission, quote, bearing(bad)), 'key.guarded')
   }
-  await revokeKey(desk.state, known.id, desk.clock)
+  await revokeKey(context.state, known.id, context.clock)
   assert.equal(await codeOf(admission, quote, bearing(known.key)), 'key.guarded')
   await admission.close()
 })
 
 test('good keys, missing keys and refusals of a good key are no bad keys', async () => {
-  await using desk = await openDesk()
-  const admission = await openAdmission(desk)
-  const { key } = await makeKey(desk)
+  await using context = await openContext()
+  const admission = await openAdmission(context)
+  const { key } = await makeKey(context)
   for (let n = 0; n < 20; n++) {
     await attempt(admission, quote, { address: testAddress, query: {} })
     await attempt(admission, quote, bearing(key))

@@ -4,7 +4,7 @@ import { nextTurn, OwnedClock, systemClock } from '#io/clock.ts'
 import { openLog, silentLog } from '#io/log.ts'
 import { start } from '#server/main.ts'
 import { Writes } from '#store/writes.ts'
-import { openDesk, settingsWith } from '#test/desk.ts'
+import { openContext, settingsWith } from '#test/context.ts'
 import { startProcess } from '#test/second-process.ts'
 import { noTinyDisk, tinyDisk } from '#test/tiny-disk.ts'
 import { findingsOf, oncePerSecond, storeParts, Watch } from './health.ts'
@@ -89,16 +89,16 @@ test('oncePerSecond runs the work once a second, shares it while it runs, and ke
 })
 
 test('/readyz and /metrics ask the stores at most once a second', async () => {
-  await using desk = await openDesk()
+  await using context = await openContext()
   let tickMs = 0
   const clock = { ...systemClock, monotonicMs: () => tickMs }
   const settings = settingsWith({ server: { port: 0 }, console: { on: false } })
-  const server = await start({ settings, dataDir: `${desk.dir}/own`, log: silentLog, clock })
+  const server = await start({ settings, dataDir: `${context.dir}/own`, log: silentLog, clock })
   try {
     const ask = async (path: string) => (await server.inject(path)).body
     assert.match(await ask('/readyz'), /"status":"ready"/)
     assert.match(await ask('/metrics'), /^tetrad_ready 1$/m)
-    await server.desk.state.close()
+    await server.context.state.close()
     tickMs = 999
     assert.match(await ask('/readyz'), /"status":"ready"/)
     assert.match(await ask('/metrics'), /^tetrad_ready 1$/m)
@@ -111,27 +111,27 @@ test('/readyz and /metrics ask the stores at most once a second', async () => {
 })
 
 test('stores are asked beside what callers ask of them', async () => {
-  await using desk = await openDesk()
+  await using context = await openContext()
   const full = () => Promise.reject(new Error('too many are waiting'))
-  const duties = { ...desk.duties, query: full }
-  assert.deepEqual(await findingsOf(new Watch(desk), storeParts({ ...desk, duties }, new Writes(desk.clock))), [
-    ...finding('state store'),
-    ...finding('duties store'),
-  ])
+  const duties = { ...context.duties, query: full }
+  assert.deepEqual(
+    await findingsOf(new Watch(context), storeParts({ ...context, duties }, new Writes(context.clock))),
+    [...finding('state store'), ...finding('duties store')],
+  )
 })
 
 test('while the state store does not answer, /readyz names it and /metrics is served without what it would tell', async () => {
-  await using desk = await openDesk()
+  await using context = await openContext()
   let laterMs = 0
   const clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + laterMs }
   const chain = { id: '5', name: 'five', rpc: [] }
   const settings = settingsWith({ server: { port: 0 }, explorer: { chains: [chain] } })
-  const server = await start({ settings, dataDir: `${desk.dir}/own`, log: silentLog, clock })
+  const server = await start({ settings, dataDir: `${context.dir}/own`, log: silentLog, clock })
   try {
     const before = (await server.inject('/metrics')).body
     assert.match(before, /^tetrad_ready 1$/m)
     assert.match(before, /^tetrad_stream_holes\{/m)
-    await server.desk.state.close()
+    await server.context.state.close()
     // What was just read of the streams is told for a second.
     laterMs = 1000
     const { statusCode, body } = await server.inject('/metrics')
@@ -158,7 +158,7 @@ test('while the state store does not answer, /readyz names it and /metrics is se
 const onTinyDisk = (dir: string) => `
   const { writeFile, rm } = await import('node:fs/promises')
   const { start } = await load('./server/main.ts')
-  const { settingsWith } = await load('./test/desk.ts')
+  const { settingsWith } = await load('./test/context.ts')
   const { systemClock } = await load('./server/io/clock.ts')
   const { silentLog } = await load('./server/io/log.ts')
   let laterMs = 0
@@ -171,7 +171,7 @@ const onTinyDisk = (dir: string) => `
     const [gauge] = /^tetrad_ready .$/m.exec((await server.inject('/metrics')).body)
     say([ready.statusCode, ok, says, gauge].join('|'))
   }
-  const write = () => server.desk.state.write((tx) => tx.run("insert into cursors (stream, at) values (?, 1)", crypto.randomUUID().repeat(9000)))
+  const write = () => server.context.state.write((tx) => tx.run("insert into cursors (stream, at) values (?, 1)", crypto.randomUUID().repeat(9000)))
   await tell()
   for (let piece = 0, full = false; !full; piece += 1) await writeFile('${dir}/' + piece, Buffer.alloc(2 ** 18)).catch(() => { full = true })
   await write().catch((error) => say(error.message))
@@ -190,8 +190,8 @@ const onTinyDisk = (dir: string) => `
 test('a full disk is not ready, and ready again when a write has reached it, decision 0168', {
   skip: noTinyDisk,
 }, async () => {
-  await using desk = await openDesk()
-  await using other = startProcess(onTinyDisk(desk.dir), tinyDisk(desk.dir, 16))
+  await using context = await openContext()
+  await using other = startProcess(onTinyDisk(context.dir), tinyDisk(context.dir, 16))
   const green = '200|true|answers|tetrad_ready 1'
   const red = /^503\|false\|answers, but takes no writes since \d{4}-[^|]+Z; see the log\|tetrad_ready 0$/
   assert.equal(await other.line(), green)

@@ -3,7 +3,7 @@
 import type { Clock } from '#io/clock.ts'
 import { failureFields } from '#io/log.ts'
 import type { Writes } from '#store/writes.ts'
-import type { Desk } from './answer.ts'
+import type { Context } from './context.ts'
 import type { Departure } from './render.ts'
 import type { Extra } from './ways.ts'
 
@@ -30,19 +30,19 @@ const loggedMs = 60_000
  * given a time, and none is asked again before it has answered.
  */
 export class Watch {
-  readonly #desk: Pick<Desk, 'clock' | 'log'>
+  readonly #context: Pick<Context, 'clock' | 'log'>
   readonly #asked = new Map<string, Promise<object>>()
   readonly #loggedAtMs = new Map<string, number>()
 
-  constructor(desk: Pick<Desk, 'clock' | 'log'>) {
-    this.#desk = desk
+  constructor(context: Pick<Context, 'clock' | 'log'>) {
+    this.#context = context
   }
 
   /** Undefined: no answer, or a failure. */
   async ask<T extends object>(part: string, question: () => Promise<T>): Promise<T | undefined> {
     const answer = (this.#asked.get(part) as Promise<T> | undefined) ?? this.#begin(part, question)
     const answered = new AbortController()
-    const late = this.#desk.clock.sleep(answerMs, answered.signal).then(() => {
+    const late = this.#context.clock.sleep(answerMs, answered.signal).then(() => {
       throw new Error(`no answer within ${answerMs} ms`)
     })
     try {
@@ -64,10 +64,10 @@ export class Watch {
   }
 
   #log(part: string, error: unknown): void {
-    const nowMs = this.#desk.clock.monotonicMs()
+    const nowMs = this.#context.clock.monotonicMs()
     if (nowMs - (this.#loggedAtMs.get(part) ?? Number.NEGATIVE_INFINITY) < loggedMs) return
     this.#loggedAtMs.set(part, nowMs)
-    this.#desk.log.error({ part, ...failureFields(error) }, 'a part of the server does not answer')
+    this.#context.log.error({ part, ...failureFields(error) }, 'a part of the server does not answer')
   }
 }
 
@@ -104,7 +104,7 @@ export async function findingsOf(
   return (await Promise.all(asked)).flat()
 }
 
-export const storeParts = ({ state, duties }: Pick<Desk, 'state' | 'duties'>, writes: Writes) => {
+export const storeParts = ({ state, duties }: Pick<Context, 'state' | 'duties'>, writes: Writes) => {
   const part = (name: string, failingSince: () => Promise<number | undefined>) => async (): Promise<Finding[]> => {
     const sinceMs = await failingSince()
     if (sinceMs === undefined) return [{ name, ok: true, says: 'answers' }]

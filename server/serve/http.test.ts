@@ -10,7 +10,7 @@ import type { Endpoint } from '#api/kit.ts'
 import { Fault } from '#core/fault.ts'
 import { systemClock } from '#io/clock.ts'
 import { openLog } from '#io/log.ts'
-import { openDesk } from '#test/desk.ts'
+import { openContext } from '#test/context.ts'
 import type { Admission } from './admit.ts'
 import { type Answer, answer, type Shape, type Visit } from './answer.ts'
 import { openDoor } from './http.ts'
@@ -23,7 +23,7 @@ const shapeOf = (group: string): Shape => ({
 
 /** Tells its own id and what it was given. */
 const echo = (endpoint: Endpoint, reply?: (visit: Visit) => Promise<void>, showOrigin = false): Answer => ({
-  ...answer(endpoint, shapeOf(endpoint.group), async (input, _desk, visit) => {
+  ...answer(endpoint, shapeOf(endpoint.group), async (input, _context, visit) => {
     await reply?.(visit)
     const headers: Record<string, string> = showOrigin ? { 'x-origin': visit.origin } : {}
     return { is: 'bytes', bytes: Buffer.from(JSON.stringify({ id: endpoint.id, input })), headers }
@@ -46,10 +46,10 @@ async function openTestDoor(
     showOrigin?: boolean
   } = {},
 ) {
-  const desk = await openDesk({ ...settings, server: { port: 0, ...(settings as { server?: object }).server } })
+  const context = await openContext({ ...settings, server: { port: 0, ...(settings as { server?: object }).server } })
   const counted: string[] = []
   const house = openHouse(
-    { ...desk, clock: systemClock, log: openLog('info', (line) => options.lines?.push(line)) },
+    { ...context, clock: systemClock, log: openLog('info', (line) => options.lines?.push(line)) },
     Object.values(contract).map((one) => echo(one as unknown as Endpoint, options.reply, options.showOrigin)),
     options.admission ?? everyone,
     { request: (id, outcome) => counted.push(`${id} ${outcome}`) },
@@ -63,7 +63,7 @@ async function openTestDoor(
     counted,
     async [Symbol.asyncDispose]() {
       await door.close()
-      await desk[Symbol.asyncDispose]()
+      await context[Symbol.asyncDispose]()
     },
   }
 }

@@ -32,10 +32,10 @@ const silentMs = 120_000
 const idleSweepMs = 50
 
 export async function openDoor(house: House, extras: readonly Extra[]): Promise<Door> {
-  const { server: settings } = house.desk.settings
-  const ids = openRequestIds(house.desk.random)
+  const { server: settings } = house.context.settings
+  const ids = openRequestIds(house.context.random)
   const ways = waysOf(house, extras)
-  const common = commonHeaders(house.desk.settings)
+  const common = commonHeaders(house.context.settings)
   const tooLong: TooLong = new WeakSet()
   const app = Fastify({
     bodyLimit: settings.bodyBytesMax,
@@ -68,11 +68,11 @@ export async function openDoor(house: House, extras: readonly Extra[]): Promise<
   // Bodies reach the pipeline unread: a caller without a key is not told what is wrong with its JSON.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
-  for (const way of ways) mount(app, house, way, commonHeaders(house.desk.settings, way), tooLong)
+  for (const way of ways) mount(app, house, way, commonHeaders(house.context.settings, way), tooLong)
   app.setNotFoundHandler((request, reply) => {
     const path = pathOf(request.raw)
     const way = request.method === 'OPTIONS' && settings.cors ? ways.find(({ fits }) => fits.test(path)) : undefined
-    if (way && !way.sameOrigin) return send(reply, request.id, common, preflight(house.desk.settings, way))
+    if (way && !way.sameOrigin) return send(reply, request.id, common, preflight(house.context.settings, way))
     refuse(
       house,
       common,
@@ -108,7 +108,7 @@ export async function openDoor(house: House, extras: readonly Extra[]): Promise<
 }
 
 function mount(app: FastifyInstance, house: House, way: Way, common: Record<string, string>, tooLong: TooLong): void {
-  const { headerBytesMax, proxyHops } = house.desk.settings.server
+  const { headerBytesMax, proxyHops } = house.context.settings.server
   app.route({
     method: [...way.methods],
     url: way.path.replaceAll(/\{(\w+)\}/g, ':$1'),
@@ -156,7 +156,7 @@ function read<T>(house: House, make: () => T, { id, raw }: FastifyRequest): T | 
 function translate(house: House, ways: readonly Way[], raw: IncomingMessage, tooLong: TooLong): string {
   house.aliases.requestHeaders(raw.headers)
   const { url = '/' } = raw
-  const { urlBytesMax } = house.desk.settings.server
+  const { urlBytesMax } = house.context.settings.server
   if (url.length <= urlBytesMax) return house.aliases.path(url)
   const path = house.aliases.path(pathOf(raw).slice(0, urlBytesMax))
   if (ways.some((way) => url.length <= way.urlBytesMax && way.fits.test(path))) return house.aliases.path(url)
@@ -195,8 +195,8 @@ function deliver(
 function pour(house: House, reply: FastifyReply, headers: Record<string, string>, departure: Departure): void {
   reply.hijack()
   reply.raw.writeHead(departure.status, { 'cache-control': 'no-store', ...headers, ...departure.headers })
-  const { desk, stopping } = house
-  pourInto(reply.raw, departure.chunks ?? async function* () {}, desk.clock, stopping.signal).catch((error) =>
+  const { context, stopping } = house
+  pourInto(reply.raw, departure.chunks ?? async function* () {}, context.clock, stopping.signal).catch((error) =>
     toFault(house, error, { requestId: reply.request.id, path: pathOf(reply.request.raw) }),
   )
 }
@@ -244,12 +244,12 @@ function urlOf(app: FastifyInstance, host: string): string {
 
 async function close(app: FastifyInstance, stopTimeoutMs: number, house: House): Promise<void> {
   const cut = new AbortController()
-  const late = house.desk.clock.sleep(stopTimeoutMs, cut.signal).then(() => {
+  const late = house.context.clock.sleep(stopTimeoutMs, cut.signal).then(() => {
     if (!cut.signal.aborted) app.server.closeAllConnections()
   })
   house.stopping.abort()
   // A connection that was busy when closing began is kept alive by its client once it is idle.
-  const sweep = house.desk.clock.every(idleSweepMs, () => app.server.closeIdleConnections())
+  const sweep = house.context.clock.every(idleSweepMs, () => app.server.closeIdleConnections())
   await app.close()
   sweep()
   cut.abort()

@@ -2,23 +2,23 @@
 // next call on, and the usual call reads nothing.
 import { digestOf, type KeyParts, nobodysDigest, sameDigest } from '#core/key.ts'
 import { findKey, type KeyRecord, keyRevision } from '#store/keys.ts'
-import type { Desk } from './answer.ts'
+import type { Context } from './context.ts'
 
 const keysMax = 50_000
 
 export class Keyring {
-  readonly #desk: Desk
+  readonly #context: Context
   #version = Number.NaN
   #revision = Number.NaN
   #verified = new Map<string, KeyRecord>()
 
-  constructor(desk: Desk) {
-    this.#desk = desk
+  constructor(context: Context) {
+    this.#context = context
   }
 
   /** The record of a key that is good now. Why one is not good stays in here (decision 0007). */
   async find(shown: KeyParts): Promise<KeyRecord | undefined> {
-    const { state, clock } = this.#desk
+    const { state, clock } = this.#context
     const version = state.version()
     if (version !== this.#version) await this.#forgetChanged(version)
     const verified = this.#verified
@@ -32,7 +32,7 @@ export class Keyring {
 
   /** `version` was read before the revision, and the revision before any record: a commit in between is seen next time. */
   async #forgetChanged(version: number): Promise<void> {
-    const revision = await keyRevision(this.#desk.state)
+    const revision = await keyRevision(this.#context.state)
     if (revision !== this.#revision) this.#verified = new Map()
     this.#revision = revision
     this.#version = version

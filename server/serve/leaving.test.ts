@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { type Clock, systemClock } from '#io/clock.ts'
 import { silentLog } from '#io/log.ts'
 import { start } from '#server/main.ts'
-import { openDesk, settingsWith } from '#test/desk.ts'
+import { openContext, settingsWith } from '#test/context.ts'
 
 const stopDelayMs = 12_345
 const callers = 16
@@ -35,10 +35,10 @@ const ask = (agent: Agent, url: string) =>
   })
 
 test('while it stops every answer ends its connection, so that none is closed under a call, decision 0169', async () => {
-  await using desk = await openDesk()
+  await using context = await openContext()
   const { clock, waiting, over } = heldClock()
   const settings = settingsWith({ server: { port: 0, stopDelayMs } })
-  const server = await start({ settings, dataDir: `${desk.dir}/own`, log: silentLog, clock })
+  const server = await start({ settings, dataDir: `${context.dir}/own`, log: silentLog, clock })
   const agents = Array.from({ length: callers }, () => new Agent({ keepAlive: true, maxSockets: 1 }))
   const all = (path: string) => Promise.all(agents.map((agent) => ask(agent, `${server.url}${path}`)))
   const told = (answers: Awaited<ReturnType<typeof all>>) => [

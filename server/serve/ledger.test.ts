@@ -17,35 +17,35 @@ import {
   testAddress,
   wrongSecret,
 } from '#test/admission.ts'
-import { openDesk, testNowMs } from '#test/desk.ts'
+import { openContext, testNowMs } from '#test/context.ts'
 import { openAdmission } from './admit.ts'
 
 test('counts and last-used times are written on the beat of the clock', async () => {
-  await using desk = await openDesk()
-  const admission = await openAdmission(desk)
-  const { id, key } = await makeKey(desk)
+  await using context = await openContext()
+  const admission = await openAdmission(context)
+  const { id, key } = await makeKey(context)
   await admission.admit(quote, bearing(key))
-  assert.deepEqual(await usageOf(desk.state, { days: 1, nowMs: testNowMs }), [])
-  const before = desk.state.version()
-  desk.clock.move(250)
-  while (desk.state.version() === before) await new Promise((resolve) => setImmediate(resolve))
-  assert.equal((await usageOf(desk.state, { days: 1, nowMs: testNowMs }))[0]?.admitted, 1)
-  assert.equal((await findKey(desk.state, id))?.lastUsedAtMs, testNowMs)
+  assert.deepEqual(await usageOf(context.state, { days: 1, nowMs: testNowMs }), [])
+  const before = context.state.version()
+  context.clock.move(250)
+  while (context.state.version() === before) await new Promise((resolve) => setImmediate(resolve))
+  assert.equal((await usageOf(context.state, { days: 1, nowMs: testNowMs }))[0]?.admitted, 1)
+  assert.equal((await findKey(context.state, id))?.lastUsedAtMs, testNowMs)
   await admission.close()
 })
 
 test('a key that is used again within a minute: its time is stored once, and again at the end of the minute, decision 0163', async () => {
-  await using desk = await openDesk()
-  const admission = await openAdmission(desk)
-  const { id, key } = await makeKey(desk, 'enterprise')
+  await using context = await openContext()
+  const admission = await openAdmission(context)
+  const { id, key } = await makeKey(context, 'enterprise')
   const breath = () => new Promise((resolve) => setImmediate(resolve))
-  const stored = async () => ((await findKey(desk.state, id))?.lastUsedAtMs ?? 0) - testNowMs
+  const stored = async () => ((await findKey(context.state, id))?.lastUsedAtMs ?? 0) - testNowMs
   /** One call and one beat. */
   const beat = async () => {
     await admission.admit(quote, bearing(key))
-    const before = desk.state.version()
-    desk.clock.move(250)
-    while (desk.state.version() === before) await breath()
+    const before = context.state.version()
+    context.clock.move(250)
+    while (context.state.version() === before) await breath()
     // A beat ends a little after its commit, and one that came before that would be left out.
     for (let breaths = 0; breaths < 50; breaths++) await breath()
   }
@@ -53,60 +53,60 @@ test('a key that is used again within a minute: its time is stored once, and aga
   assert.equal(await stored(), 0)
   await beat()
   assert.equal(await stored(), 0, 'the second call of the minute')
-  const before = desk.state.version()
+  const before = context.state.version()
   for (let beats = 2; beats < 240; beats++) {
-    assert.equal(desk.state.version(), before)
-    desk.clock.move(250)
+    assert.equal(context.state.version(), before)
+    context.clock.move(250)
     await breath()
   }
-  while (desk.state.version() === before) await breath()
+  while (context.state.version() === before) await breath()
   assert.equal(await stored(), 250, 'at the end of the minute')
-  assert.equal((await usageOf(desk.state, { days: 1, nowMs: testNowMs }))[0]?.admitted, 2)
+  assert.equal((await usageOf(context.state, { days: 1, nowMs: testNowMs }))[0]?.admitted, 2)
   await admission.admit(quote, bearing(key))
   await admission.close()
-  assert.equal((await findKey(desk.state, id))?.lastUsedAtMs, testNowMs + 240 * 250)
+  assert.equal((await findKey(context.state, id))?.lastUsedAtMs, testNowMs + 240 * 250)
 })
 
 test('what could not be written is kept, told once, and written when it can be', async () => {
-  await using desk = await openDesk()
+  await using context = await openContext()
   let broken = false
   const told: string[] = []
-  const state = stateWith(desk.state, {
-    write: (work) => (broken ? Promise.reject(new Fault('store.unavailable')) : desk.state.write(work)),
+  const state = stateWith(context.state, {
+    write: (work) => (broken ? Promise.reject(new Fault('store.unavailable')) : context.state.write(work)),
   })
-  const log = { ...desk.log, error: (_fields: object, words: string) => void told.push(words) }
-  const admission = await openAdmission({ ...desk, state, log })
-  const { id, key } = await makeKey(desk, 'enterprise')
+  const log = { ...context.log, error: (_fields: object, words: string) => void told.push(words) }
+  const admission = await openAdmission({ ...context, state, log })
+  const { id, key } = await makeKey(context, 'enterprise')
   broken = true
   for (let beat = 0; beat < 4; beat++) {
     await admission.admit(quote, bearing(key))
-    desk.clock.move(250)
+    context.clock.move(250)
     await new Promise((resolve) => setImmediate(resolve))
   }
   await assert.rejects(admission.flush(), { code: 'store.unavailable' })
   assert.equal(told.length, 1)
   broken = false
   await admission.close()
-  assert.equal((await usageOf(desk.state, { keyId: id, days: 1, nowMs: testNowMs }))[0]?.admitted, 4)
-  assert.equal((await findKey(desk.state, id))?.lastUsedAtMs, testNowMs + 750)
+  assert.equal((await usageOf(context.state, { keyId: id, days: 1, nowMs: testNowMs }))[0]?.admitted, 4)
+  assert.equal((await findKey(context.state, id))?.lastUsedAtMs, testNowMs + 750)
 })
 
 test('a flush waits for a write that is under way, so that everything counted before it is stored', async () => {
-  await using desk = await openDesk()
-  const { id, key } = await makeKey(desk, 'enterprise')
+  await using context = await openContext()
+  const { id, key } = await makeKey(context, 'enterprise')
   const hold = Promise.withResolvers<void>()
   let writes = 0
-  const state = stateWith(desk.state, {
+  const state = stateWith(context.state, {
     write: async (work) => {
       writes += 1
       if (writes === 2) await hold.promise
-      return desk.state.write(work)
+      return context.state.write(work)
     },
   })
   // The first write is the pruning at open, the second the beat's.
-  const admission = await openAdmission({ ...desk, state })
+  const admission = await openAdmission({ ...context, state })
   await admission.admit(quote, bearing(key))
-  desk.clock.move(250)
+  context.clock.move(250)
   await admission.admit(quote, bearing(key))
   let flushed = false
   const flush = admission.flush().then(() => {
@@ -116,22 +116,22 @@ test('a flush waits for a write that is under way, so that everything counted be
   assert.deepEqual([writes, flushed], [2, false])
   hold.resolve()
   await flush
-  assert.equal((await usageOf(desk.state, { keyId: id, days: 1, nowMs: testNowMs }))[0]?.admitted, 2)
+  assert.equal((await usageOf(context.state, { keyId: id, days: 1, nowMs: testNowMs }))[0]?.admitted, 2)
   await admission.close()
 })
 
 test('days that are kept no longer are deleted at open and when the day changes', async () => {
-  await using desk = await openDesk()
-  const { key } = await makeKey(desk, 'enterprise')
+  await using context = await openContext()
+  const { key } = await makeKey(context, 'enterprise')
   const oldest = dayOf(testNowMs) - usageDaysKept + 1
   const counts = [oldest - 1, oldest].map((day) => ({
     ...({ day, keyId: 'a', endpoint: 'fx.createQuote', outcome: 'admitted', calls: 1 } as const),
   }))
-  await addUsage(desk.state, counts, new Map())
-  const kept = async () => (await desk.state.all('select day from usage where key_id = ?', 'a')).length
-  const admission = await openAdmission(desk)
+  await addUsage(context.state, counts, new Map())
+  const kept = async () => (await context.state.all('select day from usage where key_id = ?', 'a')).length
+  const admission = await openAdmission(context)
   assert.equal(await kept(), 1)
-  desk.clock.move(dayMs)
+  context.clock.move(dayMs)
   await admission.admit(quote, bearing(key))
   await admission.flush()
   assert.equal(await kept(), 0)
@@ -139,23 +139,23 @@ test('days that are kept no longer are deleted at open and when the day changes'
 })
 
 test('calls of two days are counted on their own days, also when the wall clock is set back over midnight', async () => {
-  await using desk = await openDesk({ plans: { free: { perSecond: 0, perDay: 2 } } })
+  await using context = await openContext({ plans: { free: { perSecond: 0, perDay: 2 } } })
   let nowMs = testNowMs
   const clock: Clock = {
     now: () => nowMs,
-    monotonicMs: () => desk.clock.monotonicMs(),
-    sleep: (waitMs) => desk.clock.sleep(waitMs),
+    monotonicMs: () => context.clock.monotonicMs(),
+    sleep: (waitMs) => context.clock.sleep(waitMs),
     every: () => () => {},
   }
-  const admission = await openAdmission({ ...desk, clock })
-  const { id, key } = await makeKey(desk)
+  const admission = await openAdmission({ ...context, clock })
+  const { id, key } = await makeKey(context)
   for (let call = 0; call < 2; call++) assert.equal(await codeOf(admission, quote, bearing(key)), 'admitted')
   nowMs = testNowMs + 12 * 3_600_000
   assert.equal(await codeOf(admission, quote, bearing(key)), 'admitted')
   nowMs -= 1
   assert.equal(await codeOf(admission, quote, bearing(key)), 'limit.day')
   await admission.close()
-  const days = await usageOf(desk.state, { keyId: id, days: 2, nowMs: testNowMs + 86_400_000 })
+  const days = await usageOf(context.state, { keyId: id, days: 2, nowMs: testNowMs + 86_400_000 })
   assert.deepEqual(
     days.map(({ day, admitted }) => `${day} ${admitted}`),
     ['2026-11-16 1', '2026-11-15 2'],
@@ -163,16 +163,16 @@ test('calls of two days are counted on their own days, also when the wall clock 
 })
 
 test('every refusal is told, with the key only where it was good', async () => {
-  await using desk = await openDesk({ keys: { badMax: 1 }, plans: { free: { perSecond: 1, perDay: 2 } } })
+  await using context = await openContext({ keys: { badMax: 1 }, plans: { free: { perSecond: 1, perDay: 2 } } })
   const told: string[] = []
-  const admission = await openAdmission(desk, (what, keyId) => void told.push(`${what} ${keyId}`))
-  const { id, key } = await makeKey(desk, 'free', { groups: ['fx', 'explorer'] })
+  const admission = await openAdmission(context, (what, keyId) => void told.push(`${what} ${keyId}`))
+  const { id, key } = await makeKey(context, 'free', { groups: ['fx', 'explorer'] })
   await attempt(admission, quote, { address: testAddress, query: {} })
   await attempt(admission, quote, bearing(key))
   await attempt(admission, quote, bearing(key))
   await attempt(admission, labels, querying(key))
   await attempt(admission, market, querying(key))
-  desk.clock.move(1000)
+  context.clock.move(1000)
   await attempt(admission, quote, bearing(key))
   await attempt(admission, quote, bearing(key))
   await attempt(admission, quote, bearing(`tetrad:${id}:${wrongSecret}`))

@@ -16,7 +16,7 @@ import {
   type UsageCount,
   type UsageOutcome,
 } from '#store/usage.ts'
-import type { Desk } from './answer.ts'
+import type { Context } from './context.ts'
 
 const writePeriodMs = 250
 const beatsPerMinute = 60_000 / writePeriodMs
@@ -39,7 +39,7 @@ function* countsOf(tallies: readonly Tally[]): Generator<UsageCount> {
 }
 
 export class Ledger {
-  readonly #desk: Desk
+  readonly #context: Context
   /** Day → key → calls admitted. */
   readonly #admitted: Map<number, Map<string, number>>
   #tallies: Tally[] = []
@@ -53,17 +53,17 @@ export class Ledger {
   #prunedDay: number
   readonly #stop: () => void
 
-  static async open(desk: Desk): Promise<Ledger> {
-    const today = dayOf(desk.clock.now())
-    await pruneUsage(desk.state, today)
-    return new Ledger(desk, today, await admittedOn(desk.state, today))
+  static async open(context: Context): Promise<Ledger> {
+    const today = dayOf(context.clock.now())
+    await pruneUsage(context.state, today)
+    return new Ledger(context, today, await admittedOn(context.state, today))
   }
 
-  private constructor(desk: Desk, today: number, admitted: Map<string, number>) {
-    this.#desk = desk
+  private constructor(context: Context, today: number, admitted: Map<string, number>) {
+    this.#context = context
     this.#admitted = new Map([[today, admitted]])
     this.#prunedDay = today
-    this.#stop = desk.clock.every(writePeriodMs, () => void this.#writeQuietly())
+    this.#stop = context.clock.every(writePeriodMs, () => void this.#writeQuietly())
   }
 
   admittedOn(day: number, keyId: string): number {
@@ -95,7 +95,7 @@ export class Ledger {
     try {
       while (this.#writing) await this.#writing.catch(() => {})
       if (this.#tallies.some((tally) => tally.day === day && tally.callsOf.has(keyId))) await this.#writeNow()
-      this.raise(day, keyId, await admittedTo(this.#desk.state, day, keyId))
+      this.raise(day, keyId, await admittedTo(this.#context.state, day, keyId))
     } catch (error) {
       this.#logFailure(error)
     }
@@ -155,7 +155,7 @@ export class Ledger {
     this.#tallies = []
     this.#lastUsedMs = new Map()
     try {
-      await addUsage(this.#desk.state, countsOf(tallies), lastUsedMs)
+      await addUsage(this.#context.state, countsOf(tallies), lastUsedMs)
     } catch (error) {
       for (const { day, keyId, endpoint, outcome, calls } of countsOf(tallies)) {
         this.#add(day, keyId, endpoint, outcome, calls)
@@ -164,9 +164,9 @@ export class Ledger {
       throw error
     }
     for (const keyId of lastUsedMs.keys()) this.#storedThisMinute.add(keyId)
-    const today = dayOf(this.#desk.clock.now())
+    const today = dayOf(this.#context.clock.now())
     if (today > this.#prunedDay) {
-      await pruneUsage(this.#desk.state, today)
+      await pruneUsage(this.#context.state, today)
       this.#prunedDay = today
     }
   }
@@ -186,7 +186,7 @@ export class Ledger {
 
   #logFailure(error: unknown): void {
     if (!this.#failing)
-      this.#desk.log.error(failureFields(error), 'usage cannot be written; it is kept and tried again')
+      this.#context.log.error(failureFields(error), 'usage cannot be written; it is kept and tried again')
     this.#failing = true
   }
 }

@@ -9,7 +9,7 @@ import { type Clock, OwnedClock, systemClock } from '#io/clock.ts'
 import { openLog } from '#io/log.ts'
 import { Redis, script } from '#io/redis.ts'
 import { codeOf, fundedBy, makeKey, querying, quote } from '#test/admission.ts'
-import { openDesk, type TestDesk, testNowMs } from '#test/desk.ts'
+import { openContext, type TestContext, testNowMs } from '#test/context.ts'
 import { noRedis, type RedisServer, startRedis } from '#test/redis.ts'
 import { openAdmission } from './admit.ts'
 import { Ledger } from './ledger.ts'
@@ -58,7 +58,7 @@ describe('limits in Redis', { skip: noRedis }, () => {
   test('the same calls are decided as in one process, to the microsecond and to the word', async () => {
     await using server = await startRedis()
     await using time = await timeOf(server)
-    await using desk = await openDesk()
+    await using context = await openContext()
     const step = fc.oneof(
       { weight: 6, arbitrary: fc.nat(300) },
       { weight: 2, arbitrary: fc.constantFrom(0, 0, 1, 999, 1000, 1001) },
@@ -69,10 +69,10 @@ describe('limits in Redis', { skip: noRedis }, () => {
     const seen = new Map<string, number>()
     const moved = new OwnedClock(testNowMs)
     const clock = still(moved)
-    const [own, common] = [await Ledger.open({ ...desk, clock }), await Ledger.open({ ...desk, clock })]
+    const [own, common] = [await Ledger.open({ ...context, clock }), await Ledger.open({ ...context, clock })]
     const alone = new OwnLimits(clock, own)
     await time.at(clock.now())
-    const shared = await SharedLimits.open({ ...desk, clock }, common, { url: server.url, time: ownTime })
+    const shared = await SharedLimits.open({ ...context, clock }, common, { url: server.url, time: ownTime })
     await fc.assert(
       fc.asyncProperty(limits, calls, async (allowed, arrivals) => {
         // A day of its own; also the second in which a new Redis lets nothing past an endpoint's limit is over.
@@ -125,10 +125,10 @@ describe('limits in Redis', { skip: noRedis }, () => {
   test('a clock that is set back neither loosens a limit nor holds anybody for longer than a second', async () => {
     await using server = await startRedis()
     await using time = await timeOf(server)
-    await using desk = await openDesk()
-    const ledger = await Ledger.open(desk)
+    await using context = await openContext()
+    const ledger = await Ledger.open(context)
     await time.at(testNowMs)
-    const shared = await SharedLimits.open(desk, ledger, { url: server.url, time: ownTime })
+    const shared = await SharedLimits.open(context, ledger, { url: server.url, time: ownTime })
     const ask = async (atMs: number) => {
       await time.at(atMs)
       return told(await shared.pass(party({ perSecond: 1 }), elsewhere))
@@ -144,10 +144,10 @@ describe('limits in Redis', { skip: noRedis }, () => {
   test('a Redis that has forgotten everything is told the day’s figure, and opens an endpoint after a second', async () => {
     await using server = await startRedis()
     await using time = await timeOf(server)
-    await using desk = await openDesk()
-    const ledger = await Ledger.open(desk)
+    await using context = await openContext()
+    const ledger = await Ledger.open(context)
     await time.at(testNowMs)
-    const shared = await SharedLimits.open(desk, ledger, { url: server.url, time: ownTime })
+    const shared = await SharedLimits.open(context, ledger, { url: server.url, time: ownTime })
     const ask = async (atMs: number, endpoint = elsewhere) => {
       await time.at(atMs)
       return told(await shared.pass(party({ perSecond: 0, perDay: 3 }), endpoint))
@@ -166,11 +166,11 @@ describe('limits in Redis', { skip: noRedis }, () => {
   test('a Redis without figures does not start the day again, for a process that was refused and for one that never asked', async () => {
     await using server = await startRedis()
     await using time = await timeOf(server)
-    await using desk = await openDesk()
+    await using context = await openContext()
     await time.at(testNowMs)
     const open = async () => {
-      const ledger = await Ledger.open(desk)
-      return { ledger, limits: await SharedLimits.open(desk, ledger, { url: server.url, time: ownTime }) }
+      const ledger = await Ledger.open(context)
+      return { ledger, limits: await SharedLimits.open(context, ledger, { url: server.url, time: ownTime }) }
     }
     const [one, two, three] = [await open(), await open(), await open()]
     const ask = async ({ limits }: typeof one) => told(await limits.pass(party({ perSecond: 0, perDay: 3 }), elsewhere))
@@ -197,12 +197,12 @@ describe('Redis gone', { skip: noRedis }, () => {
     readonly told: boolean[]
     readonly lines: string[]
   }
-  const watched = async (desk: TestDesk, url: string) => {
+  const watched = async (context: TestContext, url: string) => {
     const seen: Watched = { told: [], lines: [] }
     const log = openLog('info', (line) => seen.lines.push(line))
     const told = (shared: boolean) => seen.told.push(shared)
-    const settings = { ...desk.settings, limits: url }
-    const world = { ...desk, settings, log, clock: systemClock }
+    const settings = { ...context.settings, limits: url }
+    const world = { ...context, settings, log, clock: systemClock }
     const admission = await openAdmission(world, undefined, undefined, told)
     return { ...seen, admission, [Symbol.asyncDispose]: () => admission.close() }
   }
@@ -210,11 +210,11 @@ describe('Redis gone', { skip: noRedis }, () => {
   for (const how of ['killed', 'frozen'] as const) {
     test(`${how}: plans are limited in the process, 4.3 is refused; told once; all is well again by itself`, async () => {
       await using server = await startRedis()
-      await using desk = await openDesk({ plans: { standard: { perSecond: 0, perDay: 2 } } })
-      await using at = await watched(desk, server.url)
-      const { key } = await makeKey(desk, 'standard')
+      await using context = await openContext({ plans: { standard: { perSecond: 0, perDay: 2 } } })
+      await using at = await watched(context, server.url)
+      const { key } = await makeKey(context, 'standard')
       const claim = { ...querying(key), authorization: `Bearer ${key}` }
-      const other = querying((await makeKey(desk, 'standard')).key)
+      const other = querying((await makeKey(context, 'standard')).key)
       assert.deepEqual(at.told, [true])
       if (how === 'killed') await server.kill()
       else server.freeze()
@@ -245,10 +245,10 @@ describe('Redis gone', { skip: noRedis }, () => {
 
   test('restarted, it does not start the day again: counts are stored as soon as it is lost', async () => {
     await using server = await startRedis()
-    await using desk = await openDesk({ plans: { standard: { perSecond: 0, perDay: 4 } } })
-    await using one = await watched(desk, server.url)
-    await using two = await watched(desk, server.url)
-    const { key } = await makeKey(desk, 'standard')
+    await using context = await openContext({ plans: { standard: { perSecond: 0, perDay: 4 } } })
+    await using one = await watched(context, server.url)
+    await using two = await watched(context, server.url)
+    const { key } = await makeKey(context, 'standard')
     const claim = { ...querying(key), authorization: `Bearer ${key}` }
     for (let call = 0; call < 4; call++) assert.equal(await codeOf(one.admission, quote, claim), 'admitted')
     await server.kill()
@@ -258,9 +258,9 @@ describe('Redis gone', { skip: noRedis }, () => {
   })
 
   test('a server starts without it, and the password is not in the log', async () => {
-    await using desk = await openDesk()
-    await using at = await watched(desk, 'redis://user:hidden-word@127.0.0.1:1')
-    const { key } = await makeKey(desk)
+    await using context = await openContext()
+    await using at = await watched(context, 'redis://user:hidden-word@127.0.0.1:1')
+    const { key } = await makeKey(context)
     assert.equal(await codeOf(at.admission, quote, { ...querying(key), authorization: `Bearer ${key}` }), 'admitted')
     assert.deepEqual(at.told, [false])
     assert.match(at.lines.join(''), /ECONNREFUSED/)
@@ -269,9 +269,9 @@ describe('Redis gone', { skip: noRedis }, () => {
 
   test('restarted within a second it passes no third call: what the last one admitted is unknown to it', async () => {
     await using server = await startRedis()
-    await using desk = await openDesk({ plans: { standard: { perSecond: 0 } } })
-    await using at = await watched(desk, server.url)
-    const { key } = await makeKey(desk, 'standard')
+    await using context = await openContext({ plans: { standard: { perSecond: 0 } } })
+    await using at = await watched(context, server.url)
+    const { key } = await makeKey(context, 'standard')
     await systemClock.sleep(1000)
     const admittedMs: number[] = []
     const call = async () => {

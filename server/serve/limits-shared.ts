@@ -8,7 +8,7 @@ import type { Endpoint } from '#api/kit.ts'
 import { Fault } from '#core/fault.ts'
 import { Redis } from '#io/redis.ts'
 import { dayOf } from '#store/usage.ts'
-import type { Desk } from './answer.ts'
+import type { Context } from './context.ts'
 import type { Ledger } from './ledger.ts'
 import { dayIsFull, type Limits, OwnLimits, type Party, secondIsFull } from './limits.ts'
 import { arrival, decision, serverTime } from './limits-script.ts'
@@ -31,31 +31,31 @@ export class SharedLimits implements Limits {
   readonly #redis: Redis
   readonly #own: OwnLimits
   readonly #ledger: Ledger
-  readonly #clock: Desk['clock']
+  readonly #clock: Context['clock']
   readonly #decision: ReturnType<typeof decision>
 
-  static async open(desk: Desk, ledger: Ledger, options: SharedOptions): Promise<SharedLimits> {
+  static async open(context: Context, ledger: Ledger, options: SharedOptions): Promise<SharedLimits> {
     const { url, tell = () => {}, time = serverTime } = options
     const hello = arrival(time)
     const redis = await Redis.open({
       url,
-      clock: desk.clock,
+      clock: context.clock,
       greet: (run, process) => run(hello, [`${prefix}since`, `${prefix}process`], [process]),
       tell: (shared, reason) => {
         tell(shared)
-        if (shared) return desk.log.info({}, 'limits are held in Redis')
-        desk.log.error({ reason }, apart)
+        if (shared) return context.log.info({}, 'limits are held in Redis')
+        context.log.error({ reason }, apart)
         ledger.flush().catch(() => {})
       },
     })
-    return new SharedLimits(desk, ledger, redis, decision(time))
+    return new SharedLimits(context, ledger, redis, decision(time))
   }
 
-  private constructor(desk: Desk, ledger: Ledger, redis: Redis, script: ReturnType<typeof decision>) {
+  private constructor(context: Context, ledger: Ledger, redis: Redis, script: ReturnType<typeof decision>) {
     this.#redis = redis
-    this.#own = new OwnLimits(desk.clock, ledger)
+    this.#own = new OwnLimits(context.clock, ledger)
     this.#ledger = ledger
-    this.#clock = desk.clock
+    this.#clock = context.clock
     this.#decision = script
   }
 

@@ -5,36 +5,36 @@ import { Fault } from '#core/fault.ts'
 import { OwnedClock } from '#io/clock.ts'
 import { usageOf } from '#store/usage.ts'
 import { attempt, bearing, codeOf, fundedBy, makeKey, querying, quote } from '#test/admission.ts'
-import { openDesk, settingsWith, testNowMs } from '#test/desk.ts'
+import { openContext, settingsWith, testNowMs } from '#test/context.ts'
 import { type Claim, openAdmission } from './admit.ts'
 import type { Answer } from './answer.ts'
 
 test('spec section 8: the funding lookup passes 2 calls in a second whatever the plan', async () => {
-  await using desk = await openDesk()
-  const admission = await openAdmission(desk)
+  await using context = await openContext()
+  const admission = await openAdmission(context)
   for (const plan of ['standard', 'enterprise'] as const) {
-    const { key } = await makeKey(desk, plan)
+    const { key } = await makeKey(context, plan)
     assert.equal(await codeOf(admission, fundedBy, querying(key)), 'admitted')
-    desk.clock.move(400)
+    context.clock.move(400)
     assert.equal(await codeOf(admission, fundedBy, querying(key)), 'admitted')
-    desk.clock.move(100)
+    context.clock.move(100)
     const refused = await attempt(admission, fundedBy, querying(key))
     assert.ok(refused instanceof Fault)
     assert.deepEqual([refused.code, refused.terms, refused.retryAfterMs], ['limit.second', { limit: 2 }, 500])
-    desk.clock.move(499)
+    context.clock.move(499)
     assert.equal(await codeOf(admission, fundedBy, querying(key)), 'limit.second')
-    desk.clock.move(1)
+    context.clock.move(1)
     assert.equal(await codeOf(admission, fundedBy, querying(key)), 'admitted')
   }
   await admission.close()
 })
 
 test('the limit that keeps the caller waiting longest is the one that is named', async () => {
-  await using desk = await openDesk({ plans: { standard: { perSecond: 3 } } })
-  const admission = await openAdmission(desk)
-  const { key } = await makeKey(desk, 'standard')
+  await using context = await openContext({ plans: { standard: { perSecond: 3 } } })
+  const admission = await openAdmission(context)
+  const { key } = await makeKey(context, 'standard')
   await admission.admit(quote, bearing(key))
-  desk.clock.move(300)
+  context.clock.move(300)
   await admission.admit(fundedBy, querying(key))
   await admission.admit(fundedBy, querying(key))
   // The plan's 3 are free again when the first call leaves (700 ms), the endpoint's 2 when the second does (1000 ms).
@@ -46,9 +46,9 @@ test('the limit that keeps the caller waiting longest is the one that is named',
 })
 
 test('a refused call uses up nothing: no other limit, no day', async () => {
-  await using desk = await openDesk({ plans: { standard: { perSecond: 4, perDay: 5 } } })
-  const admission = await openAdmission(desk)
-  const { id, key } = await makeKey(desk, 'standard')
+  await using context = await openContext({ plans: { standard: { perSecond: 4, perDay: 5 } } })
+  const admission = await openAdmission(context)
+  const { id, key } = await makeKey(context, 'standard')
   const tries = async (answer: Answer, claim: Claim, count: number) => {
     const codes = []
     for (let call = 0; call < count; call++) codes.push(await codeOf(admission, answer, claim))
@@ -57,39 +57,39 @@ test('a refused call uses up nothing: no other limit, no day', async () => {
   assert.equal(await tries(fundedBy, querying(key), 10), 2)
   // Eight refusals later, two of the plan's four are still there.
   assert.equal(await tries(quote, bearing(key), 10), 2)
-  desk.clock.move(1000)
+  context.clock.move(1000)
   assert.equal(await tries(quote, bearing(key), 10), 1)
   assert.equal(await codeOf(admission, quote, bearing(key)), 'limit.day')
   await admission.flush()
-  const [usage] = await usageOf(desk.state, { keyId: id, days: 1, nowMs: testNowMs })
+  const [usage] = await usageOf(context.state, { keyId: id, days: 1, nowMs: testNowMs })
   assert.deepEqual([usage?.admitted, usage?.refused['limit.second'], usage?.refused['limit.day']], [5, 16, 10])
   await admission.close()
 })
 
 test('the daily limit lasts until the next UTC midnight and survives a restart', async () => {
-  await using desk = await openDesk({ plans: { free: { perSecond: 0, perDay: 3 } } })
-  const { key } = await makeKey(desk)
-  const first = await openAdmission(desk)
+  await using context = await openContext({ plans: { free: { perSecond: 0, perDay: 3 } } })
+  const { key } = await makeKey(context)
+  const first = await openAdmission(context)
   for (let call = 0; call < 2; call++) assert.equal(await codeOf(first, quote, bearing(key)), 'admitted')
   await first.close()
-  const second = await openAdmission(desk)
+  const second = await openAdmission(context)
   assert.equal(await codeOf(second, quote, bearing(key)), 'admitted')
   const refused = await attempt(second, quote, bearing(key))
   assert.ok(refused instanceof Fault)
   assert.deepEqual([refused.code, refused.terms], ['limit.day', { limit: 3 }])
   assert.equal(refused.retryAfterMs, 12 * 3_600_000)
-  desk.clock.move(12 * 3_600_000 - 1)
+  context.clock.move(12 * 3_600_000 - 1)
   assert.equal(await codeOf(second, quote, bearing(key)), 'limit.day')
-  desk.clock.move(1)
+  context.clock.move(1)
   assert.equal(await codeOf(second, quote, bearing(key)), 'admitted')
   await second.close()
 })
 
 test('keys have their limits apart from each other', async () => {
-  await using desk = await openDesk({ plans: { free: { perSecond: 1 } } })
-  const admission = await openAdmission(desk)
-  const one = await makeKey(desk)
-  const two = await makeKey(desk)
+  await using context = await openContext({ plans: { free: { perSecond: 1 } } })
+  const admission = await openAdmission(context)
+  const one = await makeKey(context)
+  const two = await makeKey(context)
   assert.equal(await codeOf(admission, quote, bearing(one.key)), 'admitted')
   assert.equal(await codeOf(admission, quote, bearing(one.key)), 'limit.second')
   assert.equal(await codeOf(admission, quote, bearing(two.key)), 'admitted')
@@ -97,18 +97,18 @@ test('keys have their limits apart from each other', async () => {
 })
 
 test('calls in flight together do not slip past a limit', async () => {
-  await using desk = await openDesk()
-  const admission = await openAdmission(desk)
-  const { key } = await makeKey(desk)
+  await using context = await openContext()
+  const admission = await openAdmission(context)
+  const { key } = await makeKey(context)
   const codes = await Promise.all(Array.from({ length: 50 }, () => codeOf(admission, quote, bearing(key))))
   assert.equal(codes.filter((code) => code === 'admitted').length, 3)
   await admission.close()
 })
 
 test('no rolling second passes more than allowed, nobody under the limit is refused, usage tells the same', async () => {
-  await using desk = await openDesk()
-  const { id, key } = await makeKey(desk, 'standard')
-  const other = await makeKey(desk, 'standard')
+  await using context = await openContext()
+  const { id, key } = await makeKey(context, 'standard')
+  const other = await makeKey(context, 'standard')
   const arrivals = fc.array(
     fc.record({
       stepMs: fc.oneof({ weight: 5, arbitrary: fc.nat(200) }, fc.constantFrom(0, 999, 1000, 1001), fc.nat(3000)),
@@ -120,9 +120,9 @@ test('no rolling second passes more than allowed, nobody under the limit is refu
   const limits = fc.record({ perSecond: fc.integer({ min: 1, max: 6 }), perDay: fc.integer({ min: 5, max: 60 }) })
   await fc.assert(
     fc.asyncProperty(limits, arrivals, async (standard, calls) => {
-      await desk.state.write((tx) => tx.run('delete from usage'))
+      await context.state.write((tx) => tx.run('delete from usage'))
       const clock = new OwnedClock(testNowMs)
-      const admission = await openAdmission({ ...desk, clock, settings: settingsWith({ plans: { standard } }) })
+      const admission = await openAdmission({ ...context, clock, settings: settingsWith({ plans: { standard } }) })
       const admitted: { atMs: number; funded: boolean }[] = []
       for (const { stepMs, funded, mine } of calls) {
         clock.move(stepMs)
@@ -135,7 +135,7 @@ test('no rolling second passes more than allowed, nobody under the limit is refu
         if (code === 'admitted') admitted.push({ atMs: clock.now(), funded })
       }
       await admission.close()
-      const [usage] = await usageOf(desk.state, { keyId: id, days: 1, nowMs: testNowMs })
+      const [usage] = await usageOf(context.state, { keyId: id, days: 1, nowMs: testNowMs })
       assert.equal(usage?.admitted ?? 0, admitted.length)
     }),
     { numRuns: 60 },

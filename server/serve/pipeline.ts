@@ -5,7 +5,8 @@ import { Fault } from '#core/fault.ts'
 import { failureFields } from '#io/log.ts'
 import type { Admission, Claim } from './admit.ts'
 import { type Aliases, aliases } from './aliases.ts'
-import type { Answer, Caller, Desk, Outcome, Shape, Visit } from './answer.ts'
+import type { Answer, Caller, Outcome, Shape, Visit } from './answer.ts'
+import type { Context } from './context.ts'
 import { CallerGone, type Deadlines, openDeadlines, type WhenGone } from './deadline.ts'
 import { choose, type Place, placesOf } from './match.ts'
 import { type Arrival, parser } from './parse.ts'
@@ -30,7 +31,7 @@ export interface Meter {
 }
 
 export interface House {
-  readonly desk: Desk
+  readonly context: Context
   readonly places: readonly Place[]
   readonly admission: Admission
   readonly deadlines: Deadlines
@@ -49,22 +50,22 @@ interface Tools {
   readonly write: ReturnType<typeof serializer>
 }
 
-export function openHouse(desk: Desk, answers: readonly Answer[], admission: Admission, meter: Meter): House {
+export function openHouse(context: Context, answers: readonly Answer[], admission: Admission, meter: Meter): House {
   return {
-    desk,
+    context,
     places: placesOf(answers),
     admission,
-    deadlines: openDeadlines(desk.clock, desk.settings.server.answerTimeoutMs),
-    aliases: aliases(desk.settings.aliases),
+    deadlines: openDeadlines(context.clock, context.settings.server.answerTimeoutMs),
+    aliases: aliases(context.settings.aliases),
     meter,
     tools: new Map(answers.map((one) => [one, { parse: parser(one.endpoint), write: serializer(one.endpoint) }])),
-    repeats: new Repeats(desk.clock),
+    repeats: new Repeats(context.clock),
     stopping: new AbortController(),
   }
 }
 
 export async function respond(house: House, place: Place, request: Request): Promise<Departure> {
-  const startMs = house.desk.clock.monotonicMs()
+  const startMs = house.context.clock.monotonicMs()
   let answer: Answer | undefined
   let outcomeWord: string
   let reason: string | undefined
@@ -77,7 +78,7 @@ export async function respond(house: House, place: Place, request: Request): Pro
     const caller = await house.admission.admit(chosen, claimOf(request))
     const input = tools.parse(request)
     const outcome = await house.deadlines.within(
-      (signal) => chosen.reply(input, house.desk, visitOf(request, caller, signal)),
+      (signal) => chosen.reply(input, house.context, visitOf(request, caller, signal)),
       request.whenGone,
     )
     departure = render(chosen, tools.write, outcome)
@@ -90,9 +91,9 @@ export async function respond(house: House, place: Place, request: Request): Pro
     if (fault.status >= 500 && outcomeWord === fault.code)
       reason = fault.message.slice(fault.code.length + 2, fault.code.length + 2 + reasonMax)
   }
-  const tookMs = house.desk.clock.monotonicMs() - startMs
+  const tookMs = house.context.clock.monotonicMs() - startMs
   house.meter.request(answer?.endpoint.id ?? 'none', outcomeWord, tookMs)
-  logRequest(house.desk, request, {
+  logRequest(house.context, request, {
     endpoint: answer?.endpoint.id,
     status: departure.status,
     outcome: outcomeWord,
@@ -116,7 +117,7 @@ const visitOf = (request: Request, caller: Caller, signal: AbortSignal): Visit =
 /** A group can be switched off, or answer only under its own host name (decision 0001). */
 function open(house: House, place: Place, request: Request): void {
   const group = groupOf(place)
-  const { on, host } = house.desk.settings.groups[group]
+  const { on, host } = house.context.settings.groups[group]
   if (!on) throw new Fault('route.off')
   if (host !== '' && host.toLowerCase() !== request.hostname.toLowerCase()) throw new Fault('route.unknown')
 }
@@ -148,7 +149,7 @@ const failEveryCall: ReadonlySet<string> = new Set(['store.unavailable', 'limit.
 
 /** A failure that is not a Fault is a broken belief of ours: shouted in the log, a plain 500 to the caller. */
 export function toFault(
-  { desk, repeats }: Pick<House, 'desk' | 'repeats'>,
+  { context, repeats }: Pick<House, 'context' | 'repeats'>,
   error: unknown,
   request: { requestId: string; path: string },
 ): Fault {
@@ -157,10 +158,10 @@ export function toFault(
     if (error.status < 500 || error instanceof CallerGone || error.code.endsWith('.not_covered')) return error
     const told = { requestId: request.requestId, fault: error.message }
     const times = failEveryCall.has(error.code) ? repeats.due(error.message) : 1
-    if (times !== undefined) desk.log.warn(times === 1 ? told : { ...told, times }, 'request failed')
+    if (times !== undefined) context.log.warn(times === 1 ? told : { ...told, times }, 'request failed')
     return error
   }
-  desk.log.error({ requestId: request.requestId, path: request.path, ...failureFields(error) }, 'unexpected failure')
+  context.log.error({ requestId: request.requestId, path: request.path, ...failureFields(error) }, 'unexpected failure')
   return new Fault('server.internal', { cause: error })
 }
 
@@ -183,10 +184,10 @@ const wordOf = ({ is }: Outcome<unknown>): string => (is === 'unchanged' || is =
 const successes: ReadonlySet<string> = new Set(['unchanged', 'ok'])
 
 /** Only the path is logged: group A's key travels in the query. */
-export function logRequest(desk: Desk, request: { requestId: string; path: string }, told: Told): void {
-  const { requests } = desk.settings.log
+export function logRequest(context: Context, request: { requestId: string; path: string }, told: Told): void {
+  const { requests } = context.settings.log
   if (requests === 'none' || (requests === 'failures' && successes.has(told.outcome))) return
-  desk.log.info({ requestId: request.requestId, path: request.path, ...told }, 'request')
+  context.log.info({ requestId: request.requestId, path: request.path, ...told }, 'request')
 }
 
 /** Names as the configuration's aliases want them; packed and other bytes stay as they are. */

@@ -37,7 +37,7 @@ export interface Way {
 }
 
 export function waysOf(house: House, extras: readonly Extra[]): readonly Way[] {
-  const { urlBytesMax } = house.desk.settings.server
+  const { urlBytesMax } = house.context.settings.server
   return [
     ...house.places.map((place) => ({
       path: place.path,
@@ -75,7 +75,7 @@ const pattern = (template: string): RegExp =>
   new RegExp(`^${template.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`)
 
 async function respondExtra(house: House, extra: Extra, request: Request, method: string): Promise<Departure> {
-  const startMs = house.desk.clock.monotonicMs()
+  const startMs = house.context.clock.monotonicMs()
   let departure: Departure
   let outcome = 'ok'
   try {
@@ -89,9 +89,9 @@ async function respondExtra(house: House, extra: Extra, request: Request, method
     departure = renderFault(houseShape, fault, 'open')
     outcome = outcomeOf(fault)
   }
-  const tookMs = house.desk.clock.monotonicMs() - startMs
+  const tookMs = house.context.clock.monotonicMs() - startMs
   house.meter.request(extra.path, outcome, tookMs)
-  logRequest(house.desk, request, { endpoint: extra.path, status: departure.status, outcome, tookMs })
+  logRequest(house.context, request, { endpoint: extra.path, status: departure.status, outcome, tookMs })
   return departure
 }
 
@@ -100,15 +100,15 @@ export function refusal(house: House, request: { requestId: string; path: string
   const place = nearest(house.places, request.path)
   const departure = renderFault(place?.shape ?? houseShape, fault, place?.answers[0]?.endpoint.auth ?? 'open')
   house.meter.request('none', outcomeOf(fault))
-  logRequest(house.desk, request, { status: departure.status, outcome: outcomeOf(fault) })
+  logRequest(house.context, request, { status: departure.status, outcome: outcomeOf(fault) })
   return place ? renamed(house, departure) : departure
 }
 
 /** Unknown path, or a known one asked with the wrong method. */
-export function strayFault({ desk }: House, ways: readonly Way[], path: string): Fault {
+export function strayFault({ context }: House, ways: readonly Way[], path: string): Fault {
   const way = ways.find(({ fits }) => fits.test(path))
   if (!way) return new Fault('route.unknown')
-  const allow = [...way.methods, ...(way.sameOrigin || !desk.settings.server.cors ? [] : ['OPTIONS'])]
+  const allow = [...way.methods, ...(way.sameOrigin || !context.settings.server.cors ? [] : ['OPTIONS'])]
   return new Fault('route.method', { headers: { allow: allow.join(', ') } })
 }
 

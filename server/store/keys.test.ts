@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { digestOf, splitKey } from '#core/key.ts'
-import { openDesk, testNowMs } from '#test/desk.ts'
+import { openContext, testNowMs } from '#test/context.ts'
 import {
   createKey,
   editKey,
@@ -19,11 +19,11 @@ import {
 import { openState } from './open.ts'
 
 test('a created key is found by its id, with the digest of the key that was handed out', async () => {
-  await using desk = await openDesk()
-  const { id, key } = await createKey(desk.state, { name: 'ci', plan: 'lite' }, desk.clock, desk.random)
+  await using context = await openContext()
+  const { id, key } = await createKey(context.state, { name: 'ci', plan: 'lite' }, context.clock, context.random)
   const parts = splitKey(key)
   assert.equal(parts?.id, id)
-  assert.deepEqual(await findKey(desk.state, id), {
+  assert.deepEqual(await findKey(context.state, id), {
     id,
     name: 'ci',
     plan: 'lite',
@@ -35,12 +35,12 @@ test('a created key is found by its id, with the digest of the key that was hand
     lastUsedAtMs: undefined,
     digest: parts && new Uint8Array(digestOf(parts)),
   })
-  assert.equal(await findKey(desk.state, 'nobody'), undefined)
+  assert.equal(await findKey(context.state, 'nobody'), undefined)
 })
 
 test('the right to administer is kept, and goes when the key is issued again without it, decision 0084', async () => {
-  await using desk = await openDesk()
-  const { state, clock, random } = desk
+  await using context = await openContext()
+  const { state, clock, random } = context
   const { id } = await createKey(state, { name: 'desk', plan: 'free', admin: true }, clock, random)
   assert.equal((await findKey(state, id))?.admin, true)
   await issueKey(state, { id, name: 'desk', plan: 'free' }, clock, random)
@@ -48,8 +48,8 @@ test('the right to administer is kept, and goes when the key is issued again wit
 })
 
 test('groups and expiry are kept; the list shows every key and no digest', async () => {
-  await using desk = await openDesk()
-  const { state, clock, random } = desk
+  await using context = await openContext()
+  const { state, clock, random } = context
   const first = await createKey(state, { name: 'first', plan: 'free' }, clock, random)
   clock.move(1)
   const wanted: NewKey = { name: 'Zoë 2', plan: 'enterprise', groups: ['markets', 'fx'], expiresAtMs: testNowMs + 9000 }
@@ -66,10 +66,10 @@ test('groups and expiry are kept; the list shows every key and no digest', async
 })
 
 test('no file of the store holds the secret', async () => {
-  await using desk = await openDesk()
-  const { key } = await createKey(desk.state, { name: 'quiet', plan: 'free' }, desk.clock, desk.random)
+  await using context = await openContext()
+  const { key } = await createKey(context.state, { name: 'quiet', plan: 'free' }, context.clock, context.random)
   const secret = splitKey(key)?.secret ?? ''
-  const files = await Promise.all(['state.sqlite', 'state.sqlite-wal'].map((name) => readFile(join(desk.dir, name))))
+  const files = await Promise.all(['state.sqlite', 'state.sqlite-wal'].map((name) => readFile(join(context.dir, name))))
   assert.ok(
     files.some((bytes) => bytes.includes('quiet')),
     'the key was written to one of these files',
@@ -78,8 +78,8 @@ test('no file of the store holds the secret', async () => {
 })
 
 test('revoking is told apart from not finding, and the first time stands', async () => {
-  await using desk = await openDesk()
-  const { state, clock, random } = desk
+  await using context = await openContext()
+  const { state, clock, random } = context
   const { id } = await createKey(state, { name: 'ci', plan: 'free' }, clock, random)
   assert.equal(await revokeKey(state, id, clock), true)
   clock.move(5000)
@@ -89,8 +89,8 @@ test('revoking is told apart from not finding, and the first time stands', async
 })
 
 test('issuing again keeps the id and its past, and replaces the rest', async () => {
-  await using desk = await openDesk()
-  const { state, clock, random } = desk
+  await using context = await openContext()
+  const { state, clock, random } = context
   const before = await issueKey(state, { id: 'demo', name: 'demo', plan: 'free', groups: ['fx'] }, clock, random)
   await state.write((tx) => writeLastUsed(tx, new Map([['demo', testNowMs + 5]])))
   await revokeKey(state, 'demo', clock)
@@ -107,8 +107,8 @@ test('issuing again keeps the id and its past, and replaces the rest', async () 
 })
 
 test('rotating replaces the secret and nothing else, decision 0195', async () => {
-  await using desk = await openDesk()
-  const { state, clock, random } = desk
+  await using context = await openContext()
+  const { state, clock, random } = context
   const wanted: NewKey = { name: 'ci', plan: 'lite', groups: ['fx'], expiresAtMs: testNowMs + 9000, admin: true }
   const before = await createKey(state, wanted, clock, random)
   const { digest: oldDigest, ...stays } = (await findKey(state, before.id)) ?? assert.fail()
@@ -125,8 +125,8 @@ test('rotating replaces the secret and nothing else, decision 0195', async () =>
 })
 
 test('a revoked key is rotated only to restore it, an expired one not at all, decision 0195', async () => {
-  await using desk = await openDesk()
-  const { state, clock, random } = desk
+  await using context = await openContext()
+  const { state, clock, random } = context
   const wanted: NewKey = { name: 'ci', plan: 'free', expiresAtMs: testNowMs + 9000 }
   const { id } = await createKey(state, wanted, clock, random)
   await revokeKey(state, id, clock)
@@ -140,8 +140,8 @@ test('a revoked key is rotated only to restore it, an expired one not at all, de
 })
 
 test('editing changes what is named and nothing else; null takes a bound away', async () => {
-  await using desk = await openDesk()
-  const { state, clock, random } = desk
+  await using context = await openContext()
+  const { state, clock, random } = context
   const wanted: NewKey = { name: 'ci', plan: 'lite', groups: ['fx'], expiresAtMs: testNowMs + 9000, admin: true }
   const { id } = await createKey(state, wanted, clock, random)
   await revokeKey(state, id, clock)
@@ -172,8 +172,8 @@ test('editing changes what is named and nothing else; null takes a bound away', 
 })
 
 test('an expired key may be named anew, and works again with a later expiry', async () => {
-  await using desk = await openDesk()
-  const { state, clock, random } = desk
+  await using context = await openContext()
+  const { state, clock, random } = context
   const { id } = await createKey(state, { name: 'ci', plan: 'free', expiresAtMs: testNowMs + 1 }, clock, random)
   clock.move(10)
   assert.equal(await editKey(state, id, { name: 'old ci' }, clock), true)
@@ -183,8 +183,8 @@ test('an expired key may be named anew, and works again with a later expiry', as
 })
 
 test('what changes no key makes nobody look keys up again', async () => {
-  await using desk = await openDesk()
-  const { state, clock, random } = desk
+  await using context = await openContext()
+  const { state, clock, random } = context
   const before = await keyRevision(state)
   await revokeKey(state, 'nobody', clock)
   await editKey(state, 'nobody', { name: 'x' }, clock)
@@ -193,7 +193,7 @@ test('what changes no key makes nobody look keys up again', async () => {
 })
 
 test('a key that makes no sense is refused in words, and nothing is stored', async () => {
-  await using desk = await openDesk()
+  await using context = await openContext()
   const bad: readonly (readonly [object, RegExp])[] = [
     [{ name: '' }, /name: must be 1 to 100/],
     [{ name: 'a\nb' }, /name: must be 1 to 100/],
@@ -207,20 +207,20 @@ test('a key that makes no sense is refused in words, and nothing is stored', asy
   ]
   for (const [change, words] of bad) {
     const wanted = { id: 'demo', name: 'ci', plan: 'free', ...change } as NewKey & { id: string }
-    await assert.rejects(issueKey(desk.state, wanted, desk.clock, desk.random), words)
+    await assert.rejects(issueKey(context.state, wanted, context.clock, context.random), words)
   }
-  assert.deepEqual(await listKeys(desk.state), [])
+  assert.deepEqual(await listKeys(context.state), [])
 })
 
 test('a second connection, such as a command beside the server, sees the same keys', async () => {
-  await using desk = await openDesk()
-  const { id } = await createKey(desk.state, { name: 'ci', plan: 'free' }, desk.clock, desk.random)
-  const other = await openState(desk.dir, desk.settings.store)
+  await using context = await openContext()
+  const { id } = await createKey(context.state, { name: 'ci', plan: 'free' }, context.clock, context.random)
+  const other = await openState(context.dir, context.settings.store)
   try {
     assert.equal((await listKeys(other))[0]?.id, id)
-    await revokeKey(other, id, desk.clock)
+    await revokeKey(other, id, context.clock)
   } finally {
     await other.close()
   }
-  assert.equal((await findKey(desk.state, id))?.revokedAtMs, testNowMs)
+  assert.equal((await findKey(context.state, id))?.revokedAtMs, testNowMs)
 })

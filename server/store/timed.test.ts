@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openDesk } from '#test/desk.ts'
+import { openContext } from '#test/context.ts'
 import { timedDuties, timedState } from './timed.ts'
 
 test('every operation is told once, with its port, whether it succeeds or fails', async () => {
-  await using desk = await openDesk()
+  await using context = await openContext()
   const told: string[] = []
   const tell = (port: string, operation: string, tookMs: number) => {
     assert.ok(tookMs >= 0)
     told.push(`${port} ${operation}`)
   }
-  const state = timedState(desk.state, desk.clock, tell)
-  const duties = timedDuties(desk.duties, desk.clock, tell)
+  const state = timedState(context.state, context.clock, tell)
+  const duties = timedDuties(context.duties, context.clock, tell)
   assert.deepEqual({ ...(await state.get('select 1 as one')) }, { one: 1 })
   assert.equal((await state.all('select 1 as one union select 2 as one')).length, 2)
   assert.equal(await state.write(async () => 7), 7)

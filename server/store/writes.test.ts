@@ -2,22 +2,22 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Fault } from '#core/fault.ts'
 import { stateWith } from '#test/admission.ts'
-import { openDesk, testNowMs } from '#test/desk.ts'
+import { openContext, testNowMs } from '#test/context.ts'
 import { Writes } from './writes.ts'
 
 const full = new Fault('store.unavailable', { detail: 'the disk is full', cause: new Error('SQLITE_FULL') })
 
 /** A state whose writes fail while told to, and which counts them. */
 async function openFailing() {
-  const desk = await openDesk()
-  const writes = new Writes(desk.clock)
+  const context = await openContext()
+  const writes = new Writes(context.clock)
   const counts = { fails: true, writes: 0 }
-  const state = stateWith(desk.state, {
+  const state = stateWith(context.state, {
     write: async (work, options) => {
       counts.writes += 1
       try {
         if (counts.fails) throw full
-        const result = await desk.state.write(work, options)
+        const result = await context.state.write(work, options)
         writes.told('state')
         return result
       } catch (error) {
@@ -26,29 +26,29 @@ async function openFailing() {
       }
     },
   })
-  return { desk, writes, counts, state, [Symbol.asyncDispose]: () => desk[Symbol.asyncDispose]() }
+  return { context, writes, counts, state, [Symbol.asyncDispose]: () => context[Symbol.asyncDispose]() }
 }
 
 describe('the state', () => {
   test('is failing from the first write that its engine failed at until one of our own succeeds, tried at once and then every five seconds', async () => {
     await using here = await openFailing()
-    const { desk, writes, counts, state } = here
+    const { context, writes, counts, state } = here
     const since = () => writes.stateFailingSince(state)
     assert.equal(await since(), undefined)
     assert.equal(counts.writes, 0, 'nothing is tried while all is well')
     writes.told('state', full)
     assert.deepEqual([await since(), counts.writes], [testNowMs, 1])
-    desk.clock.move(4999)
+    context.clock.move(4999)
     assert.deepEqual([await since(), counts.writes], [testNowMs, 1])
-    desk.clock.move(1)
+    context.clock.move(1)
     assert.deepEqual([await since(), counts.writes], [testNowMs, 2])
     counts.fails = false
     // It may have had nothing to write.
     writes.told('state')
     assert.equal(await since(), testNowMs)
-    desk.clock.move(5000)
+    context.clock.move(5000)
     assert.deepEqual([await since(), counts.writes], [undefined, 3])
-    assert.deepEqual(await desk.state.all('select stream from cursors'), [], 'nothing is left')
+    assert.deepEqual(await context.state.all('select stream from cursors'), [], 'nothing is left')
   })
 
   test('is well for whoever asks after a single write that failed', async () => {
@@ -69,8 +69,8 @@ describe('the state', () => {
 
 describe('the duties', () => {
   test('are failing until the next write that succeeds', async () => {
-    await using desk = await openDesk()
-    const writes = new Writes(desk.clock)
+    await using context = await openContext()
+    const writes = new Writes(context.clock)
     writes.told('duties', full)
     assert.equal(writes.dutiesFailingSince(), testNowMs)
     writes.told('duties')
@@ -78,14 +78,14 @@ describe('the duties', () => {
   })
 
   test('are no longer called so when nobody has tried for a quarter of an hour', async () => {
-    await using desk = await openDesk()
-    const writes = new Writes(desk.clock)
+    await using context = await openContext()
+    const writes = new Writes(context.clock)
     writes.told('duties', full)
-    desk.clock.move(14 * 60_000)
+    context.clock.move(14 * 60_000)
     writes.told('duties', full)
-    desk.clock.move(14 * 60_000)
+    context.clock.move(14 * 60_000)
     assert.equal(writes.dutiesFailingSince(), testNowMs)
-    desk.clock.move(60_000)
+    context.clock.move(60_000)
     assert.equal(writes.dutiesFailingSince(), undefined)
   })
 })

@@ -9,7 +9,7 @@ import { networkStream } from '#groups/validators/ingest/health.ts'
 import { beaconFindings } from '#groups/validators/ingest/start.ts'
 import { noteStep } from '#ingest/steps.ts'
 import { cover } from '#store/coverage.ts'
-import { openDesk } from '#test/desk.ts'
+import { openContext } from '#test/context.ts'
 import { coveragePath, coverageReport, recentCoverage } from './coverage.ts'
 import { watchHead } from './heads.ts'
 
@@ -22,13 +22,13 @@ const feed = { id: 'main', url: 'http://feed.test', staleMs: 120_000 }
 
 describe('coverage', () => {
   test('a chain tells its stretch, what was read of it, and every hole', async () => {
-    await using desk = await openDesk({ explorer: { chains } })
-    await desk.state.write(async (tx) => {
+    await using context = await openContext({ explorer: { chains } })
+    await context.state.write(async (tx) => {
       await putHead(tx, '1', 1000)
       await cover(tx, blocksOf('1'), 0, 400)
       await cover(tx, blocksOf('1'), 500, 1000)
     })
-    const { streams, complete } = await coverageReport(desk)
+    const { streams, complete } = await coverageReport(context)
     const [one, other] = streams
     assert.deepEqual(one, {
       group: 'explorer',
@@ -49,151 +49,152 @@ describe('coverage', () => {
   })
 
   test('an indexed chain of which nothing was read is not complete', async () => {
-    await using desk = await openDesk({ explorer: { chains } })
-    assert.equal((await coverageReport(desk)).streams[0]?.complete, false)
+    await using context = await openContext({ explorer: { chains } })
+    assert.equal((await coverageReport(context)).streams[0]?.complete, false)
   })
 
   test('a chain is as old as the last confirmation of its head, whichever process follows it', async () => {
-    await using desk = await openDesk({ explorer: { chains } })
+    await using context = await openContext({ explorer: { chains } })
     const one = async () => {
-      const { ageSeconds, fresh } = (await coverageReport(desk)).streams[0] ?? assert.fail()
+      const { ageSeconds, fresh } = (await coverageReport(context)).streams[0] ?? assert.fail()
       return [ageSeconds, fresh]
     }
     assert.deepEqual(await one(), [null, null])
-    const tell = watchHead(desk, '1')
+    const tell = watchHead(context, '1')
     tell({ is: 'plan', blocks: 10, finalUntil: 10 })
     assert.deepEqual(await one(), [null, false])
-    await desk.state.write((tx) => putHead(tx, '1', 10))
-    await confirmHead(desk.state, '1', 10, desk.clock.now())
+    await context.state.write((tx) => putHead(tx, '1', 10))
+    await confirmHead(context.state, '1', 10, context.clock.now())
     assert.deepEqual(await one(), [0, true])
-    desk.clock.move(300_000)
+    context.clock.move(300_000)
     assert.deepEqual(await one(), [300, true])
-    desk.clock.move(1000)
+    context.clock.move(1000)
     assert.deepEqual(await one(), [301, false])
   })
 
   test('a network’s age is that of its newest epoch; one that nobody follows is neither fresh nor stale', async () => {
     const beacon = { urls: ['http://beacon.test'] }
-    await using desk = await openDesk({ validators: { networks: { mainnet: { beacon } } } })
-    const { genesisUnix } = desk.settings.validators.networks.mainnet
-    const until = Math.floor((desk.clock.now() / 1000 - genesisUnix) / 384) - 3
-    await desk.dutiesState.write(async (tx) => {
+    await using context = await openContext({ validators: { networks: { mainnet: { beacon } } } })
+    const { genesisUnix } = context.settings.validators.networks.mainnet
+    const until = Math.floor((context.clock.now() / 1000 - genesisUnix) / 384) - 3
+    await context.dutiesState.write(async (tx) => {
       await cover(tx, 'duties/mainnet', until - 100, until)
       await cover(tx, 'duties/hoodi', 10, 20)
       await cover(tx, 'duties/hoodi', 30, 40)
     })
-    const byName = async () => new Map((await coverageReport(desk)).streams.map((one) => [one.name, one]))
+    const byName = async () => new Map((await coverageReport(context)).streams.map((one) => [one.name, one]))
     const mainnet = (await byName()).get('network mainnet')
-    const ageSeconds = desk.clock.now() / 1000 - genesisUnix - until * 384
+    const ageSeconds = context.clock.now() / 1000 - genesisUnix - until * 384
     assert.deepEqual([mainnet?.fresh, mainnet?.complete, mainnet?.ageSeconds], [true, true, Math.round(ageSeconds)])
     const hoodi = (await byName()).get('network hoodi')
     assert.deepEqual([hoodi?.fresh, hoodi?.complete, hoodi?.holes], [null, false, [{ from: 20, until: 30 }]])
     assert.equal((await byName()).has('network holesky'), false)
-    desk.clock.move(8 * 384_000)
+    context.clock.move(8 * 384_000)
     assert.equal((await byName()).get('network mainnet')?.fresh, false)
-    assert.equal((await coverageReport(desk)).fresh, false)
+    assert.equal((await coverageReport(context)).fresh, false)
   })
 
   test('a source that waits for its first rate to be set is not followed; one that was set and left is stale', async () => {
-    await using desk = await openDesk({ fx: { sources: [{ id: 'desk', kind: 'push' }] } })
-    const rates = async () => (await coverageReport(desk)).streams.find(({ name }) => name === 'rates desk')
+    await using context = await openContext({ fx: { sources: [{ id: 'desk', kind: 'push' }] } })
+    const rates = async () => (await coverageReport(context)).streams.find(({ name }) => name === 'rates desk')
     const before = await rates()
     assert.deepEqual([before?.standing, before?.fresh, before?.complete], ['not followed', null, false])
-    await pushRate(desk, { pair: 'EUR/USD', rate: '1.08' })
+    await pushRate(context, { pair: 'EUR/USD', rate: '1.08' })
     assert.equal((await rates())?.standing, 'well')
-    desk.clock.move(900_001)
+    context.clock.move(900_001)
     assert.equal((await rates())?.standing, 'stale')
   })
 
   test('rates and feeds tell how old they are', async () => {
-    await using desk = await openDesk({ fx: { sources: [source] }, markets: { feeds: [feed] } })
-    const byName = async () => new Map((await coverageReport(desk)).streams.map((one) => [one.name, one]))
+    await using context = await openContext({ fx: { sources: [source] }, markets: { feeds: [feed] } })
+    const byName = async () => new Map((await coverageReport(context)).streams.map((one) => [one.name, one]))
     const unread = await byName()
     for (const name of ['rates desk', 'feed main'])
       assert.deepEqual(
         [unread.get(name)?.complete, unread.get(name)?.fresh, unread.get(name)?.ageSeconds],
         [false, false, null],
       )
-    const nowMs = desk.clock.now()
+    const nowMs = context.clock.now()
     const rate = { source: 'desk', base: 'EUR', quote: 'USD', rate: '1.08', atMs: nowMs }
-    await keepRates(desk.state, 'desk', [rate], nowMs)
-    await desk.state.write((tx) => putStanding(tx, { ...newStanding('main'), fullAtMs: nowMs, doneAtMs: nowMs }))
-    desk.clock.move(59_000)
-    await keepRates(desk.state, 'desk', [rate], desk.clock.now())
+    await keepRates(context.state, 'desk', [rate], nowMs)
+    await context.state.write((tx) => putStanding(tx, { ...newStanding('main'), fullAtMs: nowMs, doneAtMs: nowMs }))
+    context.clock.move(59_000)
+    await keepRates(context.state, 'desk', [rate], context.clock.now())
     for (const one of (await byName()).values())
       if (one.group !== 'explorer') assert.deepEqual([one.complete, one.fresh, one.ageSeconds], [true, true, 59])
-    desk.clock.move(2_000)
+    context.clock.move(2_000)
     assert.equal((await byName()).get('rates desk')?.fresh, false)
     assert.equal((await byName()).get('feed main')?.fresh, true)
-    desk.clock.move(60_000)
+    context.clock.move(60_000)
     assert.equal((await byName()).get('feed main')?.fresh, false)
   })
 
   test('decision 0131: behind and moving is catching up; behind and standing still for a quarter of an hour is stale', async () => {
-    await using desk = await openDesk({ explorer: { chains } })
-    const standing = async () => (await coverageReport(desk)).streams[0]?.standing
-    const tell = watchHead(desk, '1')
+    await using context = await openContext({ explorer: { chains } })
+    const standing = async () => (await coverageReport(context)).streams[0]?.standing
+    const tell = watchHead(context, '1')
     assert.equal(await standing(), 'catching up')
-    desk.clock.move(900_000)
+    context.clock.move(900_000)
     tell({ is: 'range', range: { from: 0, until: 100 }, rows: 3 })
     // A first reading takes days.
     for (let hours = 0; hours < 100; hours++) {
-      desk.clock.move(900_000)
+      context.clock.move(900_000)
       assert.equal(await standing(), 'catching up')
       tell({ is: 'range', range: { from: 100, until: 200 }, rows: 3 })
     }
-    desk.clock.move(900_001)
+    context.clock.move(900_001)
     assert.equal(await standing(), 'stale')
     // Only finding out what is missing is not yet moving.
     tell({ is: 'plan', blocks: 10, finalUntil: 10 })
     assert.equal(await standing(), 'stale')
-    await desk.state.write(async (tx) => {
+    await context.state.write(async (tx) => {
       await putHead(tx, '1', 1000)
       await cover(tx, blocksOf('1'), 0, 1000)
     })
-    await confirmHead(desk.state, '1', 1000, desk.clock.now())
+    await confirmHead(context.state, '1', 1000, context.clock.now())
     assert.equal(await standing(), 'well')
   })
 
   test('decision 0131: a network that is behind and moves is catching up, but a hole behind the newest epoch is a hole', async () => {
     const beacon = { urls: ['http://beacon.test'] }
-    await using desk = await openDesk({ validators: { networks: { mainnet: { beacon } } } })
+    await using context = await openContext({ validators: { networks: { mainnet: { beacon } } } })
     const standing = async () =>
-      (await coverageReport(desk)).streams.find(({ group }) => group === 'validators')?.standing
-    const ready = async () => (await beaconFindings(desk as never))[0]
+      (await coverageReport(context)).streams.find(({ group }) => group === 'validators')?.standing
+    const ready = async () => (await beaconFindings(context as never))[0]
     assert.deepEqual([await standing(), (await ready())?.ok], ['stale', false])
-    noteStep(desk, networkStream('mainnet'))
-    await desk.dutiesState.write((tx) => cover(tx, 'duties/mainnet', 100, 200))
+    noteStep(context, networkStream('mainnet'))
+    await context.dutiesState.write((tx) => cover(tx, 'duties/mainnet', 100, 200))
     assert.equal(await standing(), 'catching up')
     assert.match((await ready())?.says ?? '', /^catching up, \d+ epochs behind$/)
     assert.equal((await ready())?.ok, true)
-    desk.clock.move(900_001)
+    context.clock.move(900_001)
     assert.deepEqual([await standing(), (await ready())?.ok], ['stale', false])
-    const { genesisUnix } = desk.settings.validators.networks.mainnet
-    const now = Math.floor((desk.clock.now() / 1000 - genesisUnix) / 384)
-    await desk.dutiesState.write((tx) => cover(tx, 'duties/mainnet', now - 10, now - 3))
-    noteStep(desk, networkStream('mainnet'))
+    const { genesisUnix } = context.settings.validators.networks.mainnet
+    const now = Math.floor((context.clock.now() / 1000 - genesisUnix) / 384)
+    await context.dutiesState.write((tx) => cover(tx, 'duties/mainnet', now - 10, now - 3))
+    noteStep(context, networkStream('mainnet'))
     assert.equal(await standing(), 'holes')
   })
 
   test('decision 0131: a feed that somebody is reading is catching up, one that nobody reads is stale', async () => {
-    await using desk = await openDesk({ markets: { feeds: [feed] } })
-    const standing = async () => (await coverageReport(desk)).streams.find(({ group }) => group === 'markets')?.standing
+    await using context = await openContext({ markets: { feeds: [feed] } })
+    const standing = async () =>
+      (await coverageReport(context)).streams.find(({ group }) => group === 'markets')?.standing
     assert.equal(await standing(), 'stale')
-    const held = { holder: 'somebody', heldUntilMs: desk.clock.now() + 60_000, page: 3 }
-    await desk.state.write((tx) => putStanding(tx, { ...newStanding('main'), ...held }))
+    const held = { holder: 'somebody', heldUntilMs: context.clock.now() + 60_000, page: 3 }
+    await context.state.write((tx) => putStanding(tx, { ...newStanding('main'), ...held }))
     assert.equal(await standing(), 'catching up')
-    desk.clock.move(60_001)
+    context.clock.move(60_001)
     assert.equal(await standing(), 'stale')
   })
 
   test('a feed that shows too few markets or records that cannot be stored is not complete', async () => {
-    await using desk = await openDesk({ markets: { feeds: [feed] } })
-    const nowMs = desk.clock.now()
+    await using context = await openContext({ markets: { feeds: [feed] } })
+    const nowMs = context.clock.now()
     const stand = (absent: number) =>
-      desk.state.write((tx) => putStanding(tx, { ...newStanding('main'), fullAtMs: nowMs, doneAtMs: nowMs, absent }))
+      context.state.write((tx) => putStanding(tx, { ...newStanding('main'), fullAtMs: nowMs, doneAtMs: nowMs, absent }))
     const told = async () => {
-      const one = (await coverageReport(desk)).streams.find(({ group }) => group === 'markets')
+      const one = (await coverageReport(context)).streams.find(({ group }) => group === 'markets')
       return [one?.complete, one?.standing]
     }
     await stand(0)
@@ -202,42 +203,42 @@ describe('coverage', () => {
     assert.deepEqual(await told(), [false, 'holes'])
     await stand(0)
     const reject = { kind: 'market', id: '7', slug: '', place: '', problems: [] } as const
-    await desk.state.write((tx) => keepRejects(tx, 'main', [reject], nowMs))
+    await context.state.write((tx) => keepRejects(tx, 'main', [reject], nowMs))
     assert.deepEqual(await told(), [false, 'holes'])
   })
 
   test('what no node stands behind is not followed, whatever is missing of it', async () => {
-    await using desk = await openDesk()
-    await desk.state.write(async (tx) => {
+    await using context = await openContext()
+    await context.state.write(async (tx) => {
       await putHead(tx, '137', 100)
       await cover(tx, blocksOf('137'), 0, 50)
     })
-    const one = (await coverageReport(desk)).streams.find(({ name }) => name === 'chain 137')
+    const one = (await coverageReport(context)).streams.find(({ name }) => name === 'chain 137')
     assert.deepEqual([one?.standing, one?.holesCount, one?.complete], ['not followed', 1, false])
   })
 
   test('a group that is switched off is left out', async () => {
-    await using desk = await openDesk({
+    await using context = await openContext({
       fx: { sources: [source] },
       groups: { fx: { on: false }, explorer: { on: false } },
     })
-    assert.deepEqual((await coverageReport(desk)).streams, [])
+    assert.deepEqual((await coverageReport(context)).streams, [])
   })
 
   test('GET /coverage gives it as JSON', async () => {
-    await using desk = await openDesk({ explorer: { chains } })
-    const { status, headers, body } = await coveragePath(desk).reply({} as never)
+    await using context = await openContext({ explorer: { chains } })
+    const { status, headers, body } = await coveragePath(context).reply({} as never)
     assert.equal(status, 200)
     assert.match(headers['content-type'] ?? '', /^application\/json/)
-    assert.deepEqual(JSON.parse(String(body)), JSON.parse(JSON.stringify(await coverageReport(desk))))
+    assert.deepEqual(JSON.parse(String(body)), JSON.parse(JSON.stringify(await coverageReport(context))))
   })
 
   test('asked again within a second, the stores are left alone; after that they are asked', async () => {
-    await using desk = await openDesk({ explorer: { chains } })
-    const first = await recentCoverage(desk)
-    assert.equal(await recentCoverage(desk), first)
-    desk.clock.move(1000)
-    const second = await recentCoverage(desk)
+    await using context = await openContext({ explorer: { chains } })
+    const first = await recentCoverage(context)
+    assert.equal(await recentCoverage(context), first)
+    context.clock.move(1000)
+    const second = await recentCoverage(context)
     assert.notEqual(second, first)
     assert.notEqual(second.at, first.at)
   })

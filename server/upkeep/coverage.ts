@@ -9,11 +9,11 @@ import { sourceHealth } from '#groups/fx/source-health.ts'
 import { allStandings, feedTrouble, newStanding } from '#groups/markets/standing.ts'
 import { networkHealth, networkStream } from '#groups/validators/ingest/health.ts'
 import { isMoving } from '#ingest/steps.ts'
-import type { Desk } from '#serve/answer.ts'
+import type { Context } from '#serve/context.ts'
 import type { Readable } from '#serve/ways.ts'
 import { chainStream, isFollowed } from './heads.ts'
 
-export type CoverageDesk = Pick<Desk, 'state' | 'duties' | 'settings' | 'clock'>
+export type CoverageContext = Pick<Context, 'state' | 'duties' | 'settings' | 'clock'>
 
 /**
  * In a word. `holes`: something is missing that nobody is reading. `catching up`: behind, but moving. `on demand`: a chain
@@ -51,16 +51,16 @@ export interface Coverage {
 
 const holesShown = 100
 
-export async function coverageReport(desk: CoverageDesk): Promise<Coverage> {
-  const { groups } = desk.settings
+export async function coverageReport(context: CoverageContext): Promise<Coverage> {
+  const { groups } = context.settings
   const streams = [
-    ...(groups.explorer.on ? await chainStreams(desk) : []),
-    ...(groups.fx.on ? await rateStreams(desk) : []),
-    ...(groups.validators.on ? await networkStreams(desk) : []),
-    ...(groups.markets.on ? await feedStreams(desk) : []),
+    ...(groups.explorer.on ? await chainStreams(context) : []),
+    ...(groups.fx.on ? await rateStreams(context) : []),
+    ...(groups.validators.on ? await networkStreams(context) : []),
+    ...(groups.markets.on ? await feedStreams(context) : []),
   ]
   return {
-    at: new Date(desk.clock.now()).toISOString(),
+    at: new Date(context.clock.now()).toISOString(),
     complete: streams.every(({ complete }) => complete),
     fresh: streams.every(({ fresh }) => fresh !== false),
     streams,
@@ -94,35 +94,35 @@ function followed(stream: Bare, isMoving: boolean): Stream {
 
 const unordered = { from: null, until: null, read: null, holes: [], holesCount: 0 } as const
 
-async function chainStreams(desk: CoverageDesk): Promise<Stream[]> {
+async function chainStreams(context: CoverageContext): Promise<Stream[]> {
   const streams: Stream[] = []
-  for (const { id, mode, rpc } of desk.settings.explorer.chains) {
-    const standing = await standingOf(desk, id)
+  for (const { id, mode, rpc } of context.settings.explorer.chains) {
+    const standing = await standingOf(context, id)
     const { span, covered, confirmedMs } = standing
     const place = stretch(span, covered)
     const hasNode = rpc.length > 0
     const isRead = place.holesCount === 0 && span.until > span.from
-    const isKnown = confirmedMs > 0 || isRead || isFollowed(desk, id)
+    const isKnown = confirmedMs > 0 || isRead || isFollowed(context, id)
     const stream: Bare = {
       ...{ group: 'explorer', name: chainStream(id), ...place },
-      ageSeconds: hasNode && confirmedMs > 0 ? Math.round((desk.clock.now() - confirmedMs) / 1000) : null,
+      ageSeconds: hasNode && confirmedMs > 0 ? Math.round((context.clock.now() - confirmedMs) / 1000) : null,
       // A chain that is searched when asked needs no block ahead of time.
       complete: isRead || (mode === 'probe' && place.holesCount === 0),
       // Not known of an index that nobody has followed to the head yet.
-      fresh: hasNode && mode !== 'probe' && isKnown ? isHeadConfirmed(desk, standing) : null,
+      fresh: hasNode && mode !== 'probe' && isKnown ? isHeadConfirmed(context, standing) : null,
     }
     if (!hasNode) streams.push({ ...stream, standing: 'not followed' })
     else if (mode === 'probe') streams.push({ ...stream, standing: 'on demand' })
-    else streams.push(followed(stream, isMoving(desk, stream.name, place.read ?? 0)))
+    else streams.push(followed(stream, isMoving(context, stream.name, place.read ?? 0)))
   }
   return streams
 }
 
-async function networkStreams(desk: CoverageDesk): Promise<Stream[]> {
+async function networkStreams(context: CoverageContext): Promise<Stream[]> {
   const streams: Stream[] = []
   for (const network of networks) {
-    const { covered, ageSeconds = null, isFresh, isMoving: moves } = await networkHealth(desk, network)
-    const isFollowed = desk.settings.validators.networks[network].beacon.urls.length > 0
+    const { covered, ageSeconds = null, isFresh, isMoving: moves } = await networkHealth(context, network)
+    const isFollowed = context.settings.validators.networks[network].beacon.urls.length > 0
     const [first, last] = [covered[0], covered.at(-1)]
     if (!first && !isFollowed) continue
     const place = stretch({ from: first?.from ?? 0, until: last?.until ?? 0 }, covered)
@@ -140,8 +140,8 @@ async function networkStreams(desk: CoverageDesk): Promise<Stream[]> {
 /** What a source of rates is called where streams are told apart. */
 export const rateStream = ({ id }: Pick<FxSource, 'id'>): string => `rates ${id}`
 
-async function rateStreams(desk: CoverageDesk): Promise<Stream[]> {
-  return (await sourceHealth(desk)).map(({ source, rates }) => {
+async function rateStreams(context: CoverageContext): Promise<Stream[]> {
+  return (await sourceHealth(context)).map(({ source, rates }) => {
     const stream: Bare = {
       ...{ group: 'fx', name: rateStream(source), ...unordered },
       ageSeconds:
@@ -155,7 +155,7 @@ async function rateStreams(desk: CoverageDesk): Promise<Stream[]> {
   })
 }
 
-async function feedStreams({ state, settings, clock }: CoverageDesk): Promise<Stream[]> {
+async function feedStreams({ state, settings, clock }: CoverageContext): Promise<Stream[]> {
   const standings = new Map((await allStandings(state)).map((one) => [one.source, one]))
   return settings.markets.feeds.map(({ id, staleMs }) => {
     const standing = standings.get(id) ?? { ...newStanding(id), rejected: 0 }
@@ -174,25 +174,25 @@ async function feedStreams({ state, settings, clock }: CoverageDesk): Promise<St
 
 /** Whoever asks, and however often: the stores are asked once in this time. */
 const keptMs = 1000
-const kept = new WeakMap<Desk['state'], { readonly atMs: number; readonly report: Promise<Coverage> }>()
+const kept = new WeakMap<Context['state'], { readonly atMs: number; readonly report: Promise<Coverage> }>()
 
 /** As coverageReport, up to a second old: for what anybody may ask for. */
-export function recentCoverage(desk: CoverageDesk): Promise<Coverage> {
-  const nowMs = desk.clock.monotonicMs()
-  const known = kept.get(desk.state)
+export function recentCoverage(context: CoverageContext): Promise<Coverage> {
+  const nowMs = context.clock.monotonicMs()
+  const known = kept.get(context.state)
   if (known && nowMs - known.atMs < keptMs) return known.report
-  const report = coverageReport(desk)
-  kept.set(desk.state, { atMs: nowMs, report })
-  report.catch(() => kept.delete(desk.state))
+  const report = coverageReport(context)
+  kept.set(context.state, { atMs: nowMs, report })
+  report.catch(() => kept.delete(context.state))
   return report
 }
 
 /** GET /coverage, for people and machines that watch; nothing in it is secret. */
-export const coveragePath = (desk: CoverageDesk): Readable => ({
+export const coveragePath = (context: CoverageContext): Readable => ({
   path: '/coverage',
   reply: async () => ({
     status: 200,
     headers: { 'content-type': 'application/json; charset=utf-8' },
-    body: JSON.stringify(await recentCoverage(desk)),
+    body: JSON.stringify(await recentCoverage(context)),
   }),
 })

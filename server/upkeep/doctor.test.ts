@@ -23,7 +23,7 @@ import { cover } from '#store/coverage.ts'
 import { openDuties } from '#store/open.ts'
 import type { StateWriter } from '#store/state.ts'
 import { openReplay } from '#test/beacon-replay.ts'
-import { openDesk, settingsWith } from '#test/desk.ts'
+import { openContext, settingsWith } from '#test/context.ts'
 import { openWorld, type World } from '#test/world.ts'
 import type { Diagnosis } from './diagnosis.ts'
 import { storeDiagnoses } from './doctor.ts'
@@ -45,29 +45,29 @@ const recheckOf = (name: string) => {
 test('an index that is not kept up to date is not healthy, in any mode', async () => {
   const rpc = [{ url: 'http://127.0.0.1:9' }]
   const chains = ['probe', 'both', 'index'].map((mode, at) => ({ id: String(at + 1), name: mode, mode, rpc }))
-  await using opened = await openDesk({ explorer: { chains: [...chains, { ...chains[0], id: '4' }] } })
+  await using opened = await openContext({ explorer: { chains: [...chains, { ...chains[0], id: '4' }] } })
   // The doctor asks the nodes, so time must pass by itself.
   let aheadMs = 0
-  const desk = { ...opened, clock: { ...systemClock, now: () => systemClock.now() + aheadMs } }
+  const context = { ...opened, clock: { ...systemClock, now: () => systemClock.now() + aheadMs } }
   for (const { id } of chains) {
-    await desk.state.write(async (tx) => {
+    await context.state.write(async (tx) => {
       await cover(tx, blocksOf(id), 0, 100)
       await putHead(tx, id, 100)
     })
-    await confirmHead(desk.state, id, 100, desk.clock.now())
+    await confirmHead(context.state, id, 100, context.clock.now())
   }
   const levels = async () => {
-    const findings = await storeDiagnoses(desk, 0)
+    const findings = await storeDiagnoses(context, 0)
     return ['1', '2', '3', '4'].map((id) => named(findings, `chain ${id}`).level)
   }
   assert.deepEqual(await levels(), ['ok', 'ok', 'ok', 'ok'])
   aheadMs = 301_000
   assert.deepEqual(await levels(), ['warn', 'bad', 'bad', 'ok'])
-  const { says, todo } = named(await storeDiagnoses(desk, 0), 'chain 1')
+  const { says, todo } = named(await storeDiagnoses(context, 0), 'chain 1')
   assert.match(`${says} ${todo}`, /its index up to block 99 is not kept up to date .*mode: both/)
   // Forgetting a part does not make the rest current.
-  await forgetFrom(desk.state, '2', 50)
-  await forgetFrom(desk.state, '1', 50)
+  await forgetFrom(context.state, '2', 50)
+  await forgetFrom(context.state, '1', 50)
   assert.deepEqual(await levels(), ['warn', 'warn', 'bad', 'ok'])
 })
 
@@ -107,7 +107,7 @@ describe('stored answers of the demo world', () => {
       }),
     })
     assert.equal(made.status, 200)
-    const findings = await storeDiagnoses(world.server.desk, 10)
+    const findings = await storeDiagnoses(world.server.context, 10)
     assert.deepEqual(
       findings.filter(({ level }) => level === 'bad'),
       [],
@@ -126,11 +126,11 @@ describe('stored answers of the demo world', () => {
   })
 
   test('a document that does not follow from its records is found', async () => {
-    const { state } = world.server.desk
+    const { state } = world.server.context
     await state.write((tx) => tx.run(`update market_documents set body = ?`, new TextEncoder().encode('{}')))
-    const { differing } = await recheckOf('market documents').run(world.server.desk, 3)
+    const { differing } = await recheckOf('market documents').run(world.server.context, 3)
     assert.ok(differing.length > 0 && /its records give another document/.test(differing[0] ?? ''))
-    const finding = named(await storeDiagnoses(world.server.desk, 3), 'recheck: market documents from their records')
+    const finding = named(await storeDiagnoses(world.server.context, 3), 'recheck: market documents from their records')
     assert.equal(finding.level, 'bad')
     assert.match(finding.todo ?? '', /read the feed again/)
   })
@@ -140,7 +140,7 @@ describe('stored answers of the demo world', () => {
     await duties.write((tx) => changeEarnings(tx, -1))
     await duties.close()
     for (const kind of ['chain', 'UTC']) {
-      const { differing } = await recheckOf(`validators’ ${kind} days`).run(world.server.desk, 5)
+      const { differing } = await recheckOf(`validators’ ${kind} days`).run(world.server.context, 5)
       assert.equal(differing.length, 5)
       const [words = ''] = differing
       const [, stored, summed] = /: earnings is (-?\d+), its hours give (-?\d+)$/.exec(words) ?? []
@@ -149,11 +149,11 @@ describe('stored answers of the demo world', () => {
   })
 
   test('a quote whose price does not follow from its rates is found', async () => {
-    const { state } = world.server.desk
+    const { state } = world.server.context
     await state.write((tx) =>
       tx.run(`update fx_quotes set priced_from = replace(priced_from, '"amount":"5"', '"amount":"6"')`),
     )
-    const { differing } = await recheckOf('quotes from').run(world.server.desk, 2)
+    const { differing } = await recheckOf('quotes from').run(world.server.context, 2)
     assert.match(differing[0] ?? '', /^quote [0-9a-f-]{36}: .*works out as/)
   })
 })
@@ -165,16 +165,16 @@ describe('first fundings', () => {
     await using node = new SimNode(chain)
     const url = await node.listen()
     const chains = [{ id: '77', name: 'Sim', mode: 'both', rpc: [{ url, batchMax: 10 }] }]
-    await using desk = await openDesk({ explorer: { chains } })
+    await using context = await openContext({ explorer: { chains } })
     const { systemClock } = await import('#io/clock.ts')
-    const live = { ...desk, clock: systemClock }
+    const live = { ...context, clock: systemClock }
     const { fill } = await import('#groups/explorer/index-chain.ts')
     const { needNode } = await import('#groups/explorer/node.ts')
     const stop = new AbortController()
     await fill(live, needNode(live, '77'), { from: 0, until: chain.final + 1 }, () => {}, stop.signal)
     const good = await recheckOf('first fundings').run(live, 5)
     assert.deepEqual([good.checked, good.differing, good.note], [5, [], undefined])
-    await desk.state.write((tx) => tx.run(`update fundings set value_wei = '12345', tx = ?`, new Uint8Array(32)))
+    await context.state.write((tx) => tx.run(`update fundings set value_wei = '12345', tx = ?`, new Uint8Array(32)))
     const { differing } = await recheckOf('first fundings').run(live, 3)
     assert.match(
       differing[0] ?? '',
@@ -187,15 +187,15 @@ describe('first fundings', () => {
     chain.mine(40)
     await using node = new SimNode(chain, { traces: ['trace_block'] })
     const chains = [{ id: '77', name: 'Sim', rpc: [{ url: await node.listen() }] }]
-    await using desk = await openDesk({ explorer: { chains } })
+    await using context = await openContext({ explorer: { chains } })
     const { systemClock } = await import('#io/clock.ts')
     const address = chain.addresses().find((one) => {
       const { nonce, code } = chain.accountAt(one, chain.head.number)
       return nonce === 0n && code === '0x' && (chain.firstFunding(one)?.block ?? 0) > 10
     })
     const { from: funder, to: _, ...rest } = chain.firstFunding(address ?? '') ?? assert.fail('no such address')
-    await desk.state.write((tx) => putFundings(tx, [{ chain: '77', address: address ?? '', funder, ...rest }]))
-    const { checked, differing, note } = await recheckOf('first fundings').run({ ...desk, clock: systemClock }, 3)
+    await context.state.write((tx) => putFundings(tx, [{ chain: '77', address: address ?? '', funder, ...rest }]))
+    const { checked, differing, note } = await recheckOf('first fundings').run({ ...context, clock: systemClock }, 3)
     assert.deepEqual([checked, differing, note], [1, [], undefined])
   })
 
@@ -204,9 +204,9 @@ describe('first fundings', () => {
     chain.mine(60)
     await using node = new SimNode(chain)
     const chains = [{ id: '77', name: 'Sim', mode: 'both', rpc: [{ url: await node.listen(), batchMax: 10 }] }]
-    await using desk = await openDesk({ explorer: { chains } })
+    await using context = await openContext({ explorer: { chains } })
     const { systemClock } = await import('#io/clock.ts')
-    const live = { ...desk, clock: systemClock }
+    const live = { ...context, clock: systemClock }
     const { fill } = await import('#groups/explorer/index-chain.ts')
     const { needNode } = await import('#groups/explorer/node.ts')
     const signal = AbortSignal.timeout(60_000)
@@ -221,9 +221,9 @@ describe('first fundings', () => {
   })
 
   test('without a node it is said that none were checked', async () => {
-    await using desk = await openDesk()
-    await desk.state.write((tx) => putFundings(tx, []))
-    assert.deepEqual(await recheckOf('first fundings').run(desk, 3), {
+    await using context = await openContext()
+    await context.state.write((tx) => putFundings(tx, []))
+    assert.deepEqual(await recheckOf('first fundings').run(context, 3), {
       checked: 0,
       differing: [],
       note: 'no chain has a node',
@@ -232,12 +232,12 @@ describe('first fundings', () => {
 
   test('a node that does not answer is worth a look: nothing was compared, and it is said why', async () => {
     const explorer = { chains: [{ id: '1', name: 'Gone', rpc: [{ url: 'http://127.0.0.1:9', timeoutMs: 100 }] }] }
-    await using desk = await openDesk({ explorer })
+    await using context = await openContext({ explorer })
     const [address, funder, tx] = [`0x${'11'.repeat(20)}`, `0x${'22'.repeat(20)}`, `0x${'33'.repeat(32)}`]
     const place = { chain: '1', block: 5, txIndex: 0, position: 0, timeUnix: 7 }
-    await desk.state.write((tx_) => putFundings(tx_, [{ ...place, address, funder, tx, valueWei: 1n }]))
+    await context.state.write((tx_) => putFundings(tx_, [{ ...place, address, funder, tx, valueWei: 1n }]))
     const { systemClock } = await import('#io/clock.ts')
-    const real = { ...desk, clock: systemClock }
+    const real = { ...context, clock: systemClock }
     const { level, says } = named(await storeDiagnoses(real, 3), `recheck: ${recheckOf('first fundings').name}`)
     assert.equal(level, 'warn')
     assert.match(says, /^none could be compared: .*node_unavailable/)
@@ -257,39 +257,39 @@ describe('public keys of validators', () => {
       },
     })
     const beacon = { urls: [node.url], timeoutMs: 5000 }
-    await using desk = await openDesk({ validators: { networks: { hoodi: { beacon } } } })
+    await using context = await openContext({ validators: { networks: { hoodi: { beacon } } } })
     const { systemClock } = await import('#io/clock.ts')
-    const live = { ...desk, clock: systemClock }
+    const live = { ...context, clock: systemClock }
     const entry = (index: number, pubkey: string) => ({
       ...{ index, pubkey, activationEligibilityEpoch: 0, activationEpoch: 0 },
       ...{ exitEpoch: null, withdrawableEpoch: null, withdrawalAddress: null },
     })
     await putValidators(
-      desk.state,
+      context.state,
       'hoodi',
       [3, 7, 11].map((index) => entry(index, pubkeyOf(index))),
     )
     assert.deepEqual(await recheckOf('validators’ public keys').run(live, 5), { checked: 3, differing: [] })
-    await putValidators(desk.state, 'hoodi', [entry(20, pubkeyOf(21))])
-    await desk.state.write((tx) => tx.run('delete from validators where validator_index < 20'))
+    await putValidators(context.state, 'hoodi', [entry(20, pubkeyOf(21))])
+    await context.state.write((tx) => tx.run('delete from validators where validator_index < 20'))
     const { differing } = await recheckOf('validators’ public keys').run(live, 2)
     assert.deepEqual(differing, [`hoodi validator 20: stored ${pubkeyOf(21)}, the node shows ${pubkeyOf(20)}`])
   })
 
   test('without a beacon node it is said why none were checked', async () => {
-    await using desk = await openDesk()
-    const { note } = await recheckOf('validators’ public keys').run(desk, 1)
+    await using context = await openContext()
+    const { note } = await recheckOf('validators’ public keys').run(context, 1)
     assert.equal(note, 'no network has a beacon node')
   })
 })
 
 describe('market feeds', () => {
   test('a feed that leaves out too many markets, or shows records that cannot be stored, is bad', async () => {
-    await using desk = await openDesk({ markets: { feeds: [{ id: 'main', url: 'http://127.0.0.1:9/' }] } })
-    const nowMs = desk.clock.now()
+    await using context = await openContext({ markets: { feeds: [{ id: 'main', url: 'http://127.0.0.1:9/' }] } })
+    const nowMs = context.clock.now()
     const stand = (absent: number) =>
-      desk.state.write((tx) => putStanding(tx, { ...newStanding('main'), fullAtMs: nowMs, doneAtMs: nowMs, absent }))
-    const finding = async () => named(await storeDiagnoses(desk, 0), 'feed main')
+      context.state.write((tx) => putStanding(tx, { ...newStanding('main'), fullAtMs: nowMs, doneAtMs: nowMs, absent }))
+    const finding = async () => named(await storeDiagnoses(context, 0), 'feed main')
     await stand(50)
     const empty = await finding()
     assert.deepEqual([empty.level, /left out 50 markets/.test(empty.says)], ['bad', true])
@@ -297,7 +297,7 @@ describe('market feeds', () => {
     await stand(0)
     assert.equal((await finding()).level, 'ok')
     const reject = { kind: 'market', id: '7', slug: '', place: '', problems: [] } as const
-    await desk.state.write((tx) => keepRejects(tx, 'main', [reject], nowMs))
+    await context.state.write((tx) => keepRejects(tx, 'main', [reject], nowMs))
     const rejected = await finding()
     assert.deepEqual([rejected.level, /^1 record has no id/.test(rejected.says)], ['bad', true])
     assert.match(rejected.todo ?? '', /tetrad markets rejects/)
@@ -306,18 +306,18 @@ describe('market feeds', () => {
 
 describe('machine', () => {
   test('a folder that others may look into is told with the command that closes it', async () => {
-    await using desk = await openDesk()
-    assert.equal(named(await machineFindings(desk.dir), 'data folder').level, 'ok')
-    await chmod(desk.dir, 0o755)
-    const finding = named(await machineFindings(desk.dir), 'data folder')
-    assert.deepEqual([finding.level, finding.todo], ['warn', `chmod 700 ${desk.dir}`])
+    await using context = await openContext()
+    assert.equal(named(await machineFindings(context.dir), 'data folder').level, 'ok')
+    await chmod(context.dir, 0o755)
+    const finding = named(await machineFindings(context.dir), 'data folder')
+    assert.deepEqual([finding.level, finding.todo], ['warn', `chmod 700 ${context.dir}`])
   })
 
   test('a folder that is not there is bad; a sound state file is told', async () => {
-    await using desk = await openDesk()
-    assert.equal(named(await machineFindings(join(desk.dir, 'no')), 'data folder').level, 'bad')
-    assert.match(named(await machineFindings(desk.dir), 'state.sqlite').says, /sound/)
-    assert.match(named(await machineFindings(desk.dir), 'disk').says, /[GM]iB free/)
+    await using context = await openContext()
+    assert.equal(named(await machineFindings(join(context.dir, 'no')), 'data folder').level, 'bad')
+    assert.match(named(await machineFindings(context.dir), 'state.sqlite').says, /sound/)
+    assert.match(named(await machineFindings(context.dir), 'disk').says, /[GM]iB free/)
   })
 
   test('what is valid but hardly meant is told', () => {
@@ -386,7 +386,7 @@ describe('reach', () => {
 
   test('a source that answers is well, one that does not is bad, and nobody’s address is told whole', async () => {
     await using good = await source(0, rates)
-    await using desk = await openDesk({
+    await using context = await openContext({
       fx: {
         sources: [
           { id: 'good', kind: 'http-json', url: good.url },
@@ -397,7 +397,7 @@ describe('reach', () => {
       validators: { networks: { hoodi: { beacon: { urls: [good.url] } } } },
     })
     const { systemClock } = await import('#io/clock.ts')
-    const findings = await reachFindings({ settings: desk.settings, clock: systemClock })
+    const findings = await reachFindings({ settings: context.settings, clock: systemClock })
     assert.match(named(findings, 'rates good').says, /gives 1 rates/)
     assert.deepEqual(
       [named(findings, 'rates gone').level, named(findings, 'rates gone').todo !== undefined],

@@ -7,7 +7,7 @@ import { rateFindings } from '#groups/fx/rates.ts'
 import { sourceHealth } from '#groups/fx/source-health.ts'
 import { allStandings, feedTrouble } from '#groups/markets/standing.ts'
 import { queryDuties } from '#groups/validators/duties/store.ts'
-import type { Desk } from '#serve/answer.ts'
+import type { Context } from '#serve/context.ts'
 import { listKeys } from '#store/keys.ts'
 import { coverageReport, rateStream, type Stream } from './coverage.ts'
 import { bad, type Diagnosis, examined, warn, well } from './diagnosis.ts'
@@ -20,28 +20,30 @@ import { rechecks } from './rechecks.ts'
 const samplesMax = 1000
 const differingShown = 5
 
-export async function storeDiagnoses(desk: Desk, sampleSize: number): Promise<readonly Diagnosis[]> {
+export async function storeDiagnoses(context: Context, sampleSize: number): Promise<readonly Diagnosis[]> {
   const count = Math.max(0, Math.min(samplesMax, Math.floor(sampleSize)))
   return [
-    ...(await examined('stores', 'see the log; restore the last backup if a file is damaged', () => soundness(desk))),
-    ...(await examined('keys', 'see the log', () => keyFindings(desk))),
-    ...(await examined('coverage', 'see the log', () => streamFindings(desk))),
-    ...(await examined('indexes', 'see the log', () => indexFindings(desk))),
-    ...(await examined('networks', 'see the log', () => networkFindings(desk))),
-    ...(await examined('rates', 'see the log', () => pricing(desk))),
-    ...(await recheckFindings(desk, count)),
+    ...(await examined('stores', 'see the log; restore the last backup if a file is damaged', () =>
+      soundness(context),
+    )),
+    ...(await examined('keys', 'see the log', () => keyFindings(context))),
+    ...(await examined('coverage', 'see the log', () => streamFindings(context))),
+    ...(await examined('indexes', 'see the log', () => indexFindings(context))),
+    ...(await examined('networks', 'see the log', () => networkFindings(context))),
+    ...(await examined('rates', 'see the log', () => pricing(context))),
+    ...(await recheckFindings(context, count)),
   ]
 }
 
 /** Every row of the duties is read and checked. The state file is checked from outside (machine.ts): here it would keep callers waiting. */
-async function soundness({ state, duties }: Desk): Promise<Diagnosis[]> {
+async function soundness({ state, duties }: Context): Promise<Diagnosis[]> {
   await state.get('select 1 as one')
   const counts = Object.values(await queryDuties(duties, 'countRows', undefined))
   const rows = counts.reduce((a, b) => a + b, 0)
   return [well('stores', `both answer, and all ${rows} rows of the duties are sound`)]
 }
 
-async function keyFindings({ state, clock }: Desk): Promise<Diagnosis[]> {
+async function keyFindings({ state, clock }: Context): Promise<Diagnosis[]> {
   const nowMs = clock.now()
   const isGood = (expiresAtMs: number | undefined) => expiresAtMs === undefined || expiresAtMs > nowMs
   const keys = (await listKeys(state)).filter((key) => key.revokedAtMs === undefined && isGood(key.expiresAtMs))
@@ -49,22 +51,22 @@ async function keyFindings({ state, clock }: Desk): Promise<Diagnosis[]> {
   return [warn('keys', 'there is no key, so only the open interface answers', 'tetrad keys create --name … --plan …')]
 }
 
-async function streamFindings(desk: Desk): Promise<Diagnosis[]> {
-  const { streams } = await coverageReport(desk)
-  const sources = new Map((await sourceHealth(desk)).map((health) => [rateStream(health.source), health]))
-  const feeds = new Map((await allStandings(desk.state)).map((feed) => [`feed ${feed.source}`, feed]))
+async function streamFindings(context: Context): Promise<Diagnosis[]> {
+  const { streams } = await coverageReport(context)
+  const sources = new Map((await sourceHealth(context)).map((health) => [rateStream(health.source), health]))
+  const feeds = new Map((await allStandings(context.state)).map((feed) => [`feed ${feed.source}`, feed]))
   return streams.map((stream) => {
     const feed = stream.group === 'markets' ? feeds.get(stream.name) : undefined
     const trouble = feed && feedTrouble(feed)
     if (trouble) return bad(stream.name, trouble.says, trouble.todo)
     const health = stream.group === 'fx' && stream.standing !== 'well' ? sources.get(stream.name) : undefined
-    if (health) return rateAdvice(stream.name, health, desk.clock.now())
-    return stream.standing === 'on demand' ? aboutProbedChain(desk, stream) : aboutStream(stream)
+    if (health) return rateAdvice(stream.name, health, context.clock.now())
+    return stream.standing === 'on demand' ? aboutProbedChain(context, stream) : aboutStream(stream)
   })
 }
 
 /** A chain in mode probe needs no index. One from an earlier run answers only for the blocks that it holds. */
-function aboutProbedChain({ settings }: Desk, { name, from, until, holesCount, ageSeconds }: Stream): Diagnosis {
+function aboutProbedChain({ settings }: Context, { name, from, until, holesCount, ageSeconds }: Stream): Diagnosis {
   if (until === from) return well(name, 'is searched on request')
   const isCurrent = ageSeconds !== null && ageSeconds * 1000 <= confirmationMaxMs(settings)
   if (isCurrent && holesCount === 0)
@@ -123,25 +125,25 @@ const words: Partial<Record<Stream['standing'], string>> = {
   'not followed': 'nobody follows it; what was brought in is ',
 }
 
-async function indexFindings(desk: Desk): Promise<Diagnosis[]> {
-  return (await indexProblems(desk)).map(({ chain, says, todo }) => bad(chainStream(chain), says, todo))
+async function indexFindings(context: Context): Promise<Diagnosis[]> {
+  return (await indexProblems(context)).map(({ chain, says, todo }) => bad(chainStream(chain), says, todo))
 }
 
-async function pricing(desk: Desk): Promise<Diagnosis[]> {
-  return (await rateFindings(desk)).map(({ name, ok, says }) =>
+async function pricing(context: Context): Promise<Diagnosis[]> {
+  return (await rateFindings(context)).map(({ name, ok, says }) =>
     ok
       ? well(name, 'every currency can be priced')
       : bad(name, says, 'see each source above: quotes are refused until there are fresh rates that agree'),
   )
 }
 
-async function recheckFindings(desk: Desk, count: number): Promise<Diagnosis[]> {
+async function recheckFindings(context: Context, count: number): Promise<Diagnosis[]> {
   if (count === 0) return []
   const findings: Diagnosis[] = []
   for (const one of rechecks) {
     const title = `recheck: ${one.name}`
     findings.push(
-      ...(await examined(title, 'see the log', async () => [judged(title, one, await one.run(desk, count))])),
+      ...(await examined(title, 'see the log', async () => [judged(title, one, await one.run(context, count))])),
     )
   }
   return findings

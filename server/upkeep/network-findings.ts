@@ -3,19 +3,19 @@
 import { networks } from '#api/wire/validators.ts'
 import { absentOf, absentShown } from '#groups/validators/ingest/absent.ts'
 import { networkHealth, networkStream } from '#groups/validators/ingest/health.ts'
-import type { Desk } from '#serve/answer.ts'
+import type { Context } from '#serve/context.ts'
 import { bad, type Diagnosis, warn } from './diagnosis.ts'
 
-export async function networkFindings(desk: Desk): Promise<Diagnosis[]> {
-  if (!desk.settings.groups.validators.on) return []
+export async function networkFindings(context: Context): Promise<Diagnosis[]> {
+  if (!context.settings.groups.validators.on) return []
   const findings: Diagnosis[] = []
   for (const network of networks) {
     const name = networkStream(network)
-    const { covered, trouble } = await networkHealth(desk, network)
+    const { covered, trouble } = await networkHealth(context, network)
     if (trouble) findings.push(bad(name, trouble.says, trouble.todo))
     // Before anything was read nobody is known.
-    const { watch } = desk.settings.validators.networks[network]
-    const absent = covered.length === 0 ? [] : await absentOf(desk.state, network, watch)
+    const { watch } = context.settings.validators.networks[network]
+    const absent = covered.length === 0 ? [] : await absentOf(context.state, network, watch)
     if (absent.length === 0) continue
     const more = absent.length > absentShown ? ` and ${absent.length - absentShown} more` : ''
     const says = `its watch list names nobody by ${absent.slice(0, absentShown).join(', ')}${more}`

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { OwnedClock, systemClock } from '#io/clock.ts'
-import { settingsWith } from '#test/desk.ts'
+import { settingsWith } from '#test/context.ts'
 import { noRedis, startRedis } from '#test/redis.ts'
 import { reachFindings } from './reach.ts'
 

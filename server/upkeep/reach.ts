@@ -9,10 +9,10 @@ import { costs } from '#io/evm/capabilities.ts'
 import { cleanUrl, fetchJson } from '#io/fetch.ts'
 import { Redis, script } from '#io/redis.ts'
 import { clockLeadMs } from '#io/remote-time.ts'
-import type { Desk } from '#serve/answer.ts'
+import type { Context } from '#serve/context.ts'
 import { bad, type Diagnosis, examined, warn, well } from './diagnosis.ts'
 
-export type ReachDesk = Pick<Desk, 'settings' | 'clock'>
+export type ReachContext = Pick<Context, 'settings' | 'clock'>
 
 const askMs = 20_000
 const clockMs = 5000
@@ -20,26 +20,26 @@ const clockMs = 5000
 const leadWarnMs = 2500
 const leadBadMs = 30_000
 
-export async function reachFindings(desk: ReachDesk): Promise<readonly Diagnosis[]> {
+export async function reachFindings(context: ReachContext): Promise<readonly Diagnosis[]> {
   const found = await Promise.all([
-    ...chainChecks(desk),
-    ...rateChecks(desk),
-    ...beaconChecks(desk),
-    ...feedChecks(desk),
-    ...limitsChecks(desk),
+    ...chainChecks(context),
+    ...rateChecks(context),
+    ...beaconChecks(context),
+    ...feedChecks(context),
+    ...limitsChecks(context),
   ])
-  return [...found.flat(), ...(await clockFindings(addressesOf(desk)))]
+  return [...found.flat(), ...(await clockFindings(addressesOf(context)))]
 }
 
 type Looking = Promise<readonly Diagnosis[]>
 
-function chainChecks(desk: ReachDesk): Looking[] {
-  return desk.settings.explorer.chains.flatMap(({ id, rpc, mode }) => {
+function chainChecks(context: ReachContext): Looking[] {
+  return context.settings.explorer.chains.flatMap(({ id, rpc, mode }) => {
     const name = `node of chain ${id}`
-    const node = nodeOf(desk, id)
+    const node = nodeOf(context, id)
     if (!node || rpc.length === 0) return []
     return examined(name, 'check the address, the node and its log; see: tetrad chains', async () => {
-      const can = await node.capabilities({ untilMs: desk.clock.monotonicMs() + askMs })
+      const can = await node.capabilities({ untilMs: context.clock.monotonicMs() + askMs })
       const ill = node.rpc.health().flatMap(({ trouble }) => (trouble === undefined ? [] : [trouble]))
       const lost = costs(can, node.chain)
       return [
@@ -51,11 +51,11 @@ function chainChecks(desk: ReachDesk): Looking[] {
   })
 }
 
-function rateChecks(desk: ReachDesk): Looking[] {
-  const { fx } = desk.settings
+function rateChecks(context: ReachContext): Looking[] {
+  const { fx } = context.settings
   return fx.sources.flatMap((source) => {
     const name = `rates ${source.id}`
-    const reader = openReader(source, fx, desk.clock)
+    const reader = openReader(source, fx, context.clock)
     if (!reader) return []
     return examined(name, 'check the address of the source and its document settings', async () => {
       const { rates, refused } = await reader(AbortSignal.timeout(askMs))
@@ -69,7 +69,7 @@ function rateChecks(desk: ReachDesk): Looking[] {
   })
 }
 
-function beaconChecks({ settings, clock }: ReachDesk): Looking[] {
+function beaconChecks({ settings, clock }: ReachContext): Looking[] {
   return networks.flatMap((network) => {
     const { urls, timeoutMs } = settings.validators.networks[network].beacon
     const name = `beacon ${network}`
@@ -86,7 +86,7 @@ function beaconChecks({ settings, clock }: ReachDesk): Looking[] {
   })
 }
 
-function feedChecks({ settings }: ReachDesk): Looking[] {
+function feedChecks({ settings }: ReachContext): Looking[] {
   return settings.markets.feeds.map((feed) => {
     const name = `feed ${feed.id}`
     return examined(name, 'check the address of the feed and its paging settings', async () => {
@@ -99,7 +99,7 @@ function feedChecks({ settings }: ReachDesk): Looking[] {
   })
 }
 
-function limitsChecks({ settings: { limits: url }, clock }: ReachDesk): Looking[] {
+function limitsChecks({ settings: { limits: url }, clock }: ReachContext): Looking[] {
   if (url === '') return []
   const name = 'limits in Redis'
   const todo = 'check the address in limits, the password and the server; funding lookups are refused without it'
@@ -119,7 +119,7 @@ function limitsChecks({ settings: { limits: url }, clock }: ReachDesk): Looking[
 
 const echo = script('return {1}')
 
-const addressesOf = ({ settings }: ReachDesk): readonly string[] => [
+const addressesOf = ({ settings }: ReachContext): readonly string[] => [
   ...settings.explorer.chains.flatMap(({ rpc }) => rpc.map(({ url }) => url)),
   ...settings.fx.sources.flatMap(({ url }) => (url === undefined ? [] : [url])),
   ...networks.flatMap((network) => settings.validators.networks[network].beacon.urls),

@@ -5,7 +5,7 @@ import { searchFunding } from '#groups/explorer/funding-search.ts'
 import { type Funding, hexOf, isBefore, type StoredFunding, toFunding } from '#groups/explorer/fundings.ts'
 import { type ChainNode, nodeOf } from '#groups/explorer/node.ts'
 import { fundingsOf, transfersOf } from '#groups/explorer/transfers.ts'
-import type { Desk } from '#serve/answer.ts'
+import type { Context } from '#serve/context.ts'
 import { compared, draw, nothing, type Recheck, sampleOf, Unable } from './recheck.ts'
 
 const probeMs = 30_000
@@ -18,24 +18,24 @@ interface Drawn {
 export const fundings: Recheck = {
   name: 'first fundings from a node',
   todo: 'ask a second node; if it agrees with the first, delete the row and read the blocks again (tetrad repair)',
-  async run(desk, count) {
-    const nodes = desk.settings.explorer.chains.flatMap(({ id }) => nodeOf(desk, id) ?? [])
+  async run(context, count) {
+    const nodes = context.settings.explorer.chains.flatMap(({ id }) => nodeOf(context, id) ?? [])
     if (nodes.length === 0) return nothing('no chain has a node')
     const items = await sampleOf<Drawn>(count, {
       first: async (limit) => {
-        const found = await Promise.all(nodes.map((node) => fundingsFrom(desk, node, new Uint8Array(20), limit)))
+        const found = await Promise.all(nodes.map((node) => fundingsFrom(context, node, new Uint8Array(20), limit)))
         return found.flat().slice(0, limit)
       },
       any: async () => {
-        const node = nodes[draw(desk, nodes.length)] as ChainNode
-        const from = (bytes: Uint8Array) => fundingsFrom(desk, node, bytes, 1)
-        return (await from(desk.random.bytes(20)))[0] ?? (await from(new Uint8Array(20)))[0]
+        const node = nodes[draw(context, nodes.length)] as ChainNode
+        const from = (bytes: Uint8Array) => fundingsFrom(context, node, bytes, 1)
+        return (await from(context.random.bytes(20)))[0] ?? (await from(new Uint8Array(20)))[0]
       },
       keyOf: ({ stored }) => `${stored.chain} ${stored.address}`,
     })
     return compared(items, async ({ node, stored }) => {
       try {
-        return await fundingWords(desk, node, stored)
+        return await fundingWords(context, node, stored)
       } catch (error) {
         throw error instanceof Fault ? new Unable(error.message) : error
       }
@@ -44,7 +44,7 @@ export const fundings: Recheck = {
 }
 
 /** The table is ordered by address: those from here on. */
-async function fundingsFrom({ state }: Desk, node: ChainNode, from: Uint8Array, limit: number): Promise<Drawn[]> {
+async function fundingsFrom({ state }: Context, node: ChainNode, from: Uint8Array, limit: number): Promise<Drawn[]> {
   const columns = 'address, block, tx_index, position, time_unix, funder, tx, value_wei'
   const rows = await state.all<StoredFunding & { address: Uint8Array }>(
     `select ${columns} from fundings where chain = ? and address >= ? order by address limit ?`,
@@ -53,18 +53,18 @@ async function fundingsFrom({ state }: Desk, node: ChainNode, from: Uint8Array, 
   return rows.map((row) => ({ node, stored: toFunding(node.chain.id, hexOf(row.address), row) }))
 }
 
-async function fundingWords(desk: Desk, node: ChainNode, stored: Funding): Promise<string | undefined> {
+async function fundingWords(context: Context, node: ChainNode, stored: Funding): Promise<string | undefined> {
   const { traces } = await node.capabilities()
   if (!traces) throw new Fault('explorer.no_traces')
   const words = `chain ${node.chain.id} ${stored.address}: stored ${stored.tx} in block ${stored.block}`
-  const untilMs = desk.clock.monotonicMs() + probeMs
+  const untilMs = context.clock.monotonicMs() + probeMs
   const [seen] = await node.read([stored.block], { untilMs })
   const there = seen && fundingsOf(node.chain.id, transfersOf(seen)).find(({ address }) => address === stored.address)
   const isSame = there?.tx === stored.tx && there.valueWei === stored.valueWei && there.funder === stored.funder
   if (!isSame)
     return `${words}, the node shows ${there ? `${there.tx} with ${there.valueWei} wei` : 'no such transfer'}`
   if (!node.chain.archive) return undefined
-  const { fanOut } = desk.settings.explorer.probe
+  const { fanOut } = context.settings.explorer.probe
   const funding = await searched(new AccountReader(node, stored.address, { fanOut, untilMs }))
   return funding && isBefore(funding, stored)
     ? `${words}, the node shows ${funding.tx} in block ${funding.block}`

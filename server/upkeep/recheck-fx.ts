@@ -12,16 +12,16 @@ interface QuoteRow {
 export const quotePrices: Recheck = {
   name: 'quotes from the rates they name',
   todo: 'keep the quote and its receipt; the price was worked out wrongly or the row was changed',
-  async run(desk, count) {
+  async run(context, count) {
     const from = (id: string, limit: number) =>
-      desk.state.all<QuoteRow>('select id, reply from fx_quotes where id >= ? order by id limit ?', ...[id, limit])
+      context.state.all<QuoteRow>('select id, reply from fx_quotes where id >= ? order by id limit ?', ...[id, limit])
     const items = await sampleOf<QuoteRow>(count, {
       first: (limit) => from('', limit),
-      any: async () => (await from(desk.random.uuid(), 1))[0] ?? (await from('', 1))[0],
+      any: async () => (await from(context.random.uuid(), 1))[0] ?? (await from('', 1))[0],
       keyOf: ({ id }) => id,
     })
     return compared(items, async ({ id, reply }) => {
-      const checks = checkReceipt(await storedReceipt(desk.state, id), { reply })
+      const checks = checkReceipt(await storedReceipt(context.state, id), { reply })
       const wrong = checks.filter(({ ok }) => !ok)
       return wrong.length === 0 ? undefined : `quote ${id}: ${wrong.map(({ says }) => says).join('; ')}`
     })
@@ -31,10 +31,10 @@ export const quotePrices: Recheck = {
 export const rates: Recheck = {
   name: 'rates from their sources',
   todo: 'compare with a third party; a source that changes a rate without its time cannot be relied on',
-  async run(desk) {
-    const { fx, groups } = desk.settings
+  async run(context) {
+    const { fx, groups } = context.settings
     if (!groups.fx.on || fx.sources.every(({ kind }) => kind === 'push')) return nothing('no source can be asked')
-    const { same, near, differing, far, silent } = await reaskSources(desk)
+    const { same, near, differing, far, silent } = await reaskSources(context)
     const told = asides([`${same} the very same, ${near} newer and near`], silent)
     return { checked: same + near, differing, doubtful: far, ...told }
   },

@@ -14,20 +14,20 @@ interface DocumentRow {
 export const marketDocuments: Recheck = {
   name: 'market documents from their records',
   todo: 'the document was changed outside the server, or a record was written without it; read the feed again in full',
-  async run(desk, count) {
+  async run(context, count) {
     const from = (limit: number, offset: number) =>
-      desk.state.all<DocumentRow>(
+      context.state.all<DocumentRow>(
         'select market_id, etag, body from market_documents order by market_id limit ? offset ?',
         ...[limit, offset],
       )
-    const all = await desk.state.get<{ count: number }>('select count(*) as count from market_documents')
+    const all = await context.state.get<{ count: number }>('select count(*) as count from market_documents')
     const items = await sampleOf<DocumentRow>(count, {
       first: (limit) => from(limit, 0),
-      any: async () => (await from(1, draw(desk, all?.count ?? 0)))[0],
+      any: async () => (await from(1, draw(context, all?.count ?? 0)))[0],
       keyOf: (row) => row.market_id,
     })
     return compared(items, async ({ market_id: id, etag, body }) => {
-      const library = await loadLibrary(presentRecords(desk.state), [id])
+      const library = await loadLibrary(presentRecords(context.state), [id])
       const document = writeMarket(library, id, new Map())
       if (!document) return `market ${id}: there is a document but no record`
       const isSame = Buffer.compare(document.body, body) === 0 && document.etag === etag
@@ -40,14 +40,14 @@ export const marketDocuments: Recheck = {
 export const marketRecords: Recheck = {
   name: 'markets from their feeds',
   todo: 'read the feed again in full (tetrad ingest markets --full); if it happens again, the source changes records without changing updatedAt: lower fullEveryMs',
-  async run(desk, count) {
-    const { groups, markets } = desk.settings
+  async run(context, count) {
+    const { groups, markets } = context.settings
     if (!groups.markets.on || markets.feeds.length === 0) return nothing('no feed is configured')
     let [checked, movedOn] = [0, 0]
     const [doubtful, silent]: [string[], string[]] = [[], []]
     for (const feed of markets.feeds) {
       try {
-        const read = await rereadFeed(desk, feed, count, (until) => draw(desk, until))
+        const read = await rereadFeed(context, feed, count, (until) => draw(context, until))
         checked += read.same
         movedOn += read.movedOn
         doubtful.push(...read.differing)

@@ -11,7 +11,7 @@ import { followed } from '#groups/validators/ingest/start.ts'
 import { type Measure, measures } from '#groups/validators/measures.ts'
 import { readValidator } from '#groups/validators/registry.ts'
 import { dataOf, openBeacon } from '#io/beacon/client.ts'
-import type { Desk } from '#serve/answer.ts'
+import type { Context } from '#serve/context.ts'
 import { wordsOf } from './diagnosis.ts'
 import { asides, compared, draw, nothing, type Recheck, sampleOf, Unable } from './recheck.ts'
 
@@ -25,8 +25,8 @@ interface DutyDay {
 export const dutyDays = (kind: 'chain' | 'UTC'): Recheck => ({
   name: `validators’ ${kind} days from their hours`,
   todo: 'run `tetrad repair --network … --from-epoch … --until-epoch …` for the epochs of these days, or restore a backup',
-  async run(desk, count) {
-    const { duties, settings } = desk
+  async run(context, count) {
+    const { duties, settings } = context
     const isUtc = kind === 'UTC'
     const lineOf = (network: Network) => (isUtc ? utcDays : chainDays)(settings.validators.networks[network]) as DayLine
     const known = await Promise.all(
@@ -34,11 +34,11 @@ export const dutyDays = (kind: 'chain' | 'UTC'): Recheck => ({
     )
     const places = known.filter(({ ranges }) => ranges.length > 0)
     const any = async (): Promise<DutyDay | undefined> => {
-      const place = places[draw(desk, places.length)]
+      const place = places[draw(context, places.length)]
       if (!place) return undefined
       const { network, ranges } = place
       const line = lineOf(network)
-      const epoch = numberIn(desk, ranges) as Epoch
+      const epoch = numberIn(context, ranges) as Epoch
       const day = line.dayOf(epoch)
       const { from, until } = line.epochsOf(day)
       // Of a day that has lost some of its hours, the sum is not known.
@@ -46,7 +46,7 @@ export const dutyDays = (kind: 'chain' | 'UTC'): Recheck => ({
       if (read.some((range) => holes(ranges, range).length > 0)) return undefined
       const part = partOf(settings.validators.networks[network], epoch)
       const who = await queryDuties(duties, 'validatorsIn', { network, part })
-      const validator = who[draw(desk, who.length)]
+      const validator = who[draw(context, who.length)]
       return validator === undefined ? undefined : { network, day, validator }
     }
     const items = await sampleOf(count, { any, keyOf: (one) => `${one.network} ${one.day} ${one.validator}` })
@@ -78,18 +78,18 @@ const rereadMs = 600_000
 export const dutyHours: Recheck = {
   name: 'an hour of duties from a beacon node',
   todo: 'ask a second node; if it agrees with the first, run `tetrad repair --network … --from-epoch … --until-epoch …` for its epochs',
-  async run(desk) {
-    const own = followed(desk)
+  async run(context) {
+    const own = followed(context)
     if (own.length === 0) return nothing('no network has a beacon node')
     let checked = 0
     const [differing, notes, unable]: [string[], string[], string[]] = [[], [], []]
     for (const network of own) {
-      const ranges = await storedHours(desk, network)
+      const ranges = await storedHours(context, network)
       const newest = (ranges.at(-1)?.until ?? 0) - 1
       const failed: string[] = []
-      for (const hour of new Set(ranges.length > 0 ? [numberIn(desk, ranges), newest] : [])) {
+      for (const hour of new Set(ranges.length > 0 ? [numberIn(context, ranges), newest] : [])) {
         try {
-          const read = await rereadHour(desk, network, hour, AbortSignal.timeout(rereadMs))
+          const read = await rereadHour(context, network, hour, AbortSignal.timeout(rereadMs))
           checked += read.checked
           differing.push(...read.differing)
           notes.push(...failed.splice(0), `${network} hour ${hour}`)
@@ -105,9 +105,9 @@ export const dutyHours: Recheck = {
 }
 
 /** Any number of the ranges. */
-function numberIn(desk: Desk, ranges: readonly Range[]): number {
+function numberIn(context: Context, ranges: readonly Range[]): number {
   let at = draw(
-    desk,
+    context,
     ranges.reduce((sum, { from, until }) => sum + until - from, 0),
   )
   for (const { from, until } of ranges) {
@@ -120,26 +120,27 @@ function numberIn(desk: Desk, ranges: readonly Range[]): number {
 export const registry: Recheck = {
   name: 'validators’ public keys from a beacon node',
   todo: 'the node is on another chain, or the registry was filled from one; correct validators.networks',
-  async run(desk, count) {
-    const own = networks.filter((network) => desk.settings.validators.networks[network].beacon.urls.length > 0)
+  async run(context, count) {
+    const own = networks.filter((network) => context.settings.validators.networks[network].beacon.urls.length > 0)
     if (own.length === 0) return nothing('no network has a beacon node')
     const items = await sampleOf(count, {
-      first: async (limit) => (await Promise.all(own.map((one) => known(desk, one, 0, limit)))).flat().slice(0, limit),
+      first: async (limit) =>
+        (await Promise.all(own.map((one) => known(context, one, 0, limit)))).flat().slice(0, limit),
       any: async () => {
-        const network = own[draw(desk, own.length)] as Network
-        const last = await desk.state.get<{ last: number | null }>(
+        const network = own[draw(context, own.length)] as Network
+        const last = await context.state.get<{ last: number | null }>(
           'select max(validator_index) as last from validators where network = ?',
           network,
         )
-        return (await known(desk, network, draw(desk, (last?.last ?? 0) + 1), 1))[0]
+        return (await known(context, network, draw(context, (last?.last ?? 0) + 1), 1))[0]
       },
       keyOf: ({ network, index }) => `${network} ${index}`,
     })
-    return compared(items, ({ network, index }) => keyWords(desk, network, index))
+    return compared(items, ({ network, index }) => keyWords(context, network, index))
   },
 }
 
-const known = async ({ state }: Desk, network: Network, from: number, limit: number) => {
+const known = async ({ state }: Context, network: Network, from: number, limit: number) => {
   const rows = await state.all<{ index: number }>(
     `select validator_index as "index" from validators where network = ? and validator_index >= ?
      order by validator_index limit ?`,
@@ -148,11 +149,11 @@ const known = async ({ state }: Desk, network: Network, from: number, limit: num
   return rows.map(({ index }) => ({ network, index }))
 }
 
-async function keyWords(desk: Desk, network: Network, index: number): Promise<string | undefined> {
-  const entry = await readValidator(desk.state, network, index)
-  const { urls, timeoutMs } = desk.settings.validators.networks[network].beacon
+async function keyWords(context: Context, network: Network, index: number): Promise<string | undefined> {
+  const entry = await readValidator(context.state, network, index)
+  const { urls, timeoutMs } = context.settings.validators.networks[network].beacon
   const path = `/eth/v1/beacon/states/finalized/validators/${index}`
-  const told = await openBeacon({ network, urls, timeoutMs, clock: desk.clock })
+  const told = await openBeacon({ network, urls, timeoutMs, clock: context.clock })
     .ask({ path }, (reply) => (reply.is === 'json' ? pubkeyOf(dataOf(reply.body)) : undefined))
     .catch((error: unknown) => {
       throw new Unable(wordsOf(error))

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { seededRandom } from '#test/desk.ts'
+import { seededRandom } from '#test/context.ts'
 import { compared, draw, sampleOf, Unable } from './recheck.ts'
 
 const population = (size: number, seed: string, withFirst: boolean) => {

@@ -3,7 +3,7 @@
 // but nobody may write another for long, and they hold their quotes.
 import { dropReplays } from '#groups/fx/quotes.ts'
 import { poll } from '#ingest/poll.ts'
-import type { Desk } from '#serve/answer.ts'
+import type { Context } from '#serve/context.ts'
 
 const dayMs = 86_400_000
 /** Longer than any quote can still matter: the longest tenor is a day, a replay another. */
@@ -14,24 +14,24 @@ const stepsMax = 100_000
 const timeoutMs = 3_600_000
 const backoffMaxMs = 3_600_000
 
-type RetentionDesk = Pick<Desk, 'state' | 'settings' | 'clock' | 'random' | 'log'>
+type RetentionContext = Pick<Context, 'state' | 'settings' | 'clock' | 'random' | 'log'>
 
 /** Resolves when the signal has ended it. */
-export async function startRetention(desk: RetentionDesk, signal: AbortSignal): Promise<void> {
-  const { everyMs, quotesDays } = desk.settings.retention
+export async function startRetention(context: RetentionContext, signal: AbortSignal): Promise<void> {
+  const { everyMs, quotesDays } = context.settings.retention
   if (quotesDays === 0) return
   await poll(
-    desk,
+    context,
     {
       everyMs,
       timeoutMs,
       backoffMaxMs,
-      work: (stop) => dropQuotes(desk, stop),
+      work: (stop) => dropQuotes(context, stop),
       report: (outcome) => {
         if (outcome.is === 'failed') {
           const reason = outcome.error instanceof Error ? outcome.error.message : String(outcome.error)
-          desk.log.warn({ reason, failures: outcome.failures }, 'old quotes could not be dropped')
-        } else if (outcome.value > 0) desk.log.info({ quotes: outcome.value }, 'old quotes were dropped')
+          context.log.warn({ reason, failures: outcome.failures }, 'old quotes could not be dropped')
+        } else if (outcome.value > 0) context.log.info({ quotes: outcome.value }, 'old quotes were dropped')
       },
     },
     signal,
@@ -39,12 +39,15 @@ export async function startRetention(desk: RetentionDesk, signal: AbortSignal): 
 }
 
 /** Resolves to how many are gone. A quote that a replay may still be asked for stays; keys that are over hold none. */
-export async function dropQuotes(desk: Omit<RetentionDesk, 'random' | 'log'>, signal: AbortSignal): Promise<number> {
-  const days = Math.max(quotesDaysMin, desk.settings.retention.quotesDays)
-  const nowMs = desk.clock.now()
-  await inSteps(signal, () => desk.state.write((tx) => dropReplays(tx, nowMs, rowsPerStep)))
+export async function dropQuotes(
+  context: Omit<RetentionContext, 'random' | 'log'>,
+  signal: AbortSignal,
+): Promise<number> {
+  const days = Math.max(quotesDaysMin, context.settings.retention.quotesDays)
+  const nowMs = context.clock.now()
+  await inSteps(signal, () => context.state.write((tx) => dropReplays(tx, nowMs, rowsPerStep)))
   return inSteps(signal, () =>
-    desk.state.write((tx) =>
+    context.state.write((tx) =>
       tx.run(
         `delete from fx_quotes where id in (select q.id from fx_quotes q where q.created_ms < ?
            and not exists (select 1 from fx_idempotency i where i.quote_id = q.id) limit ?)`,

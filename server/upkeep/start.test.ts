@@ -4,16 +4,16 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { askControl } from '#io/control.ts'
 import { openLog } from '#io/log.ts'
-import { openDesk, settingsWith } from '#test/desk.ts'
+import { openContext, settingsWith } from '#test/context.ts'
 import { startUpkeep } from './start.ts'
 
 test('a running server answers the operator’s questions, until it is told to stop', async () => {
-  await using desk = await openDesk()
+  await using context = await openContext()
   const stop = new AbortController()
-  const upkeep = startUpkeep(desk, { dataDir: desk.dir, version: '1.2.3', url: () => 'http://here' }, stop.signal)
+  const upkeep = startUpkeep(context, { dataDir: context.dir, version: '1.2.3', url: () => 'http://here' }, stop.signal)
   const answer = async (name: string, input?: unknown) => {
     for (let tries = 0; tries < 200; tries++) {
-      const found = await askControl(desk.dir, name, input)
+      const found = await askControl(context.dir, name, input)
       if (found) return found.result
       await new Promise((resolve) => setTimeout(resolve, 5))
     }
@@ -28,19 +28,19 @@ test('a running server answers the operator’s questions, until it is told to s
   assert.equal(((await answer('coverage')) as { at: string }).at, '2026-11-15T12:00:00.000Z')
   const findings = (await answer('doctor', { sample: 1 })) as { name: string }[]
   assert.ok(findings.some(({ name }) => name === 'keys'))
-  await assert.rejects(askControl(desk.dir, 'copy', {}), /name the folder to copy into/)
+  await assert.rejects(askControl(context.dir, 'copy', {}), /name the folder to copy into/)
   stop.abort()
   await upkeep
-  assert.equal(await askControl(desk.dir, 'status'), undefined)
+  assert.equal(await askControl(context.dir, 'status'), undefined)
 })
 
 test('where no socket can be made the server is told so and goes on', async () => {
-  await using desk = await openDesk()
+  await using context = await openContext()
   const lines: string[] = []
-  const dataDir = join(desk.dir, 'x'.repeat(120))
+  const dataDir = join(context.dir, 'x'.repeat(120))
   await mkdir(dataDir)
   const stop = new AbortController()
-  const told = { ...desk, log: openLog('info', (line) => lines.push(line)) }
+  const told = { ...context, log: openLog('info', (line) => lines.push(line)) }
   const upkeep = startUpkeep(told, { dataDir, version: '1' }, stop.signal)
   while (lines.length === 0) await new Promise((resolve) => setImmediate(resolve))
   assert.match(lines[0] ?? '', /too long for a socket.*there is no control socket/)
@@ -49,12 +49,16 @@ test('where no socket can be made the server is told so and goes on', async () =
 })
 
 test('limits that other servers would not know of are told once at the start', async () => {
-  await using desk = await openDesk()
+  await using context = await openContext()
   const told = async (settings: object) => {
     const lines: string[] = []
     const log = openLog('info', (line) => lines.push(line))
     const ended = AbortSignal.abort()
-    await startUpkeep({ ...desk, log, settings: settingsWith(settings) }, { dataDir: desk.dir, version: '1' }, ended)
+    await startUpkeep(
+      { ...context, log, settings: settingsWith(settings) },
+      { dataDir: context.dir, version: '1' },
+      ended,
+    )
     return lines.filter((line) => line.includes('limits: each server'))
   }
   const store = { state: 'postgres://db.test/tetrad' }

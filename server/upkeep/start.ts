@@ -5,7 +5,7 @@ import { askBeside } from '#groups/validators/beside.ts'
 import { keepTold } from '#groups/validators/ingest/audit.ts'
 import { ingestStanding, repairProgress } from '#groups/validators/ingest/runs.ts'
 import { openControl } from '#io/control.ts'
-import type { Desk } from '#serve/answer.ts'
+import type { Context } from '#serve/context.ts'
 import { copyStores } from '#store/backup.ts'
 import { coverageReport } from './coverage.ts'
 import { storeDiagnoses } from './doctor.ts'
@@ -19,28 +19,28 @@ export interface UpkeepOptions {
 }
 
 /** Runs until the signal aborts, and resolves when all of it has ended. */
-export async function startUpkeep(desk: Desk, options: UpkeepOptions, signal: AbortSignal): Promise<void> {
-  for (const { name, says, todo } of limitsFindings(desk.settings)) desk.log.warn({ todo }, `${name}: ${says}`)
-  const startedAt = new Date(desk.clock.now()).toISOString()
+export async function startUpkeep(context: Context, options: UpkeepOptions, signal: AbortSignal): Promise<void> {
+  for (const { name, says, todo } of limitsFindings(context.settings)) context.log.warn({ todo }, `${name}: ${says}`)
+  const startedAt = new Date(context.clock.now()).toISOString()
   const control = await openControl(options.dataDir, {
     status: async () => ({ pid: process.pid, version: options.version, startedAt, url: options.url?.() }),
-    coverage: () => coverageReport(desk),
-    rates: () => sourcesReport(desk),
+    coverage: () => coverageReport(context),
+    rates: () => sourcesReport(context),
     copy: async (input) => {
       const { dir } = input as { dir?: unknown }
       if (typeof dir !== 'string' || dir === '') throw new Error('name the folder to copy into')
-      desk.log.info({ dir }, 'copy of the stores begins')
-      await copyStores(options.dataDir, desk.duties, dir)
-      desk.log.info({ dir }, 'stores copied')
+      context.log.info({ dir }, 'copy of the stores begins')
+      await copyStores(options.dataDir, context.duties, dir)
+      context.log.info({ dir }, 'stores copied')
     },
-    beacon: (input) => ingestStanding(desk, input),
-    repair: (input) => repairProgress(desk, input),
-    audit: (input) => keepTold(desk.duties, input),
-    explain: (input) => askBeside(desk, 'explain', input),
-    find: (input) => askBeside(desk, 'find', input),
-    doctor: (input) => storeDiagnoses(desk, Number((input as { sample?: unknown }).sample ?? 0)),
+    beacon: (input) => ingestStanding(context, input),
+    repair: (input) => repairProgress(context, input),
+    audit: (input) => keepTold(context.duties, input),
+    explain: (input) => askBeside(context, 'explain', input),
+    find: (input) => askBeside(context, 'find', input),
+    doctor: (input) => storeDiagnoses(context, Number((input as { sample?: unknown }).sample ?? 0)),
   }).catch((error: Error) => {
-    desk.log.warn({ reason: error.message }, 'there is no control socket: backups need the server to be stopped')
+    context.log.warn({ reason: error.message }, 'there is no control socket: backups need the server to be stopped')
     return undefined
   })
   await untilAborted(signal)

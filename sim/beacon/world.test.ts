@@ -11,7 +11,7 @@ import { type Measure, measures } from '#groups/validators/measures.ts'
 import { BeaconError, openBeacon } from '#io/beacon/client.ts'
 import { systemClock } from '#io/clock.ts'
 import { openRpc } from '#io/evm/rpc.ts'
-import { openDesk, settingsWith, type TestDesk } from '#test/desk.ts'
+import { openContext, settingsWith, type TestContext } from '#test/context.ts'
 import { seedsOf } from '#test/long.ts'
 import { emptyDuties, storedRows } from '#test/stored-duties.ts'
 import { chance } from '../chance.ts'
@@ -23,7 +23,12 @@ const seeds = seedsOf(150)
 const network = 'hoodi'
 
 /** Ingests the world as a server would that is stopped and started on the way. */
-async function ingest(desk: TestDesk, world: ActedWorld, habits: NodeHabits, epochsPerHour: number): Promise<Settings> {
+async function ingest(
+  context: TestContext,
+  world: ActedWorld,
+  habits: NodeHabits,
+  epochsPerHour: number,
+): Promise<Settings> {
   let finalized = Math.max(2, world.finalized - 2)
   await using node = await openNode(world, { ...habits, finalized: () => finalized, chainId: '560048' })
   await using execution = await openExecution(world, '560048')
@@ -31,14 +36,14 @@ async function ingest(desk: TestDesk, world: ActedWorld, habits: NodeHabits, epo
   const time = { epochsPerHour, epochsPerDay: epochsPerHour * 2 }
   const own = { ...time, beacon: { urls: [node.url], fromEpoch: 0 }, execution: { rpc: [{ url: execution.url }] } }
   const overrides = { validators: { networks: { [network]: own } } }
-  const settings = await withChainTimes({ ...desk, settings: settingsWith(overrides), clock })
+  const settings = await withChainTimes({ ...context, settings: settingsWith(overrides), clock })
   const { chainId, rpc } = settings.validators.networks[network].execution
   const payments = world.plan.hasExecution ? executionFrom(openRpc({ chain: chainId, rpc, clock })) : undefined
   for (const end of [finalized, world.finalized]) {
     finalized = end
     const beacon = openBeacon({ network, urls: [node.url], timeoutMs: 5000, clock, restMs: 1 })
-    await untilDone(new Follower({ ...desk, settings }, network, beacon, payments))
-    if (payments) await depositsOf({ ...desk, settings, clock }, network, await beacon.chain()).catchUp(never)
+    await untilDone(new Follower({ ...context, settings }, network, beacon, payments))
+    if (payments) await depositsOf({ ...context, settings, clock }, network, await beacon.chain()).catchUp(never)
   }
   return settings
 }
@@ -71,14 +76,14 @@ function truthOf(world: ActedWorld, from: number, until: number): Map<number, Pa
 }
 
 async function assertTruth(
-  desk: TestDesk,
+  context: TestContext,
   world: ActedWorld,
   habits: NodeHabits,
   epochsPerHour: number,
 ): Promise<void> {
   const until = world.finalized - 1
-  assert.deepEqual(await coveredEpochs(desk.duties, network), [{ from: 0, until }])
-  const rows = await storedRows(desk, network, 'hours')
+  assert.deepEqual(await coveredEpochs(context.duties, network), [{ from: 0, until }])
+  const rows = await storedRows(context, network, 'hours')
   const found = new Map(rows.map((row) => [`${row.hour} ${row.validator}`, row]))
   const slashed = new Set(world.snapshots.at(-1)?.validators.flatMap((one, index) => (one.slashed ? [index] : [])))
   for (let hour = 0; hour * epochsPerHour < until; hour++) {
@@ -94,12 +99,12 @@ async function assertTruth(
     }
   }
   assert.deepEqual([...found.keys()], [], 'rows of nobody')
-  if (world.plan.hasExecution) await assertDeposits(desk, world)
+  if (world.plan.hasExecution) await assertDeposits(context, world)
 }
 
 /** Whoever is registered has the addresses of those who paid for it. */
-async function assertDeposits(desk: TestDesk, world: ActedWorld): Promise<void> {
-  const rows = await desk.state.all<{ pubkey: string; address: string | null }>(
+async function assertDeposits(context: TestContext, world: ActedWorld): Promise<void> {
+  const rows = await context.state.all<{ pubkey: string; address: string | null }>(
     `select '0x' || lower(hex(v.pubkey)) as pubkey, '0x' || lower(hex(d.address)) as address
      from validators v left join validator_deposits d on d.network = v.network and d.validator_index = v.validator_index`,
   )
@@ -109,7 +114,7 @@ async function assertDeposits(desk: TestDesk, world: ActedWorld): Promise<void> 
 }
 
 test('simulated networks are ingested without a single wrong figure, under faults', async () => {
-  await using desk = await openDesk()
+  await using context = await openContext()
   let done = 0
   for (const number of seeds) {
     const seed = `beacon/${number}`
@@ -127,22 +132,22 @@ test('simulated networks are ingested without a single wrong figure, under fault
     if (world.finalized < 3) continue
     done += 1
     try {
-      const settings = await ingest(desk, world, habits, epochsPerHour)
-      await assertTruth({ ...desk, settings }, world, habits, epochsPerHour)
+      const settings = await ingest(context, world, habits, epochsPerHour)
+      await assertTruth({ ...context, settings }, world, habits, epochsPerHour)
     } catch (error) {
       throw new Error(`seed ${seed}, ${JSON.stringify({ ...habits, epochsPerHour })}: ${(error as Error).message}`, {
         cause: error,
       })
     }
-    await empty(desk)
+    await empty(context)
   }
   assert(done >= seeds.length * 0.7, `only ${done} of ${seeds.length} seeds become final`)
 })
 
 /** Everything that ingest wrote. */
-async function empty(desk: TestDesk): Promise<void> {
-  await emptyDuties(desk)
-  await desk.state.write(async (tx) => {
+async function empty(context: TestContext): Promise<void> {
+  await emptyDuties(context)
+  await context.state.write(async (tx) => {
     for (const name of ['validator_deposits', 'deposit_senders', 'cursors', 'validators']) {
       await tx.run(`delete from ${name}`)
     }

@@ -12,10 +12,10 @@ import { marketAsOf } from '#groups/markets/past.ts'
 import { settle } from '#groups/markets/rebuild.ts'
 import { OwnedClock } from '#io/clock.ts'
 import { silentLog } from '#io/log.ts'
-import type { Desk } from '#serve/answer.ts'
+import type { Context } from '#serve/context.ts'
 import { openState } from '#store/open.ts'
 import type { State } from '#store/state.ts'
-import { seededRandom, settingsWith, testNowMs } from '#test/desk.ts'
+import { seededRandom, settingsWith, testNowMs } from '#test/context.ts'
 import { seedsOf } from '#test/long.ts'
 import { chance } from '../chance.ts'
 import { startMarketFeed } from './feed.ts'
@@ -70,7 +70,7 @@ async function live(seed: string): Promise<void> {
   })
   const [source] = settings.markets.feeds as [MarketFeed]
   let state = await openState(join(dir, seed))
-  const desk = (): Desk => ({
+  const context = (): Context => ({
     state,
     settings,
     clock,
@@ -87,7 +87,7 @@ async function live(seed: string): Promise<void> {
       if (pages >= stopAfterPages) stop.abort()
     }
     holder += 1
-    const reading = readFeed(desk(), source, { holder: String(holder), full, signal: stop.signal, onPage })
+    const reading = readFeed(context(), source, { holder: String(holder), full, signal: stop.signal, onPage })
     const ended = reading.then(
       () => true,
       (error) => {

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import * as wire from '#api/wire/markets.ts'
 import { readYaml } from '#io/config/yaml.ts'
-import { settingsWith } from '#test/desk.ts'
+import { settingsWith } from '#test/context.ts'
 
 test('examples/markets-feed.yaml is valid, and renames to fields that exist', () => {
   const text = readFileSync(new URL('../../../examples/markets-feed.yaml', import.meta.url), 'utf8')

@@ -1,15 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Fault } from '#core/fault.ts'
-import type { Desk, RawQuery } from '#serve/answer.ts'
-import { settingsWith } from '#test/desk.ts'
+import type { RawQuery } from '#serve/answer.ts'
+import type { Context } from '#serve/context.ts'
+import { settingsWith } from '#test/context.ts'
 import { listedChain, servedChain } from './chains.ts'
 import { labelListV1 } from './label-list-v1.ts'
 
-const desk = { settings: settingsWith() } as Desk
-const closed = { settings: settingsWith({ explorer: { unavailableChains: ['1'] } }) } as Desk
+const context = { settings: settingsWith() } as Context
+const closed = { settings: settingsWith({ explorer: { unavailableChains: ['1'] } }) } as Context
 
-const refusal = (gate: (query: RawQuery, desk: Desk) => void, query: RawQuery, at = desk): string => {
+const refusal = (gate: (query: RawQuery, context: Context) => void, query: RawQuery, at = context): string => {
   try {
     gate(query, at)
     return 'passes'
@@ -49,4 +50,4 @@ test('a closed list says "temporarily unavailable", and only the lists are close
 })
 
 test('the refusal is a fault a group can word, not an accident', () =>
-  assert.throws(() => servedChain({ chainid: '5' }, desk), Fault))
+  assert.throws(() => servedChain({ chainid: '5' }, context), Fault))

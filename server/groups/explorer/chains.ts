@@ -1,25 +1,26 @@
 // Which chain a question is about. Checked between plan and rate (decision 0010), so a call for a chain that is not
 // served costs the caller nothing.
 import { Fault } from '#core/fault.ts'
-import type { Desk, RawQuery } from '#serve/answer.ts'
+import type { RawQuery } from '#serve/answer.ts'
+import type { Context } from '#serve/context.ts'
 
 /** What a chain parameter that is left out means. */
 export const homeChain = '1'
 
 /** The funding lookup's gate: one chain, and one that is served. */
-export function servedChain(query: RawQuery, desk: Desk): void {
+export function servedChain(query: RawQuery, context: Context): void {
   const chain = chainOf(query)
-  if (!desk.settings.explorer.chains.some(({ id }) => id === chain)) throw new Fault('explorer.chain_unsupported')
+  if (!context.settings.explorer.chains.some(({ id }) => id === chain)) throw new Fault('explorer.chain_unsupported')
 }
 
 /** The label list's gate: some chains have their list closed for a while (spec section 8). */
-export function listedChain(query: RawQuery, desk: Desk): void {
-  openList(chainOf(query), desk)
-  servedChain(query, desk)
+export function listedChain(query: RawQuery, context: Context): void {
+  openList(chainOf(query), context)
+  servedChain(query, context)
 }
 
-export function openList(chain: string, desk: Desk): void {
-  if (!desk.settings.explorer.unavailableChains.includes(chain)) return
+export function openList(chain: string, context: Context): void {
+  if (!context.settings.explorer.unavailableChains.includes(chain)) return
   throw new Fault('explorer.chain_unavailable', { says: `The label list of chain ${chain} is temporarily unavailable` })
 }
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openDoor } from '#serve/http.ts'
 import { openHouse } from '#serve/pipeline.ts'
-import { openDesk } from '#test/desk.ts'
+import { openContext } from '#test/context.ts'
 import { labelExportPath } from './exports.ts'
 import { labelListV2 } from './label-list-v2.ts'
 import { putLabels } from './labels.ts'
@@ -16,22 +16,24 @@ const everyone = {
 }
 
 async function openExports(more = 0, overrides: object = {}) {
-  const desk = await openDesk({ server: { port: 0 }, ...overrides })
+  const context = await openContext({ server: { port: 0 }, ...overrides })
   const entity = { chain: '1', slug: 'a', name: 'A "quoted" name', description: 'd', notes: '', updatedUnix: 5 }
   const others = Array.from({ length: more }, (_, at) => ({ ...entity, slug: `b-${at}` }))
-  const author = { by: 'test', via: 'test', atMs: desk.clock.now() }
-  await desk.state.write((tx) => putLabels(new Book(tx, author), [entity, ...others]))
-  const door = await openDoor(openHouse(desk, [labelListV2], everyone, { request: () => {} }), [labelExportPath(desk)])
+  const author = { by: 'test', via: 'test', atMs: context.clock.now() }
+  await context.state.write((tx) => putLabels(new Book(tx, author), [entity, ...others]))
+  const door = await openDoor(openHouse(context, [labelListV2], everyone, { request: () => {} }), [
+    labelExportPath(context),
+  ])
   const ask = async (query: string) => {
     const reply = await fetch(`${door.url}/v2/api?module=nametag&action=getlabelmasterlist&${query}`)
     return (await reply.json()) as { status: string; result: string }
   }
   return {
-    desk,
+    context,
     ask,
     async [Symbol.asyncDispose]() {
       await door.close()
-      await desk[Symbol.asyncDispose]()
+      await context[Symbol.asyncDispose]()
     },
   }
 }
@@ -57,7 +59,7 @@ test('200: formulas are written as they are, or with an apostrophe where the set
     await using server = await openExports(0, { explorer: { labels: { csvForSpreadsheets } } })
     const formula = { chain: '1', slug: 'b', name: '=1+1', description: 'd', notes: '', updatedUnix: 5 }
     const author = { by: 'test', via: 'test', atMs: 0 }
-    await server.desk.state.write((tx) => putLabels(new Book(tx, author), [formula]))
+    await server.context.state.write((tx) => putLabels(new Book(tx, author), [formula]))
     const text = await (await fetch((await server.ask('format=csv')).result)).text()
     assert.ok(text.includes(`\r\n${expected},b,d,,5\r\n`), text)
   }
@@ -112,6 +114,6 @@ test('403: a link that is changed, bare, doubled or over', async () => {
   assert.equal(await status(link.replace('/1/', '/137/')), 403)
   assert.equal(await status(link.split('?')[0] ?? ''), 403)
   assert.equal(await status(`${link}&signature=x`), 403)
-  server.desk.clock.move(300_000)
+  server.context.clock.move(300_000)
   assert.equal(await status(link), 403)
 })

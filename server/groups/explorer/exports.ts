@@ -1,7 +1,8 @@
 // The files behind the links of 4.1. Not an endpoint of the contract: whoever holds a good link may download, no key.
 import { isUnchanged } from '#core/etag.ts'
 import { Fault } from '#core/fault.ts'
-import type { Desk, Visit } from '#serve/answer.ts'
+import type { Visit } from '#serve/answer.ts'
+import type { Context } from '#serve/context.ts'
 import type { Departure } from '#serve/render.ts'
 import type { Extra } from '#serve/ways.ts'
 import { type ExportForm, exportPath, honoured, type LinkClaim } from './link.ts'
@@ -23,25 +24,25 @@ const empty = new Uint8Array(0)
 const pieceBytes = 64 * 1024
 
 /** A link to the chain's list in this form, good for `labels.linkSeconds` from now. */
-export async function labelLink(desk: Desk, visit: Visit, chain: string, form: ExportForm): Promise<string> {
-  const expiresUnix = Math.floor(desk.clock.now() / 1000) + desk.settings.explorer.labels.linkSeconds
-  return visit.origin + exportPath(await linkSecret(desk), chain, form, expiresUnix)
+export async function labelLink(context: Context, visit: Visit, chain: string, form: ExportForm): Promise<string> {
+  const expiresUnix = Math.floor(context.clock.now() / 1000) + context.settings.explorer.labels.linkSeconds
+  return visit.origin + exportPath(await linkSecret(context), chain, form, expiresUnix)
 }
 
 /** The list as it is now, whenever the link was made. Throws `explorer.link` for a link that is not ours or is over. */
 export async function labelExport(
-  desk: Desk,
+  context: Context,
   claim: LinkClaim & { readonly ifNoneMatch?: string | undefined; readonly acceptEncoding?: string | undefined },
 ): Promise<Download> {
-  const form = honoured(await linkSecret(desk), claim, desk.clock.now())
-  const { csvForSpreadsheets } = desk.settings.explorer.labels
-  const list = form && (await finishedList(desk.state, claim.chain, form, csvForSpreadsheets))
+  const form = honoured(await linkSecret(context), claim, context.clock.now())
+  const { csvForSpreadsheets } = context.settings.explorer.labels
+  const list = form && (await finishedList(context.state, claim.chain, form, csvForSpreadsheets))
   if (!form || !list) throw new Fault('explorer.link')
   const {
     bytes,
     etag,
     headers: packed,
-  } = await list.file.as(isRenamed(desk, form) ? 'identity' : packingFor(claim.acceptEncoding))
+  } = await list.file.as(isRenamed(context, form) ? 'identity' : packingFor(claim.acceptEncoding))
   const headers = { etag, vary: packed.vary, 'cache-control': 'private, no-cache' }
   if (isUnchanged({ 'if-none-match': claim.ifNoneMatch }, etag)) return { status: 304, headers, bytes: empty }
   return {
@@ -58,7 +59,7 @@ export async function labelExport(
 }
 
 /** Where the links point. A parameter given twice is no signature. */
-export const labelExportPath = (desk: Desk): Extra => ({
+export const labelExportPath = (context: Context): Extra => ({
   path: '/exports/{chain}/labelmasterlist_latest.{format}',
   reply: async ({ params, query, headers }) => {
     const once = (value: string | readonly string[] | undefined) => (typeof value === 'string' ? value : undefined)
@@ -66,7 +67,7 @@ export const labelExportPath = (desk: Desk): Extra => ({
       status,
       headers: sent,
       bytes,
-    } = await labelExport(desk, {
+    } = await labelExport(context, {
       chain: params.chain ?? '',
       format: params.format ?? '',
       expires: once(query.expires),
@@ -74,12 +75,12 @@ export const labelExportPath = (desk: Desk): Extra => ({
       ifNoneMatch: headers['if-none-match'],
       acceptEncoding: headers['accept-encoding'],
     })
-    return isRenamed(desk, params.format) ? { status, headers: sent, body: bytes } : inPieces(status, sent, bytes)
+    return isRenamed(context, params.format) ? { status, headers: sent, body: bytes } : inPieces(status, sent, bytes)
   },
 })
 
 /** Fields are renamed in the whole text, after this. */
-const isRenamed = ({ settings }: Desk, form: string | undefined): boolean =>
+const isRenamed = ({ settings }: Context, form: string | undefined): boolean =>
   form === 'json' && Object.keys(settings.aliases.responseFields).length > 0
 
 function inPieces(status: Download['status'], headers: Record<string, string>, bytes: Uint8Array): Departure {

@@ -5,7 +5,7 @@ import { contract } from '#api/contract.ts'
 import { checker } from '#core/check.ts'
 import type { Fault } from '#core/fault.ts'
 import { cover } from '#store/coverage.ts'
-import { openDesk, type TestDesk, testVisit } from '#test/desk.ts'
+import { openContext, type TestContext, testVisit } from '#test/context.ts'
 import { fundedBy } from './funded-by.ts'
 import { type Funding, putFundings } from './fundings.ts'
 import { blocksOf, confirmHead, putHead } from './standing.ts'
@@ -24,24 +24,28 @@ const funding: Funding = {
   valueWei: 1_500_000_000_000_000_000_001n,
 }
 
-async function deskReading(ranges: readonly [number, number][], finalUntil: number, settings = {}): Promise<TestDesk> {
-  const desk = await openDesk(settings)
-  await desk.state.write(async (tx) => {
+async function contextReading(
+  ranges: readonly [number, number][],
+  finalUntil: number,
+  settings = {},
+): Promise<TestContext> {
+  const context = await openContext(settings)
+  await context.state.write(async (tx) => {
     await putFundings(tx, [funding])
     for (const [from, until] of ranges) await cover(tx, blocksOf('1'), from, until)
     if (finalUntil > 0) await putHead(tx, '1', finalUntil)
   })
-  await confirmHead(desk.state, '1', finalUntil, desk.clock.now())
-  return desk
+  await confirmHead(context.state, '1', finalUntil, context.clock.now())
+  return context
 }
 
-const ask = (desk: TestDesk, whose = address, chainid = '1') =>
-  fundedBy.reply({ chainid, address: whose }, desk, testVisit())
+const ask = (context: TestContext, whose = address, chainid = '1') =>
+  fundedBy.reply({ chainid, address: whose }, context, testVisit())
 
 describe('200', () => {
   test('200: the first funding, lower-case, in wei, with what it rests on in the confidence', async () => {
-    await using desk = await deskReading([[0, 100]], 100)
-    const outcome = await ask(desk, `0x${'AB'.repeat(20)}`)
+    await using context = await contextReading([[0, 100]], 100)
+    const outcome = await ask(context, `0x${'AB'.repeat(20)}`)
     assert.deepEqual(outcome, {
       is: 'body',
       body: {
@@ -61,47 +65,47 @@ describe('200', () => {
   })
 
   test('200: a record stands when all before it has been read, though later blocks have not', async () => {
-    await using desk = await deskReading([[0, 61]], 100)
-    const outcome = await ask(desk)
+    await using context = await contextReading([[0, 61]], 100)
+    const outcome = await ask(context)
     assert.ok(outcome.is === 'body')
     assert.deepEqual(outcome.confidence, { asOf: 60, finality: 'finalized', coverage: '0-60' })
   })
 
   test('200: nothing, when every final block has been read', async () => {
-    await using desk = await deskReading([[0, 100]], 100)
-    assert.deepEqual(await ask(desk, stranger), {
+    await using context = await contextReading([[0, 100]], 100)
+    assert.deepEqual(await ask(context, stranger), {
       is: 'nothing',
       confidence: { asOf: 99, finality: 'finalized', coverage: 'complete' },
     })
   })
 
   test('503: nothing, once no node has confirmed the head for five minutes', async () => {
-    await using desk = await deskReading([[0, 100]], 100)
-    desk.clock.move(300_000)
-    assert.equal((await ask(desk, stranger)).is, 'nothing')
-    desk.clock.move(1000)
-    await assert.rejects(ask(desk, stranger), (fault: Fault) => {
+    await using context = await contextReading([[0, 100]], 100)
+    context.clock.move(300_000)
+    assert.equal((await ask(context, stranger)).is, 'nothing')
+    context.clock.move(1000)
+    await assert.rejects(ask(context, stranger), (fault: Fault) => {
       assert.equal(fault.code, 'explorer.not_covered')
       assert.match(fault.says, /^No node has confirmed recently that block 99 is the newest final block of chain 1/)
       return fault.headers['x-tetrad-coverage'] === '0-99'
     })
     // What is stored is still the first funding, but the index is not complete any more.
-    const outcome = await ask(desk)
+    const outcome = await ask(context)
     assert.deepEqual(outcome.is === 'body' && outcome.confidence, { asOf: 99, finality: 'finalized', coverage: '0-99' })
   })
 
   test("200: reading starts at the chain's first block, wherever that is", async () => {
     const settings = { explorer: { chains: [{ id: '1', name: 'Late', firstBlock: 50 }] } }
-    await using desk = await deskReading([[50, 100]], 100, settings)
-    assert.equal((await ask(desk)).is, 'body')
-    assert.equal((await ask(desk, stranger)).is, 'nothing')
+    await using context = await contextReading([[50, 100]], 100, settings)
+    assert.equal((await ask(context)).is, 'body')
+    assert.equal((await ask(context, stranger)).is, 'nothing')
   })
 
   test('200: what is read later counts at once', async () => {
-    await using desk = await deskReading([[0, 50]], 100)
-    await assert.rejects(ask(desk), { code: 'explorer.not_covered' })
-    await desk.state.write((tx) => cover(tx, blocksOf('1'), 50, 100))
-    assert.equal((await ask(desk)).is, 'body')
+    await using context = await contextReading([[0, 50]], 100)
+    await assert.rejects(ask(context), { code: 'explorer.not_covered' })
+    await context.state.write((tx) => cover(tx, blocksOf('1'), 50, 100))
+    assert.equal((await ask(context)).is, 'body')
   })
 })
 
@@ -124,8 +128,8 @@ describe('200 with a failure envelope', () => {
   ]
   for (const [name, ranges, head, whose, unread] of refused) {
     test(`not covered: ${name}, decision 0015`, async () => {
-      await using desk = await deskReading(ranges, head)
-      await assert.rejects(ask(desk, whose), (fault: Fault) => {
+      await using context = await contextReading(ranges, head)
+      await assert.rejects(ask(context, whose), (fault: Fault) => {
         assert.equal(fault.code, 'explorer.not_covered')
         assert.match(fault.says, unread)
         assert.ok(fault.headers['x-tetrad-coverage'])
@@ -135,7 +139,7 @@ describe('200 with a failure envelope', () => {
   }
 
   test('an address that is none is said to be none', async () => {
-    await using desk = await deskReading([[0, 100]], 100)
+    await using context = await contextReading([[0, 100]], 100)
     for (const bad of [
       '',
       '0x',
@@ -145,7 +149,7 @@ describe('200 with a failure envelope', () => {
       `0x${'zz'.repeat(20)}`,
       ` ${address}`,
     ]) {
-      await assert.rejects(ask(desk, bad), (fault: Fault) => {
+      await assert.rejects(ask(context, bad), (fault: Fault) => {
         assert.equal(JSON.stringify(fundedBy.shape.fault(fault).body).includes('Error! Invalid address format'), true)
         return fault.code === 'input.invalid'
       })

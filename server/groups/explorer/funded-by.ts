@@ -7,7 +7,8 @@ import { contract } from '#api/contract.ts'
 import type { FundingRecord } from '#api/wire/explorer.ts'
 import { Fault, invalid } from '#core/fault.ts'
 import type { Range } from '#core/ranges.ts'
-import { answer, type Desk } from '#serve/answer.ts'
+import { answer } from '#serve/answer.ts'
+import type { Context } from '#serve/context.ts'
 import { servedChain } from './chains.ts'
 import { type Funding, findFunding } from './fundings.ts'
 import { findNear } from './index-near.ts'
@@ -20,9 +21,9 @@ const addressText = /^0x[0-9a-f]{40}$/i
 export const fundedBy = answer(
   contract['explorer.fundedBy'],
   shape,
-  async ({ chainid, address }, desk) => {
+  async ({ chainid, address }, context) => {
     if (!addressText.test(address)) throw invalid(['query', 'address'], 'must be 0x and 40 hexadecimal digits')
-    const { funding, confidence } = await findFirstFunding(desk, chainid, address.toLowerCase())
+    const { funding, confidence } = await findFirstFunding(context, chainid, address.toLowerCase())
     if (!funding) return { is: 'nothing', confidence }
     return { is: 'body', body: { status: '1', message: 'OK', result: toRecord(funding) }, confidence }
   },
@@ -30,26 +31,31 @@ export const fundedBy = answer(
 )
 
 /** `address` is in lower case. */
-export async function findFirstFunding(desk: Desk, chain: string, address: string): Promise<FundingAnswer> {
+export async function findFirstFunding(context: Context, chain: string, address: string): Promise<FundingAnswer> {
   // Read the coverage before the record: the index may advance in between, and must not appear further along than its rows.
-  const coverage = await standingOf(desk, chain)
-  const stored = await findFunding(desk.state, chain, address)
+  const coverage = await standingOf(context, chain)
+  const stored = await findFunding(context.state, chain, address)
   if (stored?.isProven)
     return { funding: stored, confidence: { asOf: stored.block, finality: 'finalized', coverage: 'probed' } }
   const unread = firstUnread(coverage, stored)
-  const isConfirmed = isHeadConfirmed(desk, coverage)
+  const isConfirmed = isHeadConfirmed(context, coverage)
   if (stored && !unread) return { funding: stored, confidence: confidenceOf(coverage, isConfirmed) }
-  if (!stored && !unread && isConfirmed) return findUnfinalized(desk, chain, address, coverage)
-  if (canProbe(desk, chain)) return probe(desk, chain, address)
+  if (!stored && !unread && isConfirmed) return findUnfinalized(context, chain, address, coverage)
+  if (canProbe(context, chain)) return probe(context, chain, address)
   throw unread ? notRead(chain, unread, coverage) : notConfirmed(chain, coverage)
 }
 
 /** Every final block is indexed and none holds a transfer; a newer one may. */
-async function findUnfinalized(desk: Desk, chain: string, address: string, coverage: Standing): Promise<FundingAnswer> {
-  const newer = await findNear(desk.state, chain, address)
+async function findUnfinalized(
+  context: Context,
+  chain: string,
+  address: string,
+  coverage: Standing,
+): Promise<FundingAnswer> {
+  const newer = await findNear(context.state, chain, address)
   if (newer) return { funding: newer, confidence: { asOf: newer.block, finality: 'head', coverage: 'complete' } }
   // It may have become final between the two reads.
-  const funding = await findFunding(desk.state, chain, address)
+  const funding = await findFunding(context.state, chain, address)
   return { funding, confidence: confidenceOf(coverage, true) }
 }
 

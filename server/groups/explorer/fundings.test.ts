@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { openDesk } from '#test/desk.ts'
+import { openContext } from '#test/context.ts'
 import { type Funding, findFunding, putFundings } from './fundings.ts'
 
 const word = (digits: number, value: number): string => `0x${value.toString(16).padStart(digits, '0')}`
@@ -37,7 +37,7 @@ const earliest = (rows: readonly Funding[], address: string): Funding | undefine
   rows.filter((row) => row.address === address).sort((a, b) => placeOf(a) - placeOf(b))[0]
 
 test('invariant 1: the earliest wins whatever the order, the batches and the repetitions of arrival', async () => {
-  await using desk = await openDesk()
+  await using context = await openContext()
   const anyOrder = transfers.chain((rows) =>
     fc.record({
       rows: fc.constant(rows),
@@ -47,13 +47,13 @@ test('invariant 1: the earliest wins whatever the order, the batches and the rep
   )
   await fc.assert(
     fc.asyncProperty(anyOrder, async ({ rows, arrivals, batch }) => {
-      await desk.state.write((tx) => tx.run('delete from fundings'))
+      await context.state.write((tx) => tx.run('delete from fundings'))
       for (let at = 0; at < arrivals.length; at += batch) {
-        await desk.state.write((tx) => putFundings(tx, arrivals.slice(at, at + batch)))
+        await context.state.write((tx) => putFundings(tx, arrivals.slice(at, at + batch)))
       }
       for (let to = 0; to <= 3; to++) {
         const address = word(40, to)
-        assert.deepEqual(await findFunding(desk.state, '1', address), earliest(rows, address))
+        assert.deepEqual(await findFunding(context.state, '1', address), earliest(rows, address))
       }
     }),
     { numRuns: 60 },
@@ -61,30 +61,30 @@ test('invariant 1: the earliest wins whatever the order, the batches and the rep
 })
 
 test('the count tells how many addresses got an earlier funding', async () => {
-  await using desk = await openDesk()
-  const put = (...rows: Funding[]) => desk.state.write((tx) => putFundings(tx, rows))
+  await using context = await openContext()
+  const put = (...rows: Funding[]) => context.state.write((tx) => putFundings(tx, rows))
   assert.equal(await put(transfer(1, 5, 0, 0), transfer(2, 5, 1, 0)), 2)
   assert.equal(await put(transfer(1, 6, 0, 0), transfer(2, 5, 1, 0)), 0)
   assert.equal(await put(transfer(1, 5, 0, 0), transfer(2, 5, 0, 9)), 1)
 })
 
 test('chains do not mix, and a value beyond 2^64 is kept to the last digit', async () => {
-  await using desk = await openDesk()
+  await using context = await openContext()
   const valueWei = 2n ** 255n + 1n
-  await desk.state.write((tx) => putFundings(tx, [{ ...transfer(1, 5, 0, 0), chain: '137', valueWei }]))
-  assert.equal(await findFunding(desk.state, '1', word(40, 1)), undefined)
-  assert.equal((await findFunding(desk.state, '137', word(40, 1)))?.valueWei, valueWei)
+  await context.state.write((tx) => putFundings(tx, [{ ...transfer(1, 5, 0, 0), chain: '137', valueWei }]))
+  assert.equal(await findFunding(context.state, '1', word(40, 1)), undefined)
+  assert.equal((await findFunding(context.state, '137', word(40, 1)))?.valueWei, valueWei)
 })
 
 test('what is no funding is refused: no value, or from itself (decision 0012)', async () => {
-  await using desk = await openDesk()
+  await using context = await openContext()
   const good = transfer(1, 5, 0, 0)
   for (const bad of [
     { ...good, valueWei: 0n },
     { ...good, funder: good.address },
     { ...good, tx: '0x12' },
   ]) {
-    await assert.rejects(desk.state.write((tx) => putFundings(tx, [bad])))
+    await assert.rejects(context.state.write((tx) => putFundings(tx, [bad])))
   }
-  assert.equal(await findFunding(desk.state, '1', good.address), undefined)
+  assert.equal(await findFunding(context.state, '1', good.address), undefined)
 })

@@ -9,12 +9,12 @@ import { FetchError } from '#io/fetch.ts'
 import { chance } from '#sim/chance.ts'
 import { SimChain, type TrueTransfer } from '#sim/evm/chain.ts'
 import { type SimFault, SimNode } from '#sim/evm/node.ts'
-import { openDesk, settingsWith, type TestDesk } from '#test/desk.ts'
+import { openContext, settingsWith, type TestContext } from '#test/context.ts'
 import { seedsOf } from '#test/long.ts'
 import { AccountReader } from './account-reader.ts'
 import { searchFunding } from './funding-search.ts'
 import { type Funding, findFunding } from './fundings.ts'
-import { catchUp, type IndexDesk } from './index-chain.ts'
+import { catchUp, type IndexContext } from './index-chain.ts'
 import { findNear } from './index-near.ts'
 import { type ChainNode, openNode } from './node.ts'
 
@@ -35,11 +35,11 @@ const faultKinds: readonly SimFault[] = [
 ]
 const forms = ['trace_block', 'debug_traceBlockByNumber', 'debug_traceTransaction'] as const
 
-let desk: TestDesk
+let context: TestContext
 before(async () => {
-  desk = await openDesk()
+  context = await openContext()
 })
-after(() => desk[Symbol.asyncDispose]())
+after(() => context[Symbol.asyncDispose]())
 
 const directly =
   (node: SimNode): Post =>
@@ -55,7 +55,7 @@ interface Stage {
   readonly node: ChainNode
   /** The same node as it is after a restart: what it can do is tested again. */
   readonly reopen: () => ChainNode
-  readonly index: IndexDesk
+  readonly index: IndexContext
 }
 
 function stage(seed: number, number: number): Stage {
@@ -80,7 +80,7 @@ function stage(seed: number, number: number): Stage {
   const [settled] = settings.explorer.chains
   assert.ok(settled)
   const reopen = () => openNode(settled, { clock: systemClock }, { post: directly(sim), restMs: 0 })
-  const index = { state: desk.state, clock: systemClock, settings }
+  const index = { state: context.state, clock: systemClock, settings }
   return { chain, sim, node: reopen(), reopen, index }
 }
 
@@ -98,9 +98,9 @@ const story = (one: Funding | TrueTransfer | undefined) =>
 
 async function holdIndex({ chain }: Stage, words: string): Promise<void> {
   for (const address of chain.addresses()) {
-    const final = await findFunding(desk.state, chain.id, address)
+    const final = await findFunding(context.state, chain.id, address)
     assert.deepEqual(story(final), story(chain.firstFunding(address, chain.final)), `${words}: final row of ${address}`)
-    const present = final ?? (await findNear(desk.state, chain.id, address))
+    const present = final ?? (await findNear(context.state, chain.id, address))
     assert.deepEqual(story(present), story(chain.firstFunding(address)), `${words}: present row of ${address}`)
   }
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { openDesk, type TestDesk } from '#test/desk.ts'
+import { openContext, type TestContext } from '#test/context.ts'
 import { type ImportOptions, importLabels } from './import.ts'
 import { eachLabel, putLabels } from './labels.ts'
 import { Book } from './labels-history.ts'
@@ -10,14 +10,14 @@ const hot = '0x28c6c06298d514db089934071355e5743bf21d60'
 const cold = `0x${'c0'.repeat(20)}`
 const author = { by: 'ann', via: 'import labels', atMs: 1_790_000_000_000 }
 
-const bring = (desk: TestDesk, text: string, options: Partial<ImportOptions> = {}) =>
-  importLabels(desk.state, author, text, { form: 'oli', source: 'oli', everyChain: ['1', '137'], ...options })
+const bring = (context: TestContext, text: string, options: Partial<ImportOptions> = {}) =>
+  importLabels(context.state, author, text, { form: 'oli', source: 'oli', everyChain: ['1', '137'], ...options })
 
 describe('the form of the Open Labels Initiative, decision 0093', () => {
   const attester = `0x${'A7'.repeat(20)}`
 
   test('pivoted records: the name, the owner as an entity, a link as evidence', async () => {
-    await using desk = await openDesk()
+    await using context = await openContext()
     const file = JSON.stringify(
       [
         {
@@ -36,33 +36,33 @@ describe('the form of the Open Labels Initiative, decision 0093', () => {
       null,
       1,
     )
-    const { entities, addresses, rejects } = await bring(desk, file)
+    const { entities, addresses, rejects } = await bring(context, file)
     assert.deepEqual([entities.added, addresses.added], [1, 2])
     assert.deepEqual(
       rejects.map(({ reason }) => reason.slice(0, 32)),
       ['no tag names the address', 'chain_id must be eip155: and a n', 'address must have the right chec'],
     )
-    const [tag] = await findTags(desk.state, hot)
+    const [tag] = await findTags(context.state, hot)
     assert.deepEqual(
       [tag?.name, tag?.entity, tag?.source, tag?.evidenceUrl],
       ['Hot wallet', 'harbour', 'oli', 'https://h.example'],
     )
-    assert.deepEqual((await bring(desk, file)).addresses, { added: 0, changed: 0, unchanged: 2 })
+    assert.deepEqual((await bring(context, file)).addresses, { added: 0, changed: 0, unchanged: 2 })
   })
 
   test('pivoted in CSV, with the columns of their template', async () => {
-    await using desk = await openDesk()
+    await using context = await openContext()
     const file = [
       'address,chain_id,is_eoa,contract_name,owner_project,erc20.symbol,usage_category,source_code_verified',
       `${hot},eip155:10,false,mirror,mirror,,non_fungible_tokens,`,
       `${cold},eip155:10,,,,,fungible_tokens,`,
     ].join('\n')
-    const { addresses, rejects } = await bring(desk, file)
+    const { addresses, rejects } = await bring(context, file)
     assert.deepEqual([addresses.added, rejects.map(({ line }) => line)], [1, [3]])
   })
 
   test('one tag a record: gathered per address, the newer word counts, attesters stay apart', async () => {
-    await using desk = await openDesk()
+    await using context = await openContext()
     const label = (tag_id: string, tag_value: string, time: string, by = attester) => ({
       ...{ tag_id, tag_value, chain_id: 'eip155:1', time, attester: by },
     })
@@ -76,9 +76,9 @@ describe('the form of the Open Labels Initiative, decision 0093', () => {
         label('contract_name', 'Theirs', '2026-01-01T00:00:00', cold),
       ],
     })
-    assert.equal((await bring(desk, file)).addresses.added, 2)
+    assert.equal((await bring(context, file)).addresses.added, 2)
     assert.deepEqual(
-      (await findTags(desk.state, hot)).map(({ name, source, entity }) => [name, source, entity]).sort(),
+      (await findTags(context.state, hot)).map(({ name, source, entity }) => [name, source, entity]).sort(),
       [
         ['New', `oli:${attester.toLowerCase()}`, 'harbour'],
         ['Theirs', `oli:${cold}`, ''],
@@ -87,7 +87,7 @@ describe('the form of the Open Labels Initiative, decision 0093', () => {
   })
 
   test('attestations: tags inside, as an object or as text; revoked ones are not taken', async () => {
-    await using desk = await openDesk()
+    await using context = await openContext()
     const file = JSON.stringify({
       attestations: [
         { caip10: `eip155:1:${hot}`, tags_json: '{"contract_name":"A"}', attester },
@@ -96,7 +96,7 @@ describe('the form of the Open Labels Initiative, decision 0093', () => {
         { recipient: cold, chain_id: 'eip155:137', tags_json: '{', attester },
       ],
     })
-    const { addresses, rejects } = await bring(desk, file)
+    const { addresses, rejects } = await bring(context, file)
     assert.equal(addresses.added, 2)
     assert.deepEqual(
       rejects.map(({ reason }) => reason),
@@ -105,18 +105,18 @@ describe('the form of the Open Labels Initiative, decision 0093', () => {
   })
 
   test('a label for any chain goes to every chain that is served', async () => {
-    await using desk = await openDesk()
+    await using context = await openContext()
     const file = JSON.stringify([{ address: hot, chain_id: 'eip155:any', contract_name: 'Everywhere' }])
-    assert.equal((await bring(desk, file)).addresses.added, 2)
-    assert.match((await bring(desk, file, { everyChain: [] })).rejects[0]?.reason ?? '', /none is configured/)
+    assert.equal((await bring(context, file)).addresses.added, 2)
+    assert.match((await bring(context, file, { everyChain: [] })).rejects[0]?.reason ?? '', /none is configured/)
   })
 
   test('an owner who is in the registry keeps its words', async () => {
-    await using desk = await openDesk()
+    await using context = await openContext()
     const harbour = { chain: '1', slug: 'harbour', name: 'Harbour Exchange' }
-    await desk.state.write((tx) => putLabels(new Book(tx, author), [harbour]))
-    await bring(desk, JSON.stringify([{ address: hot, chain_id: 'eip155:1', name: 'x', owner_project: 'harbour' }]))
-    const names = (await Array.fromAsync(eachLabel(desk.state, '1'))).map(({ name }) => name)
+    await context.state.write((tx) => putLabels(new Book(tx, author), [harbour]))
+    await bring(context, JSON.stringify([{ address: hot, chain_id: 'eip155:1', name: 'x', owner_project: 'harbour' }]))
+    const names = (await Array.fromAsync(eachLabel(context.state, '1'))).map(({ name }) => name)
     assert.deepEqual(names, ['Harbour Exchange'])
   })
 })

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { State } from '#store/state.ts'
-import { openDesk, type TestDesk } from '#test/desk.ts'
+import { openContext, type TestContext } from '#test/context.ts'
 import { importLabels } from './import.ts'
 import { stagedFrom } from './import-stage.ts'
 import { listHead, putLabels } from './labels.ts'
@@ -11,7 +11,7 @@ import { putTags } from './tags.ts'
 
 const count = stagedFrom + 500
 const address = (number: number) => `0x${number.toString(16).padStart(40, '0')}`
-const author = (desk: TestDesk) => ({ by: 'ann', via: 'import labels', atMs: desk.clock.now() })
+const author = (context: TestContext) => ({ by: 'ann', via: 'import labels', atMs: context.clock.now() })
 
 /** Entities on two chains and their addresses, as JSON; `edition` changes a third of them. */
 function file(edition = 0): string {
@@ -30,17 +30,17 @@ function file(edition = 0): string {
   return JSON.stringify({ entities, addresses })
 }
 
-const bring = (desk: TestDesk, text: string, strict = false, state: State = desk.state) =>
-  importLabels(state, author(desk), text, { form: 'json', source: 'import', everyChain: ['1'], strict })
+const bring = (context: TestContext, text: string, strict = false, state: State = context.state) =>
+  importLabels(state, author(context), text, { form: 'json', source: 'import', everyChain: ['1'], strict })
 
 const tables = ['labels', 'tagged_addresses', 'label_lists', 'label_changes', 'label_history'] as const
 
-async function registryOf({ state }: TestDesk): Promise<object> {
+async function registryOf({ state }: TestContext): Promise<object> {
   const rows = tables.map(async (table) => [table, await state.all(`select * from ${table} order by 1, 2, 3`)] as const)
   return Object.fromEntries(await Promise.all(rows))
 }
 
-const staged = async ({ state }: TestDesk) =>
+const staged = async ({ state }: TestContext) =>
   (
     await state.get<{ rows: number }>(
       'select (select count(*) from label_stage) + (select count(*) from label_imports) as rows',
@@ -48,10 +48,10 @@ const staged = async ({ state }: TestDesk) =>
   )?.rows
 
 /** What the same patches come to in one transaction. */
-async function atOnce(desk: TestDesk, text: string): Promise<void> {
+async function atOnce(context: TestContext, text: string): Promise<void> {
   const { entities, addresses } = JSON.parse(text)
-  await desk.state.write(async (tx) => {
-    const book = new Book(tx, author(desk))
+  await context.state.write(async (tx) => {
+    const book = new Book(tx, author(context))
     await putLabels(
       book,
       entities.flatMap(({ chains, ...rest }: { chains: string[] }) => chains.map((chain) => ({ chain, ...rest }))),
@@ -64,36 +64,36 @@ async function atOnce(desk: TestDesk, text: string): Promise<void> {
 }
 
 test('a staged import leaves exactly what one transaction leaves, history and revisions included', async () => {
-  await using one = await openDesk()
-  await using other = await openDesk()
+  await using one = await openContext()
+  await using other = await openContext()
   for (const edition of [0, 1, 1]) {
     await bring(one, file(edition))
     await atOnce(other, file(edition))
     assert.deepEqual(await registryOf(one), await registryOf(other))
     assert.equal(await staged(one), 0)
-    for (const desk of [one, other]) desk.clock.move(60_000)
+    for (const context of [one, other]) context.clock.move(60_000)
   }
 })
 
 test('the same file again changes nothing, and leaves no page in the history', async () => {
-  await using desk = await openDesk()
-  const first = await bring(desk, file())
+  await using context = await openContext()
+  const first = await bring(context, file())
   assert.deepEqual(first.addresses, { added: count / 2, changed: 0, unchanged: 0 })
-  const before = await registryOf(desk)
-  const again = await bring(desk, file())
+  const before = await registryOf(context)
+  const again = await bring(context, file())
   assert.deepEqual([again.entities.added, again.entities.changed, again.addresses.unchanged], [0, 0, count / 2])
-  assert.deepEqual(await registryOf(desk), before)
+  assert.deepEqual(await registryOf(context), before)
 })
 
 test('an address whose entity is neither there nor in the file is refused by its line; strict takes nothing', async () => {
-  await using desk = await openDesk()
+  await using context = await openContext()
   const text = file().replace('"entity":"entity-8"', '"entity":"nobody"')
-  const strict = await bring(desk, text, true)
-  assert.deepEqual([strict.done, strict.rejects.length, await listHead(desk.state, '1')], [false, 1, undefined])
-  const { done, rejects, addresses } = await bring(desk, text)
+  const strict = await bring(context, text, true)
+  assert.deepEqual([strict.done, strict.rejects.length, await listHead(context.state, '1')], [false, 1, undefined])
+  const { done, rejects, addresses } = await bring(context, text)
   assert.deepEqual([done, addresses.added], [true, count / 2 - 1])
   assert.match(rejects[0]?.reason ?? '', /no entity nobody/)
-  assert.equal(await staged(desk), 0)
+  assert.equal(await staged(context), 0)
 })
 
 /** The store, with something that happens before its nth transaction from now. */
@@ -112,18 +112,18 @@ function meddled(state: State, before: (write: number) => Promise<void>): State 
 }
 
 test('invariant 1: an edit by somebody else meanwhile is neither lost nor overwritten', async () => {
-  await using desk = await openDesk()
-  await bring(desk, file())
+  await using context = await openContext()
+  await bring(context, file())
   let edits = 0
   const rename = async (write: number) => {
     // In the middle of the staging of the first attempt.
     if (write !== 2 || edits++ > 0) return
-    await desk.state.write((tx) => putLabels(new Book(tx, { ...author(desk), by: 'bob' }), [renamed]))
+    await context.state.write((tx) => putLabels(new Book(tx, { ...author(context), by: 'bob' }), [renamed]))
   }
   const renamed = { chain: '1', slug: 'entity-4', name: 'Renamed', notes: 'by bob' }
-  const { entities } = await bring(desk, file(1), false, meddled(desk.state, rename))
+  const { entities } = await bring(context, file(1), false, meddled(context.state, rename))
   assert.equal(edits, 1)
-  const [row] = await desk.state.all<{ name: string; notes: string }>(
+  const [row] = await context.state.all<{ name: string; notes: string }>(
     "select name, notes from labels where chain = '1' and slug = 'entity-4'",
   )
   assert.deepEqual(row, { name: 'Entity 4', notes: 'by bob' }, 'the file names it again, and leaves the notes alone')
@@ -133,32 +133,32 @@ test('invariant 1: an edit by somebody else meanwhile is neither lost nor overwr
 })
 
 test('a registry that never stands still is written in one transaction after all', async () => {
-  await using desk = await openDesk()
+  await using context = await openContext()
   let edits = 0
   const restless = () =>
-    desk.state
-      .write((tx) => putLabels(new Book(tx, author(desk)), [{ chain: '7', slug: `restless-${edits++}` }]))
+    context.state
+      .write((tx) => putLabels(new Book(tx, author(context)), [{ chain: '7', slug: `restless-${edits++}` }]))
       .then(() => undefined)
-  const { done, addresses } = await bring(desk, file(), false, meddled(desk.state, restless))
-  assert.deepEqual([done, addresses.added, await staged(desk)], [true, count / 2, 0])
+  const { done, addresses } = await bring(context, file(), false, meddled(context.state, restless))
+  assert.deepEqual([done, addresses.added, await staged(context)], [true, count / 2, 0])
 })
 
 test('invariant 2: until it is merged nobody sees any of it; invariant 3: what a crash left goes with a later import', async () => {
-  await using desk = await openDesk()
+  await using context = await openContext()
   const crash = async (write: number) => {
     if (write === 3) throw new Error('killed')
   }
-  await assert.rejects(bring(desk, file(), false, meddled(desk.state, crash)), /killed/)
-  assert.equal(await listHead(desk.state, '1'), undefined)
-  await desk.state.write((tx) => tx.run('insert into label_imports (id, at_ms) values (900, 5)'))
-  await desk.state.write((tx) =>
+  await assert.rejects(bring(context, file(), false, meddled(context.state, crash)), /killed/)
+  assert.equal(await listHead(context.state, '1'), undefined)
+  await context.state.write((tx) => tx.run('insert into label_imports (id, at_ms) values (900, 5)'))
+  await context.state.write((tx) =>
     tx.run(
       `insert into label_stage (import, item, kind, chain, subject, source, action, name, updated_unix)
        values (900, 0, 'entity', '1', 'left-over', '', 'added', 'Left over', 1)`,
     ),
   )
-  desk.clock.move(2 * 86_400_000)
-  await bring(desk, file())
-  assert.equal(await staged(desk), 0)
-  assert.equal((await desk.state.all("select slug from labels where slug = 'left-over'")).length, 0)
+  context.clock.move(2 * 86_400_000)
+  await bring(context, file())
+  assert.equal(await staged(context), 0)
+  assert.equal((await context.state.all("select slug from labels where slug = 'left-over'")).length, 0)
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { openDesk, type TestDesk } from '#test/desk.ts'
+import { openContext, type TestContext } from '#test/context.ts'
 import { type ImportForm, type ImportOptions, importLabels } from './import.ts'
 import { readCsv } from './import-csv.ts'
 import { readJson } from './import-json.ts'
@@ -12,8 +12,8 @@ import { eachTag, findTags } from './tags.ts'
 const hot = '0x28c6c06298d514db089934071355e5743bf21d60'
 const cold = `0x${'c0'.repeat(20)}`
 
-const bring = (desk: TestDesk, form: ImportForm, text: string, options: Partial<ImportOptions> = {}) =>
-  importLabels(desk.state, { by: 'ann', via: 'import labels', atMs: desk.clock.now() }, text, {
+const bring = (context: TestContext, form: ImportForm, text: string, options: Partial<ImportOptions> = {}) =>
+  importLabels(context.state, { by: 'ann', via: 'import labels', atMs: context.clock.now() }, text, {
     form,
     source: form === 'oli' ? 'oli' : 'import',
     everyChain: ['1', '137'],
@@ -37,8 +37,8 @@ const addresses = [
 
 describe('CSV', () => {
   test('entities and then their addresses go in, and a second time nothing changes', async () => {
-    await using desk = await openDesk()
-    const first = await bring(desk, 'csv', entities)
+    await using context = await openContext()
+    const first = await bring(context, 'csv', entities)
     assert.deepEqual(first, {
       entities: { added: 3, changed: 0, unchanged: 0 },
       addresses: { added: 0, changed: 0, unchanged: 0 },
@@ -46,26 +46,26 @@ describe('CSV', () => {
       rejects: [],
       done: true,
     })
-    const harbour = (await findLabels(desk.state, 'harbour'))[0]
+    const harbour = (await findLabels(context.state, 'harbour'))[0]
     assert.deepEqual([harbour?.description, harbour?.notes], ['Deposit, hot wallets.', 'two\r\nlines'])
-    assert.deepEqual((await bring(desk, 'csv', addresses)).addresses, { added: 2, changed: 0, unchanged: 0 })
-    const [tag] = await findTags(desk.state, hot)
+    assert.deepEqual((await bring(context, 'csv', addresses)).addresses, { added: 2, changed: 0, unchanged: 0 })
+    const [tag] = await findTags(context.state, hot)
     assert.deepEqual([tag?.entity, tag?.confidence, tag?.evidenceUrl], ['harbour', 90, 'https://harbour.example/proof'])
     assert.deepEqual(
-      (await findTags(desk.state, cold)).map(({ source, confidence }) => [source, confidence]),
+      (await findTags(context.state, cold)).map(({ source, confidence }) => [source, confidence]),
       [['import', 50]],
     )
 
-    desk.clock.move(3_600_000)
-    const before = await historyOf(desk.state, { limit: 100 })
-    assert.deepEqual((await bring(desk, 'csv', entities)).entities, { added: 0, changed: 0, unchanged: 3 })
-    assert.deepEqual((await bring(desk, 'csv', addresses)).addresses, { added: 0, changed: 0, unchanged: 2 })
-    assert.deepEqual(await historyOf(desk.state, { limit: 100 }), before)
-    assert.deepEqual(await listHead(desk.state, '1'), { revision: 1, entries: 2 })
+    context.clock.move(3_600_000)
+    const before = await historyOf(context.state, { limit: 100 })
+    assert.deepEqual((await bring(context, 'csv', entities)).entities, { added: 0, changed: 0, unchanged: 3 })
+    assert.deepEqual((await bring(context, 'csv', addresses)).addresses, { added: 0, changed: 0, unchanged: 2 })
+    assert.deepEqual(await historyOf(context.state, { limit: 100 }), before)
+    assert.deepEqual(await listHead(context.state, '1'), { revision: 1, entries: 2 })
   })
 
   test('a bad row is told with its line and reason, the good ones go in together', async () => {
-    await using desk = await openDesk()
+    await using context = await openContext()
     const file = [
       'chain,address,name,entity,source,confidence,evidence', // line 1
       `1,${hot},Good,,own,90,`, // 2
@@ -85,7 +85,7 @@ describe('CSV', () => {
       `1,${cold},"never closed,,own,90,`, // 16
       `1,${cold},Lost,,own,90,`, // swallowed by the quote above
     ].join('\n')
-    const { addresses, rejects } = await bring(desk, 'csv', file)
+    const { addresses, rejects } = await bring(context, 'csv', file)
     assert.deepEqual(addresses, { added: 1, changed: 0, unchanged: 0 })
     assert.deepEqual(
       rejects.map(({ line, reason }) => [line, reason]),
@@ -108,36 +108,36 @@ describe('CSV', () => {
   })
 
   test('strict: one bad row keeps all others out', async () => {
-    await using desk = await openDesk()
+    await using context = await openContext()
     const file = `chain,address,name,entity\n1,${hot},Good,\n1,${cold},Bad,nobody\n`
-    const result = await bring(desk, 'csv', file, { strict: true })
+    const result = await bring(context, 'csv', file, { strict: true })
     assert.deepEqual([result.done, result.addresses.added, result.rejects.length], [false, 0, 1])
-    assert.deepEqual(await Array.fromAsync(eachTag(desk.state)), [])
-    assert.deepEqual(await historyOf(desk.state, { limit: 1 }), [])
-    const other = await bring(desk, 'csv', `chain,address,name\n1,0x,x\n1,${hot},Good\n`, { strict: true })
-    assert.deepEqual([other.done, (await Array.fromAsync(eachTag(desk.state))).length], [false, 0])
+    assert.deepEqual(await Array.fromAsync(eachTag(context.state)), [])
+    assert.deepEqual(await historyOf(context.state, { limit: 1 }), [])
+    const other = await bring(context, 'csv', `chain,address,name\n1,0x,x\n1,${hot},Good\n`, { strict: true })
+    assert.deepEqual([other.done, (await Array.fromAsync(eachTag(context.state))).length], [false, 0])
   })
 
   test('the file that 4.1 links to can be brought back in, for a chain that is given', async () => {
-    await using desk = await openDesk()
+    await using context = await openContext()
     const file = 'labelname,labelslug,shortdescription,notes,lastupdatedtimestamp\r\nHarbour,harbour,x,,1790000000\r\n'
-    assert.equal((await bring(desk, 'csv', file, { chains: ['137'] })).entities.added, 1)
-    const [row] = await findLabels(desk.state, 'harbour')
+    assert.equal((await bring(context, 'csv', file, { chains: ['137'] })).entities.added, 1)
+    const [row] = await findLabels(context.state, 'harbour')
     assert.deepEqual([row?.chain, row?.updatedUnix], ['137', 1_790_000_000])
-    assert.equal((await bring(desk, 'csv', file)).rejects[0]?.reason, 'chain is needed')
+    assert.equal((await bring(context, 'csv', file)).rejects[0]?.reason, 'chain is needed')
   })
 
   test('a column that is not known, or no header at all, is a fault of the file', async () => {
-    await using desk = await openDesk()
-    await assert.rejects(bring(desk, 'csv', 'chain,slug,nmae\n1,a,A\n'), /column nmae is not known/)
-    await assert.rejects(bring(desk, 'csv', ''), /no header line/)
+    await using context = await openContext()
+    await assert.rejects(bring(context, 'csv', 'chain,slug,nmae\n1,a,A\n'), /column nmae is not known/)
+    await assert.rejects(bring(context, 'csv', ''), /no header line/)
   })
 
   test('a column that is left out leaves its field alone', async () => {
-    await using desk = await openDesk()
-    await bring(desk, 'csv', entities)
-    await bring(desk, 'csv', 'chain,slug,name\n1,harbour,Harbour Ltd\n')
-    const [row] = await findLabels(desk.state, 'harbour')
+    await using context = await openContext()
+    await bring(context, 'csv', entities)
+    await bring(context, 'csv', 'chain,slug,name\n1,harbour,Harbour Ltd\n')
+    const [row] = await findLabels(context.state, 'harbour')
     assert.deepEqual([row?.name, row?.description], ['Harbour Ltd', 'Deposit, hot wallets.'])
   })
 
@@ -164,7 +164,7 @@ describe('CSV', () => {
 
 describe('JSON', () => {
   test('an array of records, or an object with entities and addresses; the line of a bad one is told', async () => {
-    await using desk = await openDesk()
+    await using context = await openContext()
     const file = JSON.stringify(
       {
         entities: [
@@ -181,7 +181,7 @@ describe('JSON', () => {
       null,
       2,
     )
-    const { entities, addresses, rejects } = await bring(desk, 'json', file)
+    const { entities, addresses, rejects } = await bring(context, 'json', file)
     assert.deepEqual([entities.added, addresses.added], [2, 1])
     const lineOf = (text: string) => file.slice(0, file.indexOf(text)).split('\n').length
     assert.deepEqual(
@@ -196,26 +196,26 @@ describe('JSON', () => {
         [lineOf('"name": 5') - 3, 'name must be a text'],
       ],
     )
-    assert.equal((await bring(desk, 'json', `[{"chain":1,"name":"Ünïted Ports"}]`)).entities.added, 1)
-    assert.equal((await findLabels(desk.state, 'united-ports')).length, 1)
+    assert.equal((await bring(context, 'json', `[{"chain":1,"name":"Ünïted Ports"}]`)).entities.added, 1)
+    assert.equal((await findLabels(context.state, 'united-ports')).length, 1)
     const empty = '{"source":null,"entities":[{"chain":1,"name":"North Quay"}],"addresses":null}'
-    assert.equal((await bring(desk, 'json', empty)).entities.added, 1)
+    assert.equal((await bring(context, 'json', empty)).entities.added, 1)
   })
 
   test('what is no JSON, or holds no records, is a fault of the file', async () => {
-    await using desk = await openDesk()
-    await assert.rejects(bring(desk, 'json', '[{"a":1,}]'), /not valid JSON/)
-    await assert.rejects(bring(desk, 'json', '{"labels":[]}'), /no records.*entities or addresses/)
-    await assert.rejects(bring(desk, 'json', '7'), /no records/)
-    await assert.rejects(bring(desk, 'json', '{"entities":[],"adresses":[]}'), /"adresses" is not known in the file/)
-    await assert.rejects(bring(desk, 'json', '{"entities":[],"addresses":{}}'), /"addresses" is not known/)
+    await using context = await openContext()
+    await assert.rejects(bring(context, 'json', '[{"a":1,}]'), /not valid JSON/)
+    await assert.rejects(bring(context, 'json', '{"labels":[]}'), /no records.*entities or addresses/)
+    await assert.rejects(bring(context, 'json', '7'), /no records/)
+    await assert.rejects(bring(context, 'json', '{"entities":[],"adresses":[]}'), /"adresses" is not known in the file/)
+    await assert.rejects(bring(context, 'json', '{"entities":[],"addresses":{}}'), /"addresses" is not known/)
   })
 
   test('the list a record stands in says what it is, also when it lacks its address or has one too many', async () => {
-    await using desk = await openDesk()
+    await using context = await openContext()
     const nobody = `0x${'12'.repeat(20)}`
     const { rejects, entities, addresses } = await bring(
-      desk,
+      context,
       'json',
       `{"chain":1,\n"addresses":[{"name":"no address"},\n{"name":"Right","address":"${nobody}"}],\n"entities":[{"name":"E","address":"${nobody}"}]}`,
     )
@@ -256,9 +256,9 @@ describe('JSON', () => {
   })
 
   test('text that a store would not give back as it was is refused', async () => {
-    await using desk = await openDesk()
+    await using context = await openContext()
     const { rejects } = await bring(
-      desk,
+      context,
       'json',
       '[{"chain":1,"slug":"a","name":"\\ud800"},{"chain":1,"slug":"b","name":"a\\u0000b"}]',
     )

@@ -7,7 +7,7 @@ import { SimNode } from '#sim/evm/node.ts'
 import { coverageOf } from '#store/coverage.ts'
 import { openState } from '#store/open.ts'
 import type { State } from '#store/state.ts'
-import { openDesk, testVisit } from '#test/desk.ts'
+import { openContext, testVisit } from '#test/context.ts'
 import { fundedBy } from './funded-by.ts'
 import { findFunding } from './fundings.ts'
 import { catchUp, type Progress, repair } from './index-chain.ts'
@@ -28,42 +28,42 @@ async function stage({
   const chain = new SimChain({ seed: 'index', finalLag })
   chain.mine(blocks)
   const sim = new SimNode(chain)
-  const desk = await openDesk({
+  const context = await openContext({
     explorer: {
       chains: [{ id: '1', name: 'Sim', mode: 'index', rpc: [{ url: await sim.listen(), batchMax: 4 }] }],
       index: { rangeBlocks: 7, ...index },
     },
   })
-  const [settings] = desk.settings.explorer.chains
+  const [settings] = context.settings.explorer.chains
   assert.ok(settings)
-  const real = { ...desk, clock: systemClock }
+  const real = { ...context, clock: systemClock }
   const node = openNode(settings, real, { restMs: 0 })
   const told: Progress[] = []
   return {
-    ...{ chain, sim, desk, real, node, told },
-    catchUp: (state = given ?? desk.state) => catchUp({ ...real, state }, node, (progress) => told.push(progress)),
+    ...{ chain, sim, context, real, node, told },
+    catchUp: (state = given ?? context.state) => catchUp({ ...real, state }, node, (progress) => told.push(progress)),
     repair: (from: number, until: number) => repair(real, node, { from, until }, () => {}),
     ask: (address: string) => fundedBy.reply({ chainid: '1', address }, real, testVisit()),
     async [Symbol.asyncDispose]() {
       await sim[Symbol.asyncDispose]()
-      await desk[Symbol.asyncDispose]()
+      await context[Symbol.asyncDispose]()
     },
   }
 }
 
 type Stage = Awaited<ReturnType<typeof stage>>
 
-async function holds({ chain, desk }: Pick<Stage, 'chain' | 'desk'>): Promise<void> {
-  const kept = await keptBlocks(desk.state, '1')
+async function holds({ chain, context }: Pick<Stage, 'chain' | 'context'>): Promise<void> {
+  const kept = await keptBlocks(context.state, '1')
   assert.deepEqual(
     kept.map(({ number, hash }) => [number, hash]),
     chain.blocks.slice(chain.final).map(({ number, hash }) => [number, hash]),
   )
-  assert.deepEqual(await coverageOf(desk.state, blocksOf('1')), [{ from: 0, until: chain.final + 1 }])
+  assert.deepEqual(await coverageOf(context.state, blocksOf('1')), [{ from: 0, until: chain.final + 1 }])
   for (const address of chain.addresses()) {
-    const final = await findFunding(desk.state, '1', address)
+    const final = await findFunding(context.state, '1', address)
     assert.equal(final?.tx, chain.firstFunding(address, chain.final)?.tx)
-    assert.equal((final ?? (await findNear(desk.state, '1', address)))?.tx, chain.firstFunding(address)?.tx)
+    assert.equal((final ?? (await findNear(context.state, '1', address)))?.tx, chain.firstFunding(address)?.tx)
   }
 }
 
@@ -112,7 +112,7 @@ describe('the run of blocks that are not final', () => {
     }
     await at.catchUp()
     assert.equal(at.sim.meanwhile, undefined)
-    const kept = await keptBlocks(at.desk.state, '1')
+    const kept = await keptBlocks(at.context.state, '1')
     assert.equal(kept.length, 9, 'the hook and the eight that fit together')
     await at.catchUp()
     await holds(at)
@@ -123,12 +123,12 @@ describe('the run of blocks that are not final', () => {
     await at.catchUp()
     const other = new SimChain({ seed: 'another world', finalLag: 20 })
     other.mine(62)
-    const before = await keptBlocks(at.desk.state, '1')
+    const before = await keptBlocks(at.context.state, '1')
     const right = at.sim.chain
     Object.assign(at.sim, { chain: other })
     await assert.rejects(at.catchUp(), /another block 40 than the one that was final/)
     Object.assign(at.sim, { chain: right })
-    assert.deepEqual(await keptBlocks(at.desk.state, '1'), before)
+    assert.deepEqual(await keptBlocks(at.context.state, '1'), before)
     await at.catchUp()
     await holds(at)
   })
@@ -136,7 +136,7 @@ describe('the run of blocks that are not final', () => {
   test('no more blocks are kept than nearMax', async () => {
     await using at = await stage({ index: { nearMax: 5 } })
     await at.catchUp()
-    assert.equal((await keptBlocks(at.desk.state, '1')).length, 6)
+    assert.equal((await keptBlocks(at.context.state, '1')).length, 6)
   })
 })
 
@@ -156,13 +156,13 @@ test('a final block from a node on a fork is not taken, wherever in a range it l
     [40, 41],
     [35, 41],
   ] as const) {
-    await using desk = await openDesk({
+    await using context = await openContext({
       explorer: {
         chains: [{ id: '1', name: 'Sim', rpc: [{ url: 'http://a/', batchMax: 1 }] }],
         index: { rangeBlocks: 7 },
       },
     })
-    const [settings] = desk.settings.explorer.chains
+    const [settings] = context.settings.explorer.chains
     assert.ok(settings)
     let isAstray = true
     const post = async (_: string, { body = '' }: { body?: string }) => {
@@ -172,16 +172,16 @@ test('a final block from a node on a fork is not taken, wherever in a range it l
       return (await (strays ? forked : sim).answer(body)).text
     }
     const node = openNode(settings, { clock: systemClock }, { post, restMs: 0 })
-    const index = { ...desk, clock: systemClock }
+    const index = { ...context, clock: systemClock }
     await assert.rejects(
       catchUp(index, node, () => {}),
       /both final, do not belong to the same chain/,
     )
-    const covered = await coverageOf(desk.state, blocksOf('1'))
+    const covered = await coverageOf(context.state, blocksOf('1'))
     assert.ok(!covered.some((one) => one.from < until && from < one.until), `${from} is covered`)
     isAstray = false
     await catchUp(index, node, () => {})
-    await holds({ chain, desk })
+    await holds({ chain, context })
   }
 })
 
@@ -192,10 +192,12 @@ describe('what was read before', () => {
     chain.mine(blocks)
     return chain
   }
-  const rowsOf = async ({ desk }: Pick<Stage, 'desk'>) => {
+  const rowsOf = async ({ context }: Pick<Stage, 'context'>) => {
     const tables = ['fundings', 'near_fundings', 'near_blocks', 'coverage', 'chain_heads', 'block_seams']
     const columnsOf = (table: string) => (table === 'chain_heads' ? 'chain, final_until' : '*')
-    return Promise.all(tables.map((table) => desk.state.all(`select ${columnsOf(table)} from ${table} order by 1, 2`)))
+    return Promise.all(
+      tables.map((table) => context.state.all(`select ${columnsOf(table)} from ${table} order by 1, 2`)),
+    )
   }
 
   test('a node with another history adds nothing to it, neither beside it nor in its holes, decision 0178', async () => {
@@ -228,40 +230,40 @@ describe('what was read before', () => {
     await using at = await stage()
     await at.catchUp()
     const node = needNode(at.real, '1')
-    const [{ block: newest } = assert.fail()] = await at.desk.state.all<{ block: number }>(
+    const [{ block: newest } = assert.fail()] = await at.context.state.all<{ block: number }>(
       'select max(block) as block from fundings where block < 35',
     )
-    assert.equal(await forgettableFrom(at.desk.state, node, 35), newest)
-    assert.equal(await forgettableFrom(at.desk.state, node, 0), 0)
+    assert.equal(await forgettableFrom(at.context.state, node, 35), newest)
+    assert.equal(await forgettableFrom(at.context.state, node, 0), 0)
     // The newest row is where it was; one below it is not.
-    const [{ address } = assert.fail()] = await at.desk.state.all<{ address: Uint8Array }>(
+    const [{ address } = assert.fail()] = await at.context.state.all<{ address: Uint8Array }>(
       'select address from fundings where block < ? order by block desc limit 1',
       newest,
     )
-    await at.desk.state.write((tx) =>
+    await at.context.state.write((tx) =>
       tx.run('update fundings set tx = ? where address = ?', new Uint8Array(32), address),
     )
-    await assert.rejects(forgettableFrom(at.desk.state, node, 35), /part further down; forget from a lower block/)
+    await assert.rejects(forgettableFrom(at.context.state, node, 35), /part further down; forget from a lower block/)
   })
 
   test('of two readers on different chains who comes second is refused, whichever side it comes from', async () => {
-    await using desk = await openDesk()
+    await using context = await openContext()
     const hash = (digit: string) => `0x${digit.repeat(64)}`
     const put = (from: number, until: number, parent: string, last: string) =>
-      desk.state.write((tx) => coverJoined(tx, '1', { from, until, parentHash: hash(parent), lastHash: hash(last) }))
+      context.state.write((tx) => coverJoined(tx, '1', { from, until, parentHash: hash(parent), lastHash: hash(last) }))
     await put(7, 14, 'a', 'b')
     await assert.rejects(put(14, 21, 'c', 'd'), /another block 13 than/)
     await assert.rejects(put(0, 7, 'c', 'd'), /another block 6 than/)
-    assert.deepEqual(await coverageOf(desk.state, blocksOf('1')), [{ from: 7, until: 14 }])
+    assert.deepEqual(await coverageOf(context.state, blocksOf('1')), [{ from: 7, until: 14 }])
     await put(14, 21, 'b', 'd')
     await put(0, 7, 'c', 'a')
-    assert.deepEqual(await coverageOf(desk.state, blocksOf('1')), [{ from: 0, until: 21 }])
+    assert.deepEqual(await coverageOf(context.state, blocksOf('1')), [{ from: 0, until: 21 }])
   })
 
   test('a covered range without a hash at its end is accepted, and the hash of its new end is stored', async () => {
     await using at = await stage()
     await at.repair(0, 14)
-    await at.desk.state.write((tx) => tx.run('delete from block_seams'))
+    await at.context.state.write((tx) => tx.run('delete from block_seams'))
     await at.repair(14, 28)
     Object.assign(at.sim, { chain: elsewhere() })
     await assert.rejects(at.repair(28, 35), /another block 27/)
@@ -271,7 +273,7 @@ describe('what was read before', () => {
     await using at = await stage()
     for (let turn = 0; turn < 3; turn++, at.chain.mine(5)) await at.catchUp()
     await at.catchUp()
-    const seams = await at.desk.state.all<{ at: number }>('select at from block_seams order by at')
+    const seams = await at.context.state.all<{ at: number }>('select at from block_seams order by at')
     assert.deepEqual(
       seams.map((one) => one.at),
       [0, at.chain.final + 1],
@@ -283,13 +285,13 @@ describe('what was read before', () => {
       await using at = await stage()
       await at.catchUp()
       const before = await rowsOf(at)
-      const { blocks } = await forgetFrom(at.desk.state, '1', from)
+      const { blocks } = await forgetFrom(at.context.state, '1', from)
       assert.equal(blocks, at.chain.final + 1 - from)
-      const [late] = await at.desk.state.all('select 1 from fundings where block >= ?', from)
+      const [late] = await at.context.state.all('select 1 from fundings where block >= ?', from)
       assert.equal(late, undefined)
-      const run = await keptBlocks(at.desk.state, '1')
+      const run = await keptBlocks(at.context.state, '1')
       assert.ok(run.every(({ number }) => number < from))
-      assert.equal((await standingOf(at.desk, '1')).span.until, from)
+      assert.equal((await standingOf(at.context, '1')).span.until, from)
       await at.catchUp()
       assert.deepEqual(await rowsOf(at), before)
     }
@@ -299,8 +301,8 @@ describe('what was read before', () => {
     await using at = await stage()
     await at.repair(0, 10)
     await at.repair(20, 30)
-    await forgetFrom(at.desk.state, '1', 10)
-    assert.deepEqual(await coverageOf(at.desk.state, blocksOf('1')), [{ from: 0, until: 10 }])
+    await forgetFrom(at.context.state, '1', 10)
+    assert.deepEqual(await coverageOf(at.context.state, blocksOf('1')), [{ from: 0, until: 10 }])
     Object.assign(at.sim, { chain: elsewhere() })
     await assert.rejects(at.catchUp(), /another block 9/)
   })
@@ -309,23 +311,23 @@ describe('what was read before', () => {
 test('invariant 2: an event for a run that another process has moved does nothing', async () => {
   await using at = await stage()
   await at.catchUp()
-  const old = await keptBlocks(at.desk.state, '1')
+  const old = await keptBlocks(at.context.state, '1')
   at.chain.mine(2)
   await at.catchUp()
-  const before = await keptBlocks(at.desk.state, '1')
+  const before = await keptBlocks(at.context.state, '1')
   for (const event of [
     { is: 'reorg', from: at.chain.final + 1 },
     { is: 'finalize', until: at.chain.final + 3 },
   ] as const) {
-    assert.equal(await apply(at.desk.state, '1', old, [event]), undefined)
+    assert.equal(await apply(at.context.state, '1', old, [event]), undefined)
   }
-  assert.deepEqual(await keptBlocks(at.desk.state, '1'), before)
+  assert.deepEqual(await keptBlocks(at.context.state, '1'), before)
   await holds(at)
 })
 
 test('two processes that follow the same chain into the same store end with the rows of one', async () => {
   await using at = await stage()
-  const second = await openState(at.desk.dir, at.desk.settings.store)
+  const second = await openState(at.context.dir, at.context.settings.store)
   try {
     for (let turn = 0; turn < 6; turn++) {
       await Promise.allSettled([at.catchUp(), at.catchUp(second)])
@@ -386,11 +388,11 @@ describe('a block that no node can trace', () => {
       const { block, hash } = heavy(at, 5)
       at.sim.abilities = { traces: [form], untraceable: (one) => one === hash }
       await at.catchUp()
-      assert.deepEqual(await coverageOf(at.desk.state, blocksOf('1')), [
+      assert.deepEqual(await coverageOf(at.context.state, blocksOf('1')), [
         { from: 0, until: block },
         { from: block + 1, until: at.chain.final + 1 },
       ])
-      assert.equal((await keptBlocks(at.desk.state, '1')).at(-1)?.number, at.chain.head.number)
+      assert.equal((await keptBlocks(at.context.state, '1')).at(-1)?.number, at.chain.head.number)
       const [told] = at.told.filter((one) => one.is === 'unreadable')
       assert.equal(told?.block, block)
       assert.match(told?.reason ?? '', /execution timeout/)
@@ -418,11 +420,11 @@ describe('a block that no node can trace', () => {
     const { block, hash } = heavy(at, at.chain.final + 3)
     at.sim.abilities = { traces: ['trace_block'], untraceable: (one) => one === hash }
     await at.catchUp()
-    assert.equal((await keptBlocks(at.desk.state, '1')).at(-1)?.number, block - 1)
+    assert.equal((await keptBlocks(at.context.state, '1')).at(-1)?.number, block - 1)
     at.chain.mine(20)
     await at.catchUp()
-    assert.equal((await keptBlocks(at.desk.state, '1')).at(-1)?.number, at.chain.head.number)
-    const [, second] = await coverageOf(at.desk.state, blocksOf('1'))
+    assert.equal((await keptBlocks(at.context.state, '1')).at(-1)?.number, at.chain.head.number)
+    const [, second] = await coverageOf(at.context.state, blocksOf('1'))
     assert.equal(second?.from, block + 1)
   })
 

@@ -13,7 +13,7 @@ import { headerCall, toHeader } from '#io/evm/blocks.ts'
 import type { AskOptions } from '#io/evm/rpc.ts'
 import type { Header, SeenBlock } from '#io/evm/shapes.ts'
 import { UnreadableBlock } from '#io/evm/trace-recovery.ts'
-import type { Desk } from '#serve/answer.ts'
+import type { Context } from '#serve/context.ts'
 import { coverageOf } from '#store/coverage.ts'
 import { type Funding, isBefore, putFundings } from './fundings.ts'
 import { type Kept, keptBlocks } from './index-near.ts'
@@ -24,8 +24,8 @@ import type { ChainNode, Tip } from './node.ts'
 import { blocksOf, confirmHead, putHead } from './standing.ts'
 import { fundingsOf, transfersOf } from './transfers.ts'
 
-export type IndexDesk = Pick<Desk, 'state' | 'clock'> & {
-  readonly settings: { readonly explorer: { readonly index: Desk['settings']['explorer']['index'] } }
+export type IndexContext = Pick<Context, 'state' | 'clock'> & {
+  readonly settings: { readonly explorer: { readonly index: Context['settings']['explorer']['index'] } }
 }
 
 export type Progress =
@@ -46,35 +46,35 @@ const runBlocksPerRead = 8
 const unreadableMax = 16
 
 /** Brings the index up to the chain's present head. */
-export async function catchUp(desk: IndexDesk, node: ChainNode, tell: Tell, signal?: AbortSignal): Promise<void> {
+export async function catchUp(context: IndexContext, node: ChainNode, tell: Tell, signal?: AbortSignal): Promise<void> {
   const options = signal ? { signal } : {}
   await needTraces(node)
-  const { askedMs, tip, final, run: settled, takenBack } = await settleRun(desk, node, options)
+  const { askedMs, tip, final, run: settled, takenBack } = await settleRun(context, node, options)
   if (!settled) return
   const { number, hash } = final
-  await fill(desk, node, { from: node.chain.firstBlock, until: number + 1, lastHash: hash }, tell, signal)
+  await fill(context, node, { from: node.chain.firstBlock, until: number + 1, lastHash: hash }, tell, signal)
   const top = settled.at(-1)
-  const run = top && top.number >= number ? settled : await hookOn(desk.state, node.chain.id, final)
-  const head = await extend(desk, node, run, tip, options, tell)
-  await confirmHead(desk.state, node.chain.id, number + 1, askedMs)
+  const run = top && top.number >= number ? settled : await hookOn(context.state, node.chain.id, final)
+  const head = await extend(context, node, run, tip, options, tell)
+  await confirmHead(context.state, node.chain.id, number + 1, askedMs)
   tell({ is: 'near', head, takenBack })
 }
 
 /** Reads what is missing of the span, as far as it is final, from a node that does not contradict what was read before. */
 export async function repair(
-  desk: IndexDesk,
+  context: IndexContext,
   node: ChainNode,
   span: Range,
   tell: Tell,
   signal?: AbortSignal,
 ): Promise<void> {
-  const { askedMs, final } = await settleRun(desk, node, signal ? { signal } : {})
+  const { askedMs, final } = await settleRun(context, node, signal ? { signal } : {})
   const end = final.number + 1
   const from = Math.max(span.from, node.chain.firstBlock)
   const until = Math.max(from, Math.min(span.until, end))
-  await fill(desk, node, { from, until, ...(until === end && { lastHash: final.hash }) }, tell, signal)
+  await fill(context, node, { from, until, ...(until === end && { lastHash: final.hash }) }, tell, signal)
   const isWhole = from === node.chain.firstBlock && until === end
-  if (isWhole && !signal?.aborted) await confirmHead(desk.state, node.chain.id, end, askedMs)
+  if (isWhole && !signal?.aborted) await confirmHead(context.state, node.chain.id, end, askedMs)
 }
 
 interface Settled {
@@ -88,18 +88,18 @@ interface Settled {
 }
 
 /** Brings the run of newer blocks up to what the node says of them now. */
-async function settleRun(desk: IndexDesk, node: ChainNode, options: AskOptions): Promise<Settled> {
-  const askedMs = desk.clock.now()
+async function settleRun(context: IndexContext, node: ChainNode, options: AskOptions): Promise<Settled> {
+  const askedMs = context.clock.now()
   const tip = await node.tip(options)
   const { final } = tip
   if (!final)
     throw new Fault('explorer.node_unavailable', {
       detail: `chain ${node.chain.id}: the node names no final block; set finalityBlocks`,
     })
-  await checkSeams(desk.state, node, tip.head.number, options)
-  const kept = await keptBlocks(desk.state, node.chain.id)
+  await checkSeams(context.state, node, tip.head.number, options)
+  const kept = await keptBlocks(context.state, node.chain.id)
   const events = await changesOf(node, kept, tip, options)
-  const run = events.length > 0 ? await apply(desk.state, node.chain.id, kept, events) : kept
+  const run = events.length > 0 ? await apply(context.state, node.chain.id, kept, events) : kept
   return { askedMs, tip, final, run, takenBack: takenBackBy(kept, events) }
 }
 
@@ -110,19 +110,19 @@ export interface FinalSpan extends Range {
 
 /** Reads the final blocks of the span that are not covered yet. */
 export async function fill(
-  desk: IndexDesk,
+  context: IndexContext,
   node: ChainNode,
   span: FinalSpan,
   tell: Tell,
   signal?: AbortSignal,
 ): Promise<void> {
-  const { rangeBlocks, parallel } = desk.settings.explorer.index
+  const { rangeBlocks, parallel } = context.settings.explorer.index
   await needTraces(node)
-  const trouble = troubleOf(desk.state, node.chain.id)
-  const covered = await coverageOf(desk.state, blocksOf(node.chain.id))
+  const trouble = troubleOf(context.state, node.chain.id)
+  const covered = await coverageOf(context.state, blocksOf(node.chain.id))
   for (const { block } of trouble.unreadable.values())
     if (covered.some(({ from, until }) => from <= block && block < until)) trouble.unreadable.delete(block)
-  const waiting = waitingBlocks(trouble, desk.clock.monotonicMs())
+  const waiting = waitingBlocks(trouble, context.clock.monotonicMs())
   const missing = withoutBlocks(holes(covered, span), waiting)
   const blocks = missing.reduce((sum, { from, until }) => sum + until - from, 0)
   tell({ is: 'plan', blocks, finalUntil: span.until })
@@ -132,10 +132,10 @@ export async function fill(
   let unreadable = 0
   const read = async (range: Range): Promise<void> => {
     try {
-      tell({ is: 'range', range, rows: await readRange(desk, node, range, span, stop) })
+      tell({ is: 'range', range, rows: await readRange(context, node, range, span, stop) })
     } catch (error) {
       if (!(error instanceof UnreadableBlock) || stop.aborted || ++unreadable > unreadableMax) throw error
-      noteUnreadable(trouble, error.block, error.reason, desk.clock.monotonicMs())
+      noteUnreadable(trouble, error.block, error.reason, context.clock.monotonicMs())
       tell({ is: 'unreadable', block: error.block, reason: error.reason })
       for (const part of withoutBlocks([range], [error.block])) await read(part)
     }
@@ -179,7 +179,7 @@ function* split(missing: readonly Range[], size: number): Generator<Range, undef
 }
 
 async function readRange(
-  desk: IndexDesk,
+  context: IndexContext,
   node: ChainNode,
   range: Range,
   span: FinalSpan,
@@ -204,7 +204,7 @@ async function readRange(
   const lastHash = range.until < span.until ? await parentHashOf(node, range.until, signal) : span.lastHash
   if (!last || (lastHash !== undefined && last.hash !== lastHash)) throw apart(chain, range.until)
   const read = { ...range, parentHash, lastHash: last.hash }
-  return desk.state.write(async (tx) => {
+  return context.state.write(async (tx) => {
     const rows = await putFundings(tx, first.values())
     await coverJoined(tx, chain, read)
     await putHead(tx, chain, span.until)
@@ -224,7 +224,7 @@ const apart = (chain: string, block: number): Fault =>
 
 /** Adds the blocks above the run, as far as each is the child of the one before. Tells where it ends. */
 async function extend(
-  desk: IndexDesk,
+  context: IndexContext,
   node: ChainNode,
   from: readonly Kept[],
   { head }: Tip,
@@ -232,11 +232,11 @@ async function extend(
   tell: Tell,
 ): Promise<number> {
   let run = from
-  const trouble = troubleOf(desk.state, node.chain.id)
-  const endMax = (run[0]?.number ?? 0) + desk.settings.explorer.index.nearMax
+  const trouble = troubleOf(context.state, node.chain.id)
+  const endMax = (run[0]?.number ?? 0) + context.settings.explorer.index.nearMax
   for (;;) {
     const top = run.at(-1) as Kept
-    const waiting = waitingBlocks(trouble, desk.clock.monotonicMs()).filter((block) => block > top.number)
+    const waiting = waitingBlocks(trouble, context.clock.monotonicMs()).filter((block) => block > top.number)
     const until = Math.min(head.number + 1, endMax + 1, top.number + runBlocksPerRead + 1, ...waiting)
     if (until <= top.number + 1 || options.signal?.aborted) return top.number
     let seen: SeenBlock[]
@@ -245,7 +245,7 @@ async function extend(
     } catch (error) {
       if (!(error instanceof UnreadableBlock)) throw error
       // The run ends before it for now. Once it is final, the blocks behind it are read without it.
-      noteUnreadable(trouble, error.block, error.reason, desk.clock.monotonicMs())
+      noteUnreadable(trouble, error.block, error.reason, context.clock.monotonicMs())
       tell({ is: 'unreadable', block: error.block, reason: error.reason })
       continue
     }
@@ -257,7 +257,7 @@ async function extend(
       parent = one.block.hash
       events.push({ is: 'block', seen: one })
     }
-    const moved = events.length > 0 ? await apply(desk.state, node.chain.id, run, events) : undefined
+    const moved = events.length > 0 ? await apply(context.state, node.chain.id, run, events) : undefined
     if (!moved) return top.number
     run = moved
   }

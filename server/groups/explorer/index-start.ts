@@ -3,7 +3,7 @@
 import { poll } from '#ingest/poll.ts'
 import { headerCall } from '#io/evm/blocks.ts'
 import { abilityNames, costs } from '#io/evm/capabilities.ts'
-import type { Desk } from '#serve/answer.ts'
+import type { Context } from '#serve/context.ts'
 import type { Finding } from '#serve/health.ts'
 import { catchUp, type Progress, type Tell } from './index-chain.ts'
 import { Contradicted, checkSeams } from './index-seams.ts'
@@ -16,57 +16,62 @@ const backoffMaxMs = 60_000
 const abilitiesEveryMs = 3_600_000
 
 /** What following a chain takes: the commands have it too, without the facts. */
-export type FollowDesk = Pick<Desk, 'state' | 'settings' | 'clock' | 'random' | 'log'>
+export type FollowContext = Pick<Context, 'state' | 'settings' | 'clock' | 'random' | 'log'>
 
-const nodesOf = (desk: FollowDesk): ChainNode[] =>
-  desk.settings.groups.explorer.on ? desk.settings.explorer.chains.flatMap(({ id }) => nodeOf(desk, id) ?? []) : []
+const nodesOf = (context: FollowContext): ChainNode[] =>
+  context.settings.groups.explorer.on
+    ? context.settings.explorer.chains.flatMap(({ id }) => nodeOf(context, id) ?? [])
+    : []
 
 /** Resolves when the signal has ended all loops. */
 export async function startChains(
-  desk: FollowDesk,
+  context: FollowContext,
   signal: AbortSignal,
   tell: (chain: string) => Tell = () => () => {},
 ): Promise<void> {
   await Promise.all(
-    nodesOf(desk).flatMap((node) => {
+    nodesOf(context).flatMap((node) => {
       const { id, mode } = node.chain
-      return [tellAbilities(desk, node, signal), ...(mode === 'probe' ? [] : [follow(desk, node, signal, tell(id))])]
+      return [
+        tellAbilities(context, node, signal),
+        ...(mode === 'probe' ? [] : [follow(context, node, signal, tell(id))]),
+      ]
     }),
   )
 }
 
 /** Follows the chain until the signal aborts. */
-export function follow(desk: FollowDesk, node: ChainNode, signal: AbortSignal, tell: Tell): Promise<void> {
+export function follow(context: FollowContext, node: ChainNode, signal: AbortSignal, tell: Tell): Promise<void> {
   const chain = node.chain.id
   return poll(
-    desk,
+    context,
     {
-      everyMs: desk.settings.explorer.index.everyMs,
+      everyMs: context.settings.explorer.index.everyMs,
       timeoutMs: attemptMs,
       backoffMaxMs,
       work: (stop) =>
         catchUp(
-          desk,
+          context,
           node,
           (progress) => {
-            logProgress(desk, chain, progress)
+            logProgress(context, chain, progress)
             tell(progress)
           },
           stop,
         ),
       report: (outcome) => {
-        const trouble = troubleOf(desk.state, chain)
+        const trouble = troubleOf(context.state, chain)
         const isStopped = outcome.is === 'failed' && outcome.error instanceof Contradicted
         // Another failure tells nothing about the contradiction.
         if (isStopped) trouble.stopped = outcome.error.message
         else if (outcome.is === 'done') trouble.stopped = undefined
         if (outcome.is === 'failed') {
-          desk.log.warn(
+          context.log.warn(
             { chain, failures: outcome.failures, reason: wordsOf(outcome.error) },
             isStopped ? 'the index of the chain has stopped' : 'the chain could not be read',
           )
         } else if (outcome.failuresBefore > 0) {
-          desk.log.info({ chain, failures: outcome.failuresBefore }, 'the chain can be read again')
+          context.log.info({ chain, failures: outcome.failuresBefore }, 'the chain can be read again')
         }
       },
     },
@@ -74,27 +79,27 @@ export function follow(desk: FollowDesk, node: ChainNode, signal: AbortSignal, t
   )
 }
 
-function logProgress(desk: FollowDesk, chain: string, progress: Progress): void {
-  if (progress.is === 'plan' && progress.blocks > desk.settings.explorer.index.rangeBlocks) {
-    desk.log.info({ chain, blocks: progress.blocks }, 'blocks to read')
+function logProgress(context: FollowContext, chain: string, progress: Progress): void {
+  if (progress.is === 'plan' && progress.blocks > context.settings.explorer.index.rangeBlocks) {
+    context.log.info({ chain, blocks: progress.blocks }, 'blocks to read')
   }
   if (progress.is === 'unreadable') {
     const { block, reason } = progress
-    desk.log.warn({ chain, block, reason }, 'a block cannot be read and is left out of the index')
+    context.log.warn({ chain, block, reason }, 'a block cannot be read and is left out of the index')
   }
   if (progress.is === 'near' && progress.takenBack > 0) {
-    desk.log.info({ chain, blocks: progress.takenBack }, 'blocks taken back by a reorganisation')
+    context.log.info({ chain, blocks: progress.takenBack }, 'blocks taken back by a reorganisation')
   }
 }
 
 /** Of each node, at start and when it has changed. */
-function tellAbilities(desk: FollowDesk, node: ChainNode, signal: AbortSignal): Promise<void> {
+function tellAbilities(context: FollowContext, node: ChainNode, signal: AbortSignal): Promise<void> {
   const chain = node.chain.id
   const told = new Map<string, string>()
   /** Whether it is something new. */
   const isNews = (about: string, words: string) => told.get(about) !== words && told.set(about, words) !== undefined
   return poll(
-    desk,
+    context,
     {
       everyMs: abilitiesEveryMs,
       timeoutMs: 120_000,
@@ -102,18 +107,19 @@ function tellAbilities(desk: FollowDesk, node: ChainNode, signal: AbortSignal): 
       work: async () => ({ all: await node.each(), can: await node.capabilities() }),
       report: (outcome) => {
         if (outcome.is === 'failed') {
-          desk.log.warn({ chain, failures: outcome.failures, reason: wordsOf(outcome.error) }, 'no node answers')
+          context.log.warn({ chain, failures: outcome.failures, reason: wordsOf(outcome.error) }, 'no node answers')
           return
         }
         const { all, can } = outcome.value
         for (const [place, one] of all.entries()) {
           const is = abilityNames.filter((name) => one.can?.has[name])
           if (!isNews(`node ${place}`, one.trouble === undefined ? is.join() : 'ill')) continue
-          if (one.trouble === undefined) desk.log.info({ chain, node: one.name, head: one.can?.head, can: is }, 'node')
-          else desk.log.warn({ chain, node: one.name, reason: one.trouble }, 'this node does not answer')
+          if (one.trouble === undefined)
+            context.log.info({ chain, node: one.name, head: one.can?.head, can: is }, 'node')
+          else context.log.warn({ chain, node: one.name, reason: one.trouble }, 'this node does not answer')
         }
         const lost = costs(can, node.chain)
-        if (isNews('costs', lost.join())) for (const cost of lost) desk.log.warn({ chain }, cost)
+        if (isNews('costs', lost.join())) for (const cost of lost) context.log.warn({ chain }, cost)
       },
     },
     signal,
@@ -129,13 +135,13 @@ const askAgainMs = 2000
  * Red for a chain none of whose nodes answers: what is not in the store yet cannot be answered. A node that was in trouble
  * is asked again here, since nobody else may be asking while the server is red.
  */
-export async function chainFindings(desk: FollowDesk): Promise<readonly Finding[]> {
+export async function chainFindings(context: FollowContext): Promise<readonly Finding[]> {
   const findings = await Promise.all(
-    nodesOf(desk).map(async ({ chain, rpc }) => {
+    nodesOf(context).map(async ({ chain, rpc }) => {
       const ill = () => rpc.health().filter(({ trouble }) => trouble !== undefined)
       const all = rpc.health().length
       if (ill().length === all) {
-        const untilMs = desk.clock.monotonicMs() + askAgainMs
+        const untilMs = context.clock.monotonicMs() + askAgainMs
         await rpc.ask([{ ...headerCall('latest'), errorIsAnswer: true }], { untilMs })
       }
       const says =
@@ -147,11 +153,11 @@ export async function chainFindings(desk: FollowDesk): Promise<readonly Finding[
       return { name: `node of chain ${chain.id}`, ok: ill().length < all, says }
     }),
   )
-  return [...findings, ...nodesOf(desk).flatMap((node) => indexFinding(desk, node))]
+  return [...findings, ...nodesOf(context).flatMap((node) => indexFinding(context, node))]
 }
 
 /** Only where there is something to report. What a node said is for the log: anybody may ask here. */
-function indexFinding({ state }: FollowDesk, { chain }: ChainNode): Finding[] {
+function indexFinding({ state }: FollowContext, { chain }: ChainNode): Finding[] {
   const { stopped, unreadable } = troubleOf(state, chain.id)
   const name = `index of chain ${chain.id}`
   if (stopped !== undefined)
@@ -175,12 +181,12 @@ const checkMs = 5000
  * What keeps the indexes from being complete, for the doctor. A contradiction is looked for here as well, since the process that
  * reads the chain may be another one.
  */
-export async function indexProblems(desk: FollowDesk): Promise<readonly IndexProblem[]> {
-  const all = nodesOf(desk).filter(({ chain }) => chain.mode !== 'probe')
+export async function indexProblems(context: FollowContext): Promise<readonly IndexProblem[]> {
+  const all = nodesOf(context).filter(({ chain }) => chain.mode !== 'probe')
   const problems = all.map(async (node): Promise<IndexProblem[]> => {
     const chain = node.chain.id
-    const { stopped, unreadable } = troubleOf(desk.state, chain)
-    const contradiction = stopped ?? (await contradictionOf(desk, node))
+    const { stopped, unreadable } = troubleOf(context.state, chain)
+    const contradiction = stopped ?? (await contradictionOf(context, node))
     const todo = `check the node; if the chain itself has changed: tetrad repair --chain ${chain} --forget-from <block>`
     return [
       ...(contradiction === undefined ? [] : [{ chain, says: `its index has stopped: ${contradiction}`, todo }]),
@@ -195,11 +201,11 @@ export async function indexProblems(desk: FollowDesk): Promise<readonly IndexPro
 }
 
 /** undefined also where the node does not answer: that is another finding. */
-async function contradictionOf(desk: FollowDesk, node: ChainNode): Promise<string | undefined> {
-  const options = { untilMs: desk.clock.monotonicMs() + checkMs }
+async function contradictionOf(context: FollowContext, node: ChainNode): Promise<string | undefined> {
+  const options = { untilMs: context.clock.monotonicMs() + checkMs }
   try {
     const { head } = await node.tip(options)
-    await checkSeams(desk.state, node, head.number, options)
+    await checkSeams(context.state, node, head.number, options)
     return undefined
   } catch (error) {
     return error instanceof Contradicted ? error.message : undefined

@@ -8,6 +8,6 @@ import { shape } from './shape.ts'
 export const labelListV1 = answer(
   contract['explorer.labelListV1'],
   shape,
-  (_input, desk, visit) => inline(desk, visit, homeChain),
-  (_query, desk) => openList(homeChain, desk),
+  (_input, context, visit) => inline(context, visit, homeChain),
+  (_query, context) => openList(homeChain, context),
 )

@@ -1,7 +1,8 @@
 // Spec 4.1. The array, unless it is long or a file was asked for: then a link that expires (decision 0013).
 import { contract } from '#api/contract.ts'
 import { isUnchanged } from '#core/etag.ts'
-import { answer, type Desk, type Outcome, type Visit } from '#serve/answer.ts'
+import { answer, type Outcome, type Visit } from '#serve/answer.ts'
+import type { Context } from '#serve/context.ts'
 import { listedChain } from './chains.ts'
 import { labelLink } from './exports.ts'
 import { finishedList, presentHead } from './lists.ts'
@@ -11,24 +12,24 @@ import { shape } from './shape.ts'
 export const labelListV2 = answer(
   contract['explorer.labelListV2'],
   shape,
-  async ({ chainid, format }, desk, visit) => {
-    const head = await presentHead(desk.state, chainid)
+  async ({ chainid, format }, context, visit) => {
+    const head = await presentHead(context.state, chainid)
     if (!head || head.entries === 0) return { is: 'nothing' }
-    if (format !== undefined || head.entries > desk.settings.explorer.labels.inlineMax) {
-      const result = await labelLink(desk, visit, chainid, format ?? 'json')
+    if (format !== undefined || head.entries > context.settings.explorer.labels.inlineMax) {
+      const result = await labelLink(context, visit, chainid, format ?? 'json')
       return { is: 'body', body: { status: '1', message: 'OK', result } }
     }
-    return inline(desk, visit, chainid)
+    return inline(context, visit, chainid)
   },
   listedChain,
 )
 
 /** The whole list in the envelope, packed as the caller accepts it. */
-export async function inline(desk: Desk, visit: Visit, chain: string): Promise<Outcome<never>> {
-  const list = await finishedList(desk.state, chain, 'json')
+export async function inline(context: Context, visit: Visit, chain: string): Promise<Outcome<never>> {
+  const list = await finishedList(context.state, chain, 'json')
   if (!list?.envelope) return { is: 'nothing' }
   // Fields are renamed in the text, after this.
-  const renamed = Object.keys(desk.settings.aliases.responseFields).length > 0
+  const renamed = Object.keys(context.settings.aliases.responseFields).length > 0
   const packing = renamed ? 'identity' : packingFor(visit.headers['accept-encoding'])
   const { bytes, etag, headers } = await list.envelope.as(packing)
   // The caller may keep it, and asks each time whether it is still right.

@@ -5,7 +5,7 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { contract } from '#api/contract.ts'
 import { checker } from '#core/check.ts'
 import type { Outcome } from '#serve/answer.ts'
-import { openDesk, type TestDesk, testNowMs, testVisit } from '#test/desk.ts'
+import { openContext, type TestContext, testNowMs, testVisit } from '#test/context.ts'
 import { labelExport } from './exports.ts'
 import { labelListV1 } from './label-list-v1.ts'
 import { labelListV2 } from './label-list-v2.ts'
@@ -16,8 +16,8 @@ const author = { by: 'test', via: 'test', atMs: testNowMs }
 
 type Envelope = { status: string; message: string; result: string | { labelslug: string }[] }
 
-async function deskWith(chains: Record<string, number>, overrides: object = {}): Promise<TestDesk> {
-  const desk = await openDesk(overrides)
+async function contextWith(chains: Record<string, number>, overrides: object = {}): Promise<TestContext> {
+  const context = await openContext(overrides)
   const labels = Object.entries(chains).flatMap(([chain, count]) =>
     Array.from({ length: count }, (_, at) => ({
       chain,
@@ -28,12 +28,15 @@ async function deskWith(chains: Record<string, number>, overrides: object = {}):
       updatedUnix: 1_790_000_000 + at,
     })),
   )
-  await desk.state.write((tx) => putLabels(new Book(tx, author), labels))
-  return desk
+  await context.state.write((tx) => putLabels(new Book(tx, author), labels))
+  return context
 }
 
-const ask = (desk: TestDesk, input: Parameters<typeof labelListV2.reply>[0], headers: Record<string, string> = {}) =>
-  labelListV2.reply(input, desk, testVisit({ headers }))
+const ask = (
+  context: TestContext,
+  input: Parameters<typeof labelListV2.reply>[0],
+  headers: Record<string, string> = {},
+) => labelListV2.reply(input, context, testVisit({ headers }))
 
 function bodyOf(outcome: Outcome<unknown>): Envelope {
   if (outcome.is === 'body') return outcome.body as Envelope
@@ -51,50 +54,50 @@ function claimOf(link: unknown) {
 
 describe('200', () => {
   test('200: a short list is the array, in the contract shape', async () => {
-    await using desk = await deskWith({ 1: 3 })
-    const body = bodyOf(await ask(desk, { chainid: '1' }))
+    await using context = await contextWith({ 1: 3 })
+    const body = bodyOf(await ask(context, { chainid: '1' }))
     assert.deepEqual(checker(contract['explorer.labelListV2'].reply)(body), [])
     assert.deepEqual([body.status, body.message, body.result.length], ['1', 'OK', 3])
   })
 
   test('200: a list longer than labels.inlineMax is a link to the JSON file, decision 0013', async () => {
-    await using desk = await deskWith({ 1: 4, 137: 3 }, { explorer: { labels: { inlineMax: 3 } } })
-    const long = bodyOf(await ask(desk, { chainid: '1' }))
+    await using context = await contextWith({ 1: 4, 137: 3 }, { explorer: { labels: { inlineMax: 3 } } })
+    const long = bodyOf(await ask(context, { chainid: '1' }))
     assert.deepEqual(checker(contract['explorer.labelListV2'].reply)(long), [])
     assert.match(
       String(long.result),
       /^http:\/\/127\.0\.0\.1:8080\/exports\/1\/labelmasterlist_latest\.json\?expires=\d+&signature=[\w-]+$/,
     )
-    assert.ok(Array.isArray(bodyOf(await ask(desk, { chainid: '137' })).result))
+    assert.ok(Array.isArray(bodyOf(await ask(context, { chainid: '137' })).result))
   })
 
   test('200: asking for a form gives a link to it, good for labels.linkSeconds', async () => {
-    await using desk = await deskWith({ 1: 2 })
+    await using context = await contextWith({ 1: 2 })
     for (const format of ['csv', 'json'] as const) {
-      const claim = claimOf(bodyOf(await ask(desk, { chainid: '1', format })).result)
+      const claim = claimOf(bodyOf(await ask(context, { chainid: '1', format })).result)
       assert.equal(claim.format, format)
-      assert.equal(Number(claim.expires), desk.clock.now() / 1000 + 300)
+      assert.equal(Number(claim.expires), context.clock.now() / 1000 + 300)
     }
   })
 
   test('200: version 1 is the array of chain 1, however long', async () => {
-    await using desk = await deskWith({ 1: 4, 137: 1 }, { explorer: { labels: { inlineMax: 3 } } })
-    const body = bodyOf(await labelListV1.reply({}, desk, testVisit()))
+    await using context = await contextWith({ 1: 4, 137: 1 }, { explorer: { labels: { inlineMax: 3 } } })
+    const body = bodyOf(await labelListV1.reply({}, context, testVisit()))
     assert.deepEqual(checker(contract['explorer.labelListV1'].reply)(body), [])
     assert.equal(body.result.length, 4)
   })
 
   test('200: a chain without labels has nothing, and no link', async () => {
-    await using desk = await openDesk()
-    assert.deepEqual(await ask(desk, { chainid: '137' }), { is: 'nothing' })
-    assert.deepEqual(await ask(desk, { chainid: '137', format: 'csv' }), { is: 'nothing' })
-    assert.deepEqual(await labelListV1.reply({}, desk, testVisit()), { is: 'nothing' })
+    await using context = await openContext()
+    assert.deepEqual(await ask(context, { chainid: '137' }), { is: 'nothing' })
+    assert.deepEqual(await ask(context, { chainid: '137', format: 'csv' }), { is: 'nothing' })
+    assert.deepEqual(await labelListV1.reply({}, context, testVisit()), { is: 'nothing' })
   })
 
   test('200: the CSV behind a link has a header line and every label', async () => {
-    await using desk = await deskWith({ 1: 2 })
-    const claim = claimOf(bodyOf(await ask(desk, { chainid: '1', format: 'csv' })).result)
-    const { status, headers, bytes } = await labelExport(desk, claim)
+    await using context = await contextWith({ 1: 2 })
+    const claim = claimOf(bodyOf(await ask(context, { chainid: '1', format: 'csv' })).result)
+    const { status, headers, bytes } = await labelExport(context, claim)
     assert.equal(status, 200)
     assert.match(headers['content-type'] ?? '', /^text\/csv/)
     assert.match(headers['content-disposition'] ?? '', /^attachment; filename="labelmasterlist_latest.csv"$/)
@@ -107,20 +110,20 @@ describe('200', () => {
   })
 
   test('200: the JSON behind a link is the array of the inline answer', async () => {
-    await using desk = await deskWith({ 1: 2 })
-    const claim = claimOf(bodyOf(await ask(desk, { chainid: '1', format: 'json' })).result)
-    const { bytes } = await labelExport(desk, claim)
-    assert.deepEqual(JSON.parse(Buffer.from(bytes).toString()), bodyOf(await ask(desk, { chainid: '1' })).result)
+    await using context = await contextWith({ 1: 2 })
+    const claim = claimOf(bodyOf(await ask(context, { chainid: '1', format: 'json' })).result)
+    const { bytes } = await labelExport(context, claim)
+    assert.deepEqual(JSON.parse(Buffer.from(bytes).toString()), bodyOf(await ask(context, { chainid: '1' })).result)
   })
 
   test('200: a link outlives a restart, because the secret is kept', async () => {
-    await using desk = await deskWith({ 1: 1 })
-    const claim = claimOf(bodyOf(await ask(desk, { chainid: '1', format: 'json' })).result)
+    await using context = await contextWith({ 1: 1 })
+    const claim = claimOf(bodyOf(await ask(context, { chainid: '1', format: 'json' })).result)
     // Another view of the same store has nothing in memory yet.
-    const restarted = Object.create(desk.state)
+    const restarted = Object.create(context.state)
     for (const name of ['get', 'all', 'each', 'write', 'version'] as const)
-      restarted[name] = desk.state[name].bind(desk.state)
-    const again = { ...desk, state: restarted, random: { ...desk.random, bytes: () => new Uint8Array(32) } }
+      restarted[name] = context.state[name].bind(context.state)
+    const again = { ...context, state: restarted, random: { ...context.random, bytes: () => new Uint8Array(32) } }
     assert.equal((await labelExport(again, claim)).status, 200)
   })
 })
@@ -132,40 +135,42 @@ describe('packed', () => {
   ] as const
 
   test('200: array and files come packed as the caller accepts, the same once unpacked, each with its own tag', async () => {
-    await using desk = await deskWith({ 1: 50 })
-    const plain = await ask(desk, { chainid: '1' })
+    await using context = await contextWith({ 1: 50 })
+    const plain = await ask(context, { chainid: '1' })
     assert.ok(plain.is === 'bytes')
     for (const [packing, unpack] of packings) {
-      const packed = await ask(desk, { chainid: '1' }, { 'accept-encoding': packing })
+      const packed = await ask(context, { chainid: '1' }, { 'accept-encoding': packing })
       assert.ok(packed.is === 'bytes')
       assert.deepEqual([packed.headers?.['content-encoding'], packed.headers?.vary], [packing, 'accept-encoding'])
       assert.deepEqual(unpack(packed.bytes), Buffer.from(plain.bytes))
       assert.notEqual(packed.headers?.etag, plain.headers?.etag)
       const headers = { 'accept-encoding': packing, 'if-none-match': packed.headers?.etag ?? '' }
-      assert.equal((await ask(desk, { chainid: '1' }, headers)).is, 'unchanged')
+      assert.equal((await ask(context, { chainid: '1' }, headers)).is, 'unchanged')
       for (const format of ['csv', 'json'] as const) {
-        const claim = claimOf(bodyOf(await ask(desk, { chainid: '1', format })).result)
-        const file = await labelExport(desk, claim)
-        const smaller = await labelExport(desk, { ...claim, acceptEncoding: packing })
+        const claim = claimOf(bodyOf(await ask(context, { chainid: '1', format })).result)
+        const file = await labelExport(context, claim)
+        const smaller = await labelExport(context, { ...claim, acceptEncoding: packing })
         assert.equal(smaller.headers['content-encoding'], packing)
         assert.ok(smaller.bytes.length < file.bytes.length / 2)
         assert.deepEqual(unpack(smaller.bytes), Buffer.from(file.bytes))
         const again = { ...claim, acceptEncoding: packing, ifNoneMatch: smaller.headers.etag }
-        assert.equal((await labelExport(desk, again)).status, 304)
+        assert.equal((await labelExport(context, again)).status, 304)
       }
     }
   })
 
   test('200: a packing is made once per change', async () => {
-    await using desk = await deskWith({ 1: 50 })
-    const [one, two] = await Promise.all([1, 2].map(() => ask(desk, { chainid: '1' }, { 'accept-encoding': 'gzip' })))
+    await using context = await contextWith({ 1: 50 })
+    const [one, two] = await Promise.all(
+      [1, 2].map(() => ask(context, { chainid: '1' }, { 'accept-encoding': 'gzip' })),
+    )
     assert.ok(one?.is === 'bytes' && two?.is === 'bytes')
     assert.equal(one.bytes, two.bytes)
   })
 
   test('200: where fields are renamed on the way out, the text leaves unpacked', async () => {
-    await using desk = await deskWith({ 1: 50 }, { aliases: { responseFields: { labelname: 'title' } } })
-    const list = await ask(desk, { chainid: '1' }, { 'accept-encoding': 'gzip' })
+    await using context = await contextWith({ 1: 50 }, { aliases: { responseFields: { labelname: 'title' } } })
+    const list = await ask(context, { chainid: '1' }, { 'accept-encoding': 'gzip' })
     assert.ok(list.is === 'bytes')
     assert.equal(list.headers?.['content-encoding'], undefined)
   })
@@ -173,36 +178,36 @@ describe('packed', () => {
 
 describe('304', () => {
   test('304: a caller who has the list gets no bytes, until it changes', async () => {
-    await using desk = await deskWith({ 1: 2 })
-    const first = await ask(desk, { chainid: '1' })
+    await using context = await contextWith({ 1: 2 })
+    const first = await ask(context, { chainid: '1' })
     assert.ok(first.is === 'bytes')
     const etag = first.headers?.etag ?? ''
-    assert.deepEqual(await ask(desk, { chainid: '1' }, { 'if-none-match': etag }), {
+    assert.deepEqual(await ask(context, { chainid: '1' }, { 'if-none-match': etag }), {
       is: 'unchanged',
       headers: { etag, vary: 'accept-encoding', 'cache-control': 'private, no-cache' },
     })
-    const claim = claimOf(bodyOf(await ask(desk, { chainid: '1', format: 'json' })).result)
-    const file = await labelExport(desk, claim)
-    assert.equal((await labelExport(desk, { ...claim, ifNoneMatch: file.headers.etag })).status, 304)
+    const claim = claimOf(bodyOf(await ask(context, { chainid: '1', format: 'json' })).result)
+    const file = await labelExport(context, claim)
+    assert.equal((await labelExport(context, { ...claim, ifNoneMatch: file.headers.etag })).status, 304)
     const more = { chain: '1', slug: 'new', name: 'New', description: '', notes: '', updatedUnix: 1 }
-    await desk.state.write((tx) => putLabels(new Book(tx, author), [more]))
-    assert.equal((await ask(desk, { chainid: '1' }, { 'if-none-match': etag })).is, 'bytes')
+    await context.state.write((tx) => putLabels(new Book(tx, author), [more]))
+    assert.equal((await ask(context, { chainid: '1' }, { 'if-none-match': etag })).is, 'bytes')
   })
 })
 
 describe('403', () => {
   test('403: a link is over after labels.linkSeconds', async () => {
-    await using desk = await deskWith({ 1: 1 })
-    const claim = claimOf(bodyOf(await ask(desk, { chainid: '1', format: 'json' })).result)
-    desk.clock.move(299_999)
-    assert.equal((await labelExport(desk, claim)).status, 200)
-    desk.clock.move(1)
-    await assert.rejects(labelExport(desk, claim), { code: 'explorer.link', status: 403 })
+    await using context = await contextWith({ 1: 1 })
+    const claim = claimOf(bodyOf(await ask(context, { chainid: '1', format: 'json' })).result)
+    context.clock.move(299_999)
+    assert.equal((await labelExport(context, claim)).status, 200)
+    context.clock.move(1)
+    await assert.rejects(labelExport(context, claim), { code: 'explorer.link', status: 403 })
   })
 
   test('403: a changed or missing part is refused', async () => {
-    await using desk = await deskWith({ 1: 1, 137: 1 })
-    const claim = claimOf(bodyOf(await ask(desk, { chainid: '1', format: 'json' })).result)
+    await using context = await contextWith({ 1: 1, 137: 1 })
+    const claim = claimOf(bodyOf(await ask(context, { chainid: '1', format: 'json' })).result)
     const changes = [
       { chain: '137' },
       { format: 'csv' },
@@ -214,7 +219,7 @@ describe('403', () => {
     ]
     for (const change of changes) {
       await assert.rejects(
-        labelExport(desk, { ...claim, ...change }),
+        labelExport(context, { ...claim, ...change }),
         { code: 'explorer.link' },
         JSON.stringify(change),
       )

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { chance } from '#sim/chance.ts'
 import { openState } from '#store/open.ts'
-import { openDesk, type TestDesk, testVisit } from '#test/desk.ts'
+import { openContext, type TestContext, testVisit } from '#test/context.ts'
 import { labelSearch } from './label-search.ts'
 import { searchEntries } from './label-table.ts'
 import { askedWords } from './label-words.ts'
@@ -14,8 +14,8 @@ import { findTags, putTags, removeTags, type TagPatch } from './tags.ts'
 const hot = '0x28c6c06298d514db089934071355e5743bf21d60'
 const book = (tx: ConstructorParameters<typeof Book>[0]) => new Book(tx, { by: 'ann', via: 'test', atMs: 1 })
 
-async function put(desk: Pick<TestDesk, 'state'>, labels: readonly LabelPatch[], tags: readonly TagPatch[] = []) {
-  await desk.state.write(async (tx) => {
+async function put(context: Pick<TestContext, 'state'>, labels: readonly LabelPatch[], tags: readonly TagPatch[] = []) {
+  await context.state.write(async (tx) => {
     const page = book(tx)
     await putLabels(page, labels)
     await putTags(page, tags)
@@ -25,21 +25,25 @@ async function put(desk: Pick<TestDesk, 'state'>, labels: readonly LabelPatch[],
 const harbour: LabelPatch = { chain: '1', slug: 'harbour-exchange', name: 'Harbour Exchange' }
 const wallet: TagPatch = { chain: '1', address: hot, source: 'own', name: 'Hot wallet 14', entity: harbour.slug }
 
-const ask = (desk: TestDesk, q: string, more: { chainid?: string; limit?: number } = {}) =>
-  labelSearch.reply({ q, limit: 20, ...more }, desk, testVisit())
+const ask = (context: TestContext, q: string, more: { chainid?: string; limit?: number } = {}) =>
+  labelSearch.reply({ q, limit: 20, ...more }, context, testVisit())
 
 /** What was found, by slug or address. */
-async function found(desk: TestDesk, q: string, more: { chainid?: string; limit?: number } = {}): Promise<string[]> {
-  const outcome = await ask(desk, q, more)
+async function found(
+  context: TestContext,
+  q: string,
+  more: { chainid?: string; limit?: number } = {},
+): Promise<string[]> {
+  const outcome = await ask(context, q, more)
   if (outcome.is !== 'body') return []
   return outcome.body.result.map(({ kind, slug, address }) => (kind === 'entity' ? slug : address) ?? '')
 }
 
 describe('200', () => {
   test('200: an entity and an address, as the wire shows them', async () => {
-    await using desk = await openDesk()
-    await put(desk, [harbour], [{ ...wallet, confidence: 90 }])
-    const outcome = await ask(desk, 'harbour')
+    await using context = await openContext()
+    await put(context, [harbour], [{ ...wallet, confidence: 90 }])
+    const outcome = await ask(context, 'harbour')
     assert.deepEqual(outcome.is === 'body' && outcome.body.result, [
       { kind: 'entity', chainid: '1', name: 'Harbour Exchange', slug: 'harbour-exchange' },
       {
@@ -50,12 +54,12 @@ describe('200', () => {
   })
 
   test('200: what is called exactly so comes first, then what begins so; the more trusted before the less', async () => {
-    await using desk = await openDesk()
+    await using context = await openContext()
     const tag = (digit: string, name: string, confidence: number): TagPatch => ({
       ...{ chain: '1', address: `0x${digit.repeat(40)}`, source: 'own', name, confidence },
     })
     await put(
-      desk,
+      context,
       [
         { chain: '1', slug: 'old-harbour', name: 'Old Harbour' },
         { chain: '1', slug: 'harbour-exchange', name: 'Harbour Exchange' },
@@ -64,61 +68,62 @@ describe('200', () => {
       [tag('1', 'Harbour 1', 40), tag('2', 'Harbour 2', 80), tag('3', 'Wallet of Harbour', 100)],
     )
     const all = ['harbour', 'harbour-exchange', tag('2', '', 0).address, tag('1', '', 0).address, 'old-harbour']
-    assert.deepEqual(await found(desk, 'harbour'), [...all, tag('3', '', 0).address])
-    assert.deepEqual(await found(desk, 'harbour', { limit: 3 }), all.slice(0, 3))
-    assert.deepEqual(await found(desk, 'harbour', { chainid: '137' }), ['harbour'])
+    assert.deepEqual(await found(context, 'harbour'), [...all, tag('3', '', 0).address])
+    assert.deepEqual(await found(context, 'harbour', { limit: 3 }), all.slice(0, 3))
+    assert.deepEqual(await found(context, 'harbour', { chainid: '137' }), ['harbour'])
   })
 
   test('200: an address is found by its beginning, in any letter case', async () => {
-    await using desk = await openDesk()
-    await put(desk, [harbour], [wallet])
-    assert.deepEqual(await found(desk, '0x28C6'), [hot])
-    assert.deepEqual(await found(desk, hot.toUpperCase()), [hot])
-    assert.deepEqual(await found(desk, '0x29'), [])
+    await using context = await openContext()
+    await put(context, [harbour], [wallet])
+    assert.deepEqual(await found(context, '0x28C6'), [hot])
+    assert.deepEqual(await found(context, hot.toUpperCase()), [hot])
+    assert.deepEqual(await found(context, '0x29'), [])
   })
 
   test('200: nothing found is told as group A tells it', async () => {
-    await using desk = await openDesk()
-    assert.deepEqual(await ask(desk, 'nobody'), { is: 'nothing' })
+    await using context = await openContext()
+    assert.deepEqual(await ask(context, 'nobody'), { is: 'nothing' })
   })
 })
 
 describe('200 with a failure envelope', () => {
   test('a question without a word', async () => {
-    await using desk = await openDesk()
-    await assert.rejects(ask(desk, ' % '), { code: 'input.invalid' })
+    await using context = await openContext()
+    await assert.rejects(ask(context, ' % '), { code: 'input.invalid' })
   })
 
   test('a chain that is not served; left out, it means all of them', async () => {
-    await using desk = await openDesk()
-    const gate = (chainid?: string) => labelSearch.gate?.({ q: 'a', ...(chainid !== undefined && { chainid }) }, desk)
+    await using context = await openContext()
+    const gate = (chainid?: string) =>
+      labelSearch.gate?.({ q: 'a', ...(chainid !== undefined && { chainid }) }, context)
     assert.throws(() => gate('99'), { code: 'explorer.chain_unsupported' })
     for (const chain of [undefined, '', '1']) assert.doesNotThrow(() => gate(chain))
   })
 })
 
 test('invariant 1: every edit is found at once, also by another process; what was removed is not', async () => {
-  await using desk = await openDesk()
-  assert.deepEqual(await found(desk, 'harbour'), [])
-  await put(desk, [harbour])
-  assert.deepEqual(await found(desk, 'harbour'), ['harbour-exchange'])
-  const other = await openState(desk.dir, desk.settings.store)
+  await using context = await openContext()
+  assert.deepEqual(await found(context, 'harbour'), [])
+  await put(context, [harbour])
+  assert.deepEqual(await found(context, 'harbour'), ['harbour-exchange'])
+  const other = await openState(context.dir, context.settings.store)
   try {
     await put({ state: other }, [{ ...harbour, name: 'Lantern' }], [wallet])
   } finally {
     await other.close()
   }
-  assert.deepEqual(await found(desk, 'lantern'), ['harbour-exchange'])
-  assert.deepEqual(await found(desk, 'hot'), [hot])
-  await desk.state.write(async (tx) => {
+  assert.deepEqual(await found(context, 'lantern'), ['harbour-exchange'])
+  assert.deepEqual(await found(context, 'hot'), [hot])
+  await context.state.write(async (tx) => {
     await removeLabel(book(tx), '1', 'harbour-exchange')
     await removeTags(book(tx), await findTags(tx, hot))
   })
-  assert.deepEqual([await found(desk, 'lantern'), await found(desk, 'hot')], [[], []])
+  assert.deepEqual([await found(context, 'lantern'), await found(context, 'hot')], [[], []])
 })
 
 test('after any row of edits, however many, the table tells what the store tells', async () => {
-  await using desk = await openDesk()
+  await using context = await openContext()
   const draws = chance('edits')
   const names = ['Harbour', 'Lantern', 'Cobalt', 'Exchange', 'Wallet', 'Café']
   const name = () => `${draws.pick(names)} ${draws.pick(names)} ${draws.whole(0, 30)}`
@@ -132,14 +137,14 @@ test('after any row of edits, however many, the table tells what the store tells
     const tags = Array.from({ length: edits % 1000 }, () => ({
       ...{ chain: '1', address: `0x${draws.whole(0, 40).toString(16).padStart(40, '0')}`, source: 'own', name: name() },
     }))
-    await put(desk, labels, tags)
+    await put(context, labels, tags)
     const gone = labels[0]?.slug ?? ''
-    await desk.state.write((tx) => removeLabel(book(tx), '1', gone))
+    await context.state.write((tx) => removeLabel(book(tx), '1', gone))
     for (const q of ['lantern 1', 'cafe wal', gone, '0x0000']) {
       const search = { words: askedWords(q), limit: 1000 }
       // Kept in memory, and invariant 2: with too many to keep, straight from the store.
-      const kept = await searchEntries(desk.state, search)
-      const other = await openState(desk.dir, desk.settings.store)
+      const kept = await searchEntries(context.state, search)
+      const other = await openState(context.dir, context.settings.store)
       const read = await searchEntries(other, search, 0)
       await other.close()
       assert.deepEqual(kept, read, `${edits} edits, ${q}`)

@@ -2,7 +2,8 @@
 import { extensions } from '#api/extensions.ts'
 import type { FoundLabel } from '#api/wire/label-search.ts'
 import { invalid } from '#core/fault.ts'
-import { answer, type Desk, type RawQuery } from '#serve/answer.ts'
+import { answer, type RawQuery } from '#serve/answer.ts'
+import type { Context } from '#serve/context.ts'
 import { servedChain } from './chains.ts'
 import { type Entry, searchEntries } from './label-table.ts'
 import { askedWords } from './label-words.ts'
@@ -22,8 +23,8 @@ export const labelSearch = answer(
 )
 
 /** Left out, it means every chain. */
-function servedChainIfGiven(query: RawQuery, desk: Desk): void {
-  if (query.chainid !== undefined && query.chainid !== '') servedChain(query, desk)
+function servedChainIfGiven(query: RawQuery, context: Context): void {
+  if (query.chainid !== undefined && query.chainid !== '') servedChain(query, context)
 }
 
 const toFound = ({ kind, chain, name, subject, entity, source, confidence }: Entry): FoundLabel => {

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { State } from '#store/state.ts'
-import { openDesk, type TestDesk } from '#test/desk.ts'
+import { openContext, type TestContext } from '#test/context.ts'
 import { putLabels } from './labels.ts'
 import { Book } from './labels-history.ts'
 import { finishedList } from './lists.ts'
 import { listMaker } from './lists-ready.ts'
 
-const put = (desk: TestDesk, chain: string, count: number) =>
-  desk.state.write((tx) =>
+const put = (context: TestContext, chain: string, count: number) =>
+  context.state.write((tx) =>
     putLabels(
-      new Book(tx, { by: 'test', via: 'test', atMs: desk.clock.now() }),
+      new Book(tx, { by: 'test', via: 'test', atMs: context.clock.now() }),
       Array.from({ length: count }, (_, at) => ({ chain, slug: `entity-${at}`, name: `Entity ${count}` })),
     ),
   )
@@ -28,9 +28,9 @@ function counted(state: State): { readonly state: State; readonly reads: () => n
 }
 
 test('lists and their packings are made once per change, when it is over and before anybody asks', async () => {
-  await using desk = await openDesk()
-  await put(desk, '1', 50)
-  const { state, reads } = counted(desk.state)
+  await using context = await openContext()
+  await put(context, '1', 50)
+  const { state, reads } = counted(context.state)
   const round = listMaker(state, ['1', '137'])
   await round()
   assert.equal(reads(), 2, 'both forms, of the chain that has labels')
@@ -43,10 +43,10 @@ test('lists and their packings are made once per change, when it is over and bef
   }
   await round()
   assert.equal(reads(), 2)
-  await put(desk, '1', 51)
+  await put(context, '1', 51)
   await round()
   assert.equal(reads(), 2, 'more may follow')
-  await put(desk, '1', 52)
+  await put(context, '1', 52)
   await round()
   assert.equal(reads(), 2)
   await round()
@@ -57,10 +57,10 @@ test('lists and their packings are made once per change, when it is over and bef
 })
 
 test('no more lists are made ahead than are kept', async () => {
-  await using desk = await openDesk()
+  await using context = await openContext()
   const chains = Array.from({ length: 12 }, (_, at) => String(at + 1))
-  for (const chain of chains) await put(desk, chain, 1)
-  const { state, reads } = counted(desk.state)
+  for (const chain of chains) await put(context, chain, 1)
+  const { state, reads } = counted(context.state)
   await listMaker(state, chains)()
   assert.equal(reads(), 16)
 })

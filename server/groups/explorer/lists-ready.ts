@@ -1,6 +1,6 @@
 // The files behind the links are made and packed after a change, before anybody asks for them (decision 0175): whoever comes
 // first need not wait for a second. Each process makes its own, in memory, on the pool's threads as far as packing goes.
-import type { Desk } from '#serve/answer.ts'
+import type { Context } from '#serve/context.ts'
 import type { State } from '#store/state.ts'
 import { exportForms } from './link.ts'
 import { listsMax, packedList, presentHead } from './lists.ts'
@@ -9,10 +9,10 @@ import { listsMax, packedList, presentHead } from './lists.ts'
 const calmMs = 2000
 
 export async function keepListsReady(
-  desk: Pick<Desk, 'state' | 'settings' | 'clock' | 'log'>,
+  context: Pick<Context, 'state' | 'settings' | 'clock' | 'log'>,
   signal: AbortSignal,
 ): Promise<void> {
-  const { state, settings, clock, log } = desk
+  const { state, settings, clock, log } = context
   if (!settings.groups.explorer.on) return
   const chains = settings.explorer.chains.map(({ id }) => id)
   const round = listMaker(state, chains, signal, settings.explorer.labels.csvForSpreadsheets)

@@ -5,7 +5,7 @@ import { systemClock } from '#io/clock.ts'
 import { FetchError } from '#io/fetch.ts'
 import { SimChain } from '#sim/evm/chain.ts'
 import { type SimAbilities, SimNode } from '#sim/evm/node.ts'
-import { settingsWith } from '#test/desk.ts'
+import { settingsWith } from '#test/context.ts'
 import { openNode } from './node.ts'
 
 const stage = (...nodes: SimAbilities[]) => stageWith(0, nodes)

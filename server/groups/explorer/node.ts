@@ -1,5 +1,5 @@
 // The nodes behind each chain, opened when first needed and kept for as long as the settings are: everything a node
-// needs is on the desk already, so nothing has to be handed through the house.
+// needs is in the context already.
 import { Fault } from '#core/fault.ts'
 import type { ChainSettings } from '#core/settings/explorer.ts'
 import { Abilities, type NodeAbilities, type Way } from '#io/evm/abilities.ts'
@@ -8,7 +8,7 @@ import type { Capabilities } from '#io/evm/capabilities.ts'
 import type { RpcOutcome } from '#io/evm/outcomes.ts'
 import { type AskOptions, faultOf, openRpc, type Rpc, type RpcCall, type RpcOptions } from '#io/evm/rpc.ts'
 import type { Header, SeenBlock } from '#io/evm/shapes.ts'
-import type { Desk } from '#serve/answer.ts'
+import type { Context } from '#serve/context.ts'
 
 export interface ChainNode {
   readonly chain: ChainSettings
@@ -36,11 +36,11 @@ export interface Tip {
 
 export function openNode(
   chain: ChainSettings,
-  desk: Pick<Desk, 'clock'>,
+  context: Pick<Context, 'clock'>,
   options: Partial<RpcOptions> = {},
 ): ChainNode {
-  const rpc = openRpc({ chain: chain.id, rpc: chain.rpc, clock: desk.clock, ...options })
-  const abilities = new Abilities(rpc, chain.firstBlock, desk.clock)
+  const rpc = openRpc({ chain: chain.id, rpc: chain.rpc, clock: context.clock, ...options })
+  const abilities = new Abilities(rpc, chain.firstBlock, context.clock)
   return {
     chain,
     rpc,
@@ -111,28 +111,28 @@ async function tipOf(rpc: Rpc, { finalityBlocks }: ChainSettings, options?: AskO
 }
 
 /** All that a node needs. */
-export type NodeDesk = Pick<Desk, 'settings' | 'clock'>
+export type NodeContext = Pick<Context, 'settings' | 'clock'>
 
-const opened = new WeakMap<Desk['settings'], Map<string, ChainNode>>()
+const opened = new WeakMap<Context['settings'], Map<string, ChainNode>>()
 
 /** The chain's node, or undefined when none is configured. */
-export function nodeOf(desk: NodeDesk, id: string): ChainNode | undefined {
-  const chain = desk.settings.explorer.chains.find((one) => one.id === id)
+export function nodeOf(context: NodeContext, id: string): ChainNode | undefined {
+  const chain = context.settings.explorer.chains.find((one) => one.id === id)
   if (!chain || chain.rpc.length === 0) return undefined
-  const nodes = opened.get(desk.settings) ?? new Map<string, ChainNode>()
-  opened.set(desk.settings, nodes)
+  const nodes = opened.get(context.settings) ?? new Map<string, ChainNode>()
+  opened.set(context.settings, nodes)
   const known = nodes.get(id)
   if (known) return known
-  const node = openNode(chain, desk)
+  const node = openNode(chain, context)
   nodes.set(id, node)
   return node
 }
 
 /** As nodeOf, for those who cannot do without. */
-export function needNode(desk: NodeDesk, id: string): ChainNode {
-  const node = nodeOf(desk, id)
+export function needNode(context: NodeContext, id: string): ChainNode {
+  const node = nodeOf(context, id)
   if (node) return node
-  const known = desk.settings.explorer.chains.some((one) => one.id === id)
+  const known = context.settings.explorer.chains.some((one) => one.id === id)
   throw new Fault(known ? 'explorer.node_unavailable' : 'explorer.chain_unsupported', {
     detail: known
       ? `chain ${id} has no node; add one under explorer.chains[].rpc`

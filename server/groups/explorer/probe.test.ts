@@ -5,7 +5,7 @@ import type { Fault } from '#core/fault.ts'
 import { systemClock } from '#io/clock.ts'
 import { chance } from '#sim/chance.ts'
 import type { SimAbilities } from '#sim/evm/node.ts'
-import { testVisit } from '#test/desk.ts'
+import { testVisit } from '#test/context.ts'
 import { blockOf, nobody, stage } from '#test/probe-stage.ts'
 import { fundedBy } from './funded-by.ts'
 import { findFunding, putFundings } from './fundings.ts'
@@ -20,7 +20,7 @@ describe('200', () => {
     const truth = at.chain.firstFunding(address)
     const first = await at.ask(address.toUpperCase().replace('0X', '0x'))
     assert.equal(blockOf(first), truth?.block)
-    assert.equal((await findFunding(at.desk.state, '1', address))?.isProven, true)
+    assert.equal((await findFunding(at.context.state, '1', address))?.isProven, true)
     const asked = at.sim.calls
     const second = await at.ask(address)
     assert.equal(at.sim.calls, asked)
@@ -37,7 +37,7 @@ describe('200', () => {
     const address = at.someone(({ block }) => block > at.chain.final)
     const outcome = await at.ask(address)
     assert.equal(outcome.is === 'body' && outcome.confidence?.finality, 'head')
-    assert.equal(await findFunding(at.desk.state, '1', address), undefined)
+    assert.equal(await findFunding(at.context.state, '1', address), undefined)
   })
 
   test('200: ten callers with the same cold address cause one search', async () => {
@@ -56,9 +56,9 @@ describe('200', () => {
     const truth = at.chain.firstFunding(address)
     assert.ok(truth)
     const { from: funder, to: _, ...rest } = truth
-    await at.desk.state.write((tx) => putFundings(tx, [{ chain: '1', address, funder, ...rest }]))
+    await at.context.state.write((tx) => putFundings(tx, [{ chain: '1', address, funder, ...rest }]))
     assert.equal(blockOf(await at.ask(address)), truth.block)
-    assert.equal((await findFunding(at.desk.state, '1', address))?.isProven, true)
+    assert.equal((await findFunding(at.context.state, '1', address))?.isProven, true)
   })
 
   test('200: with trace_filter a contract funded long after its creation is found, at whatever distance', async () => {
@@ -176,7 +176,7 @@ describe('200 with a failure envelope', () => {
     const truth = at.chain.firstFunding(address)
     assert.ok(truth)
     const { from: funder, to: _, ...rest } = truth
-    await at.desk.state.write((tx) => putFundings(tx, [{ chain: '1', address, funder, ...rest, block: 1 }]))
+    await at.context.state.write((tx) => putFundings(tx, [{ chain: '1', address, funder, ...rest, block: 1 }]))
     await refuses(at.ask(address), 'explorer.needs_index', /an earlier transfer is stored/)
   })
 
@@ -191,7 +191,7 @@ describe('an index from an earlier run does not answer for newer blocks', () => 
   /** Chain 1 was indexed once. Then it grew, and nobody followed it. */
   const indexedOnce = async (chainSettings: object, timeoutMs = 20_000) => {
     const at = await stage(undefined, { probe: { timeoutMs } }, chainSettings)
-    const real = { ...at.desk, clock: systemClock }
+    const real = { ...at.context, clock: systemClock }
     await catchUp(real, needNode(real, '1'), () => {})
     const indexed = at.chain.final
     const head = at.chain.head.number
@@ -245,10 +245,10 @@ describe('an index from an earlier run does not answer for newer blocks', () => 
 
   test('200: after a part of the index was forgotten, the node is searched', async () => {
     await using at = await stage(undefined, {}, { mode: 'probe' })
-    const real = { ...at.desk, clock: systemClock }
+    const real = { ...at.context, clock: systemClock }
     await catchUp(real, needNode(real, '1'), () => {})
     const address = at.someone(({ block }) => block > 150 && block <= at.chain.final)
-    await forgetFrom(at.desk.state, '1', 100)
+    await forgetFrom(at.context.state, '1', 100)
     assert.equal(blockOf(await at.ask(address)), at.chain.firstFunding(address)?.block)
   })
 
@@ -256,7 +256,7 @@ describe('an index from an earlier run does not answer for newer blocks', () => 
     await using at = await stage(undefined, {}, { mode: 'both' })
     let hours = 0
     const clock = { ...systemClock, now: () => systemClock.now() + hours * 3_600_000 }
-    const real = { ...at.desk, clock }
+    const real = { ...at.context, clock }
     await needNode(real, '1').capabilities()
     at.sim.meanwhile = (body) => {
       if (body.includes('trace_block')) hours = 1
@@ -271,7 +271,7 @@ describe('an index from an earlier run does not answer for newer blocks', () => 
 
   test('200: an index that is followed answers without a search', async () => {
     await using at = await stage(undefined, {}, { mode: 'both' })
-    const real = { ...at.desk, clock: systemClock }
+    const real = { ...at.context, clock: systemClock }
     await catchUp(real, needNode(real, '1'), () => {})
     const asked = at.sim.calls
     const confidence = { asOf: at.chain.final, finality: 'finalized', coverage: 'complete' }

@@ -4,7 +4,8 @@
 // 1. Requests for the same address at the same time share one search.
 // 2. At most `parallelMax` searches run at a time. Further ones are refused, not queued.
 import { Fault } from '#core/fault.ts'
-import type { Confidence, Desk } from '#serve/answer.ts'
+import type { Confidence } from '#serve/answer.ts'
+import type { Context } from '#serve/context.ts'
 import { AccountReader } from './account-reader.ts'
 import { type SearchResult, searchFunding } from './funding-search.ts'
 import { type Funding, putProven } from './fundings.ts'
@@ -18,39 +19,43 @@ export interface FundingAnswer {
 }
 
 /** What a search needs; commands have it without the facts. */
-export type ProbeDesk = Pick<Desk, 'state' | 'settings' | 'clock'>
+export type ProbeContext = Pick<Context, 'state' | 'settings' | 'clock'>
 
-const running = new WeakMap<Desk['state'], Map<string, Promise<FundingAnswer>>>()
+const running = new WeakMap<Context['state'], Map<string, Promise<FundingAnswer>>>()
 
-export function canProbe(desk: ProbeDesk, chain: string): boolean {
-  const node = nodeOf(desk, chain)
+export function canProbe(context: ProbeContext, chain: string): boolean {
+  const node = nodeOf(context, chain)
   return node !== undefined && node.chain.mode !== 'index'
 }
 
-export function probe(desk: ProbeDesk, chain: string, address: string): Promise<FundingAnswer> {
-  const searches = running.get(desk.state) ?? new Map<string, Promise<FundingAnswer>>()
-  running.set(desk.state, searches)
+export function probe(context: ProbeContext, chain: string, address: string): Promise<FundingAnswer> {
+  const searches = running.get(context.state) ?? new Map<string, Promise<FundingAnswer>>()
+  running.set(context.state, searches)
   const key = `${chain}/${address}`
   const known = searches.get(key)
   if (known) return known
-  const node = nodeOf(desk, chain)
+  const node = nodeOf(context, chain)
   if (!node) throw new Fault('explorer.node_unavailable', { detail: `chain ${chain} has no node` })
   if (!node.chain.archive)
     throw new Fault('explorer.not_archive', { detail: `explorer.chains: chain ${chain} has archive: false` })
-  if (searches.size >= desk.settings.explorer.probe.parallelMax) throw tooManySearches(searches.size)
-  const search = searchAndStore(desk, node, address).finally(() => searches.delete(key))
+  if (searches.size >= context.settings.explorer.probe.parallelMax) throw tooManySearches(searches.size)
+  const search = searchAndStore(context, node, address).finally(() => searches.delete(key))
   searches.set(key, search)
   return search
 }
 
-async function searchAndStore(desk: ProbeDesk, node: ChainNode, address: string): Promise<FundingAnswer> {
-  const { funding, isFinal, asOf } = await searchInTime(desk, node, address)
-  if (funding && isFinal && !(await desk.state.write((tx) => putProven(tx, funding))))
+async function searchAndStore(context: ProbeContext, node: ChainNode, address: string): Promise<FundingAnswer> {
+  const { funding, isFinal, asOf } = await searchInTime(context, node, address)
+  if (funding && isFinal && !(await context.state.write((tx) => putProven(tx, funding))))
     throw needsIndex(`A search finds the first funding in block ${funding.block}, but an earlier transfer is stored.`)
   return { funding, confidence: { asOf, finality: isFinal ? 'finalized' : 'head', coverage: 'probed' } }
 }
 
-async function searchInTime({ clock, settings }: ProbeDesk, node: ChainNode, address: string): Promise<SearchResult> {
+async function searchInTime(
+  { clock, settings }: ProbeContext,
+  node: ChainNode,
+  address: string,
+): Promise<SearchResult> {
   const { timeoutMs, fanOut } = settings.explorer.probe
   const untilMs = clock.monotonicMs() + timeoutMs
   const reader = new AccountReader(node, address, { fanOut, untilMs })

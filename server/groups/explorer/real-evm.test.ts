@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Address, getContractAddress, type Hex } from 'viem'
 import { systemClock } from '#io/clock.ts'
-import { openDesk, testVisit } from '#test/desk.ts'
+import { openContext, testVisit } from '#test/context.ts'
 import { compile, evmChainId, evmMissing, openEvm, type RealEvm } from '#test/real-evm.ts'
 import { fundedBy } from './funded-by.ts'
 import { findFunding } from './fundings.ts'
@@ -216,7 +216,7 @@ test('real EVM: probe and index tell the truth of the script for every address',
       chains: [{ id: evmChainId, name: 'Real', mode, finalityBlocks: 5, rpc: [{ url: evm.url, batchMax: 20 }] }],
     },
   })
-  await using opened = await openDesk(settings('probe'))
+  await using opened = await openContext(settings('probe'))
   const probing = { ...opened, clock: systemClock }
 
   for (const [address, fact] of truth) {
@@ -236,7 +236,7 @@ test('real EVM: probe and index tell the truth of the script for every address',
     })
   }
 
-  await using indexed = await openDesk(settings('index'))
+  await using indexed = await openContext(settings('index'))
   const indexing = { ...indexed, clock: systemClock }
   await catchUp(indexing, needNode(indexing, evmChainId), () => {})
   await context.test('what was created and destroyed in one transaction is seen by the index alone', async () => {

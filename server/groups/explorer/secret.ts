@@ -1,6 +1,6 @@
 // The secret behind download links: made once, kept in the store, so that links outlive a restart and hold in every
 // process that shares the store.
-import type { Desk } from '#serve/answer.ts'
+import type { Context } from '#serve/context.ts'
 import type { State, StateWriter } from '#store/state.ts'
 
 const name = 'label-links'
@@ -8,7 +8,7 @@ const read = 'select secret from explorer_secrets where name = ?'
 
 const known = new WeakMap<State, Uint8Array>()
 
-export async function linkSecret({ state, random }: Desk): Promise<Uint8Array> {
+export async function linkSecret({ state, random }: Context): Promise<Uint8Array> {
   const kept = known.get(state)
   if (kept) return kept
   const stored = await state.get<{ secret: Uint8Array }>(read, name)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openDesk, type TestDesk } from '#test/desk.ts'
+import { openContext, type TestContext } from '#test/context.ts'
 import { putLabels } from './labels.ts'
 import { Book, historyOf } from './labels-history.ts'
 import { eachTag, findTags, putTags, removeTags, type TagPatch, tagOf, tagsOfEntity } from './tags.ts'
@@ -15,22 +15,22 @@ const tag = (digit: string, changes: Partial<TagPatch> = {}): TagPatch => ({
   ...changes,
 })
 
-const withBook = <T>(desk: TestDesk, work: (book: Book) => Promise<T>) =>
-  desk.state.write((tx) => work(new Book(tx, { by: 'ann', via: 'a test', atMs: desk.clock.now() })))
+const withBook = <T>(context: TestContext, work: (book: Book) => Promise<T>) =>
+  context.state.write((tx) => work(new Book(tx, { by: 'ann', via: 'a test', atMs: context.clock.now() })))
 
-const put = (desk: TestDesk, ...tags: TagPatch[]) => withBook(desk, (book) => putTags(book, tags))
+const put = (context: TestContext, ...tags: TagPatch[]) => withBook(context, (book) => putTags(book, tags))
 
 test('a tag is added, left alone when it is the same, changed when it is not', async () => {
-  await using desk = await openDesk()
-  assert.deepEqual((await put(desk, tag('a'))).counts, { added: 1, changed: 0, unchanged: 0 })
-  assert.deepEqual((await put(desk, tag('a'))).counts, { added: 0, changed: 0, unchanged: 1 })
-  assert.deepEqual((await put(desk, tag('a', { confidence: 90 }))).counts, { added: 0, changed: 1, unchanged: 0 })
-  const updatedUnix = desk.clock.now() / 1000
-  assert.deepEqual(await tagOf(desk.state, '1', address('a')), {
+  await using context = await openContext()
+  assert.deepEqual((await put(context, tag('a'))).counts, { added: 1, changed: 0, unchanged: 0 })
+  assert.deepEqual((await put(context, tag('a'))).counts, { added: 0, changed: 0, unchanged: 1 })
+  assert.deepEqual((await put(context, tag('a', { confidence: 90 }))).counts, { added: 0, changed: 1, unchanged: 0 })
+  const updatedUnix = context.clock.now() / 1000
+  assert.deepEqual(await tagOf(context.state, '1', address('a')), {
     ...{ chain: '1', address: address('a'), source: 'own', name: 'Wallet a', entity: '', confidence: 90 },
     ...{ evidenceUrl: '', updatedUnix },
   })
-  const [last] = await historyOf(desk.state, { subject: address('a'), limit: 1 })
+  const [last] = await historyOf(context.state, { subject: address('a'), limit: 1 })
   assert.deepEqual(
     [last?.kind, last?.source, last?.was, last?.is],
     ['address', 'own', { confidence: 50 }, { confidence: 90 }],
@@ -38,25 +38,25 @@ test('a tag is added, left alone when it is the same, changed when it is not', a
 })
 
 test('each source has one word about an address, and the most trusted is its label, decision 0092', async () => {
-  await using desk = await openDesk()
-  await put(desk, tag('a', { source: 'rumour', name: 'Maybe', confidence: 20 }), tag('a', { confidence: 80 }))
-  await put(desk, tag('a', { source: 'audit', name: 'Surely', confidence: 95 }))
-  assert.equal((await tagOf(desk.state, '1', address('a')))?.name, 'Surely')
+  await using context = await openContext()
+  await put(context, tag('a', { source: 'rumour', name: 'Maybe', confidence: 20 }), tag('a', { confidence: 80 }))
+  await put(context, tag('a', { source: 'audit', name: 'Surely', confidence: 95 }))
+  assert.equal((await tagOf(context.state, '1', address('a')))?.name, 'Surely')
   assert.deepEqual(
-    (await findTags(desk.state, address('a'))).map(({ source }) => source),
+    (await findTags(context.state, address('a'))).map(({ source }) => source),
     ['audit', 'own', 'rumour'],
   )
-  desk.clock.move(10_000)
-  await put(desk, tag('a', { source: 'second audit', name: 'Newer', confidence: 95 }))
-  assert.equal((await tagOf(desk.state, '1', address('a')))?.name, 'Newer')
-  assert.equal(await tagOf(desk.state, '137', address('a')), undefined)
+  context.clock.move(10_000)
+  await put(context, tag('a', { source: 'second audit', name: 'Newer', confidence: 95 }))
+  assert.equal((await tagOf(context.state, '1', address('a')))?.name, 'Newer')
+  assert.equal(await tagOf(context.state, '137', address('a')), undefined)
 })
 
 test('a tag of an entity that the chain does not have is refused, the others go in', async () => {
-  await using desk = await openDesk()
-  await withBook(desk, (book) => putLabels(book, [{ chain: '1', slug: 'harbour' }]))
+  await using context = await openContext()
+  await withBook(context, (book) => putLabels(book, [{ chain: '1', slug: 'harbour' }]))
   const { counts, refused } = await put(
-    desk,
+    context,
     tag('a', { entity: 'harbour' }),
     tag('b', { entity: 'harbour', chain: '137' }),
     tag('c', { entity: 'nobody' }),
@@ -67,29 +67,29 @@ test('a tag of an entity that the chain does not have is refused, the others go 
     ['chain 137 has no entity harbour; add it first', 'chain 1 has no entity nobody; add it first'],
   )
   assert.deepEqual(
-    (await tagsOfEntity(desk.state, 'harbour', '1')).map((one) => one.address),
+    (await tagsOfEntity(context.state, 'harbour', '1')).map((one) => one.address),
     [address('a')],
   )
 })
 
 test('what is removed is gone, and stands in the history as it was', async () => {
-  await using desk = await openDesk()
-  await put(desk, tag('a'), tag('b'))
-  const gone = await findTags(desk.state, address('a'))
-  await withBook(desk, (book) => removeTags(book, gone))
+  await using context = await openContext()
+  await put(context, tag('a'), tag('b'))
+  const gone = await findTags(context.state, address('a'))
+  await withBook(context, (book) => removeTags(book, gone))
   assert.deepEqual(
-    (await Array.fromAsync(eachTag(desk.state, '1'))).map((one) => one.address),
+    (await Array.fromAsync(eachTag(context.state, '1'))).map((one) => one.address),
     [address('b')],
   )
-  const [last] = await historyOf(desk.state, { subject: address('a'), limit: 1 })
+  const [last] = await historyOf(context.state, { subject: address('a'), limit: 1 })
   assert.deepEqual([last?.action, last?.was], ['removed', gone[0]])
 })
 
 test('thousands of tags in one transaction, some of them changed', async () => {
-  await using desk = await openDesk()
+  await using context = await openContext()
   const many = Array.from({ length: 3000 }, (_, at) => tag('a', { address: `0x${at.toString(16).padStart(40, '0')}` }))
-  assert.equal((await put(desk, ...many)).counts.added, 3000)
+  assert.equal((await put(context, ...many)).counts.added, 3000)
   const changed = many.map((one, at) => (at % 1000 === 0 ? { ...one, name: 'Other' } : one))
-  assert.deepEqual((await put(desk, ...changed)).counts, { added: 0, changed: 3, unchanged: 2997 })
-  assert.equal((await historyOf(desk.state, { limit: 5000 })).length, 3003)
+  assert.deepEqual((await put(context, ...changed)).counts, { added: 0, changed: 3, unchanged: 2997 })
+  assert.equal((await historyOf(context.state, { limit: 5000 })).length, 3003)
 })

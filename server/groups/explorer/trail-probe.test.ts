@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { systemClock } from '#io/clock.ts'
 import { SimChain } from '#sim/evm/chain.ts'
 import { SimNode } from '#sim/evm/node.ts'
-import { openDesk } from '#test/desk.ts'
+import { openContext } from '#test/context.ts'
 import { followTrail } from './trail.ts'
 
 test('from a node alone, hop by hop as the chain has it; a node that fails is where it ends', async () => {
@@ -12,8 +12,8 @@ test('from a node alone, hop by hop as the chain has it; a node that fails is wh
   chain.mine(200)
   await using sim = new SimNode(chain, { traces: ['trace_block'] }, 2000)
   const url = await sim.listen()
-  await using desk = await openDesk({ explorer: { chains: [{ id: '1', name: 'Sim', rpc: [{ url }] }] } })
-  const real = { ...desk, clock: systemClock }
+  await using context = await openContext({ explorer: { chains: [{ id: '1', name: 'Sim', rpc: [{ url }] }] } })
+  const real = { ...context, clock: systemClock }
   const follow = (address: string) => followTrail(real, '1', address, { depth: 100, timeoutMs: 60_000 })
 
   const plain = (one: string) => !chain.destroyed.has(one) && chain.accountAt(one, chain.head.number).code === '0x'

@@ -11,7 +11,7 @@ import { openHouse } from '#serve/pipeline.ts'
 import { cover } from '#store/coverage.ts'
 import { createKey } from '#store/keys.ts'
 import { stateWith } from '#test/admission.ts'
-import { openDesk, settingsWith, type TestDesk, testVisit } from '#test/desk.ts'
+import { openContext, settingsWith, type TestContext, testVisit } from '#test/context.ts'
 import { fundedBy } from './funded-by.ts'
 import { type Funding, putFundings, putProven } from './fundings.ts'
 import { Book } from './labels-history.ts'
@@ -34,30 +34,30 @@ const funding = (funder: string, address: string, block: number): Funding => ({
 })
 
 /** Chain 1, read from the first block until `readUntil` of 1000. */
-async function deskWith(fundings: readonly Funding[], labels: Record<string, string> = {}, readUntil = 1000) {
-  const desk = await openDesk()
-  await desk.state.write(async (tx) => {
+async function contextWith(fundings: readonly Funding[], labels: Record<string, string> = {}, readUntil = 1000) {
+  const context = await openContext()
+  await context.state.write(async (tx) => {
     await putFundings(tx, fundings)
     await cover(tx, blocksOf('1'), 0, readUntil)
     await putHead(tx, '1', 1000)
     const tags = Object.entries(labels).map(([address, name]) => ({
       ...{ chain: '1', address: addressOf(address), source: 'own', name, confidence: 90 },
     }))
-    await putTags(new Book(tx, { by: 'test', via: 'test', atMs: desk.clock.now() }), tags)
+    await putTags(new Book(tx, { by: 'test', via: 'test', atMs: context.clock.now() }), tags)
   })
-  await confirmHead(desk.state, '1', 1000, desk.clock.now())
-  return desk
+  await confirmHead(context.state, '1', 1000, context.clock.now())
+  return context
 }
 
-const ask = async (desk: TestDesk, address: string, depth = 20) => {
-  const outcome = await trail.reply({ chainid: '1', address: addressOf(address), depth }, desk, testVisit())
+const ask = async (context: TestContext, address: string, depth = 20) => {
+  const outcome = await trail.reply({ chainid: '1', address: addressOf(address), depth }, context, testVisit())
   assert.ok(outcome.is === 'body')
   assert.deepEqual(checker(extensions['explorer.trail'].reply)(structuredClone(outcome.body)), [])
   return { ...outcome.body.result, confidence: outcome.confidence, retryAfterMs: outcome.retryAfterMs }
 }
 
 /** The same state, where something happens before the funding of this address is told. */
-const before = (state: TestDesk['state'], address: string, happens: () => Promise<void>): TestDesk['state'] =>
+const before = (state: TestContext['state'], address: string, happens: () => Promise<void>): TestContext['state'] =>
   stateWith(state, {
     get: async (sql, ...values) => {
       const asked = sql.includes('from fundings') ? `0x${Buffer.from(values[1] as Uint8Array).toString('hex')}` : ''
@@ -77,8 +77,8 @@ describe('200', () => {
       funding('a', 'start', 30),
       funding('whale', 'exchange', 5),
     ]
-    await using desk = await deskWith(rows, { exchange: 'Harbour: hot wallet', start: 'My own' })
-    const { label, hops, end, confidence } = await ask(desk, 'start')
+    await using context = await contextWith(rows, { exchange: 'Harbour: hot wallet', start: 'My own' })
+    const { label, hops, end, confidence } = await ask(context, 'start')
     assert.deepEqual(names(hops), ['a', 'b', 'exchange'])
     assert.equal(label?.name, 'My own', "the start's own label does not end the trail")
     assert.deepEqual(hops[2], {
@@ -95,16 +95,16 @@ describe('200', () => {
   })
 
   test('to genesis: every block was read, and nothing came in', async () => {
-    await using desk = await deskWith([funding('miner', 'a', 20)])
-    const { hops, end } = await ask(desk, 'a')
+    await using context = await contextWith([funding('miner', 'a', 20)])
+    const { hops, end } = await ask(context, 'a')
     assert.deepEqual([names(hops), end.reason, end.address], [['miner'], 'genesis', addressOf('miner')])
-    const none = await ask(desk, 'nobody')
+    const none = await ask(context, 'nobody')
     assert.deepEqual([none.hops, none.end.reason, none.end.says], [[], 'none', 'No transfer ever came in.'])
   })
 
   test('an address that paid before anything came in had its coin from genesis, decision 0096', async () => {
-    await using desk = await deskWith([funding('old', 'a', 20), funding('b', 'old', 500)])
-    const { hops, end } = await ask(desk, 'a')
+    await using context = await contextWith([funding('old', 'a', 20), funding('b', 'old', 500)])
+    const { hops, end } = await ask(context, 'a')
     assert.deepEqual([names(hops), end.reason], [['old'], 'genesis'])
     assert.match(end.says, /paid in block 20, before the first transfer to it in block 500/)
   })
@@ -112,23 +112,23 @@ describe('200', () => {
   test('an address that was funded later in the same block, or in the same transaction, is not followed further', async () => {
     for (const later of [{ txIndex: 4 }, { txIndex: 3, position: 2 }]) {
       const paid = { ...funding('payer', 'a', 20), txIndex: 3, position: 1 }
-      await using desk = await deskWith([paid, { ...funding('b', 'payer', 20), ...later }])
-      const { hops, end } = await ask(desk, 'a')
+      await using context = await contextWith([paid, { ...funding('b', 'payer', 20), ...later }])
+      const { hops, end } = await ask(context, 'a')
       assert.deepEqual([names(hops), end.reason, end.address], [['payer'], 'genesis', addressOf('payer')])
       assert.match(end.says, /before the first transfer to it/)
-      await using earlier = await deskWith([paid, { ...funding('b', 'payer', 20), txIndex: 3, position: 0 }])
+      await using earlier = await contextWith([paid, { ...funding('b', 'payer', 20), txIndex: 3, position: 0 }])
       assert.deepEqual(names((await ask(earlier, 'a')).hops), ['payer', 'b'])
     }
   })
 
   test('a loop is seen', async () => {
-    await using desk = await deskWith([
+    await using context = await contextWith([
       funding('b', 'a', 20),
       funding('c', 'b', 20),
       funding('a', 'c', 20),
       funding('a', 'start', 30),
     ])
-    const { hops, end } = await ask(desk, 'start')
+    const { hops, end } = await ask(context, 'start')
     assert.deepEqual(
       [names(hops), end.reason, end.says],
       [['a', 'b', 'c', 'a'], 'loop', 'The trail has been here before, at hop 2.'],
@@ -137,26 +137,26 @@ describe('200', () => {
 
   test('no deeper than asked', async () => {
     const rows = Array.from({ length: 200 }, (_, at) => funding(`n${at + 1}`, `n${at}`, 900 - at))
-    await using desk = await deskWith(rows)
+    await using context = await contextWith(rows)
     for (const depth of [1, 20, 100]) {
-      const { hops, end } = await ask(desk, 'n0', depth)
+      const { hops, end } = await ask(context, 'n0', depth)
       assert.deepEqual([hops.length, end.reason, end.address], [depth, 'depth', addressOf(`n${depth}`)])
     }
   })
 
   test('where the next funding cannot be told, the trail says why and keeps what it has', async () => {
-    await using desk = await deskWith([funding('b', 'a', 20), funding('c', 'b', 10)], {}, 500)
-    const { hops, end, retryAfterMs } = await ask(desk, 'a')
+    await using context = await contextWith([funding('b', 'a', 20), funding('c', 'b', 10)], {}, 500)
+    const { hops, end, retryAfterMs } = await ask(context, 'a')
     assert.deepEqual([names(hops), end.reason, retryAfterMs], [['b', 'c'], 'unknown', undefined])
     assert.match(end.says, /Blocks 500 to 999 of chain 1 have not been read yet/)
-    const first = await ask(desk, 'nobody')
+    const first = await ask(context, 'nobody')
     assert.deepEqual([first.hops, first.end.reason], [[], 'unknown'])
   })
 
   test('where it ends at a search that goes on, it says when to come back, as 4.3 does', async () => {
-    await using desk = await deskWith([funding('b', 'a', 20)])
+    await using context = await contextWith([funding('b', 'a', 20)])
     const fault = new Fault('explorer.probe_bounds', { says: 'Up to block 7 of 9.', retryAfterMs: 40_000 })
-    const busy = { ...desk, state: before(desk.state, 'b', () => Promise.reject(fault)) }
+    const busy = { ...context, state: before(context.state, 'b', () => Promise.reject(fault)) }
     await assert.rejects(fundedBy.reply({ chainid: '1', address: addressOf('b') }, busy, testVisit()), fault)
     const { hops, end, retryAfterMs } = await ask(busy, 'a')
     assert.deepEqual([names(hops), end.says, retryAfterMs], [['b'], fault.says, fault.retryAfterMs])
@@ -168,11 +168,11 @@ describe('200', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(row, { maxLength: 12 }), fc.subarray(['c', 'e']), async (rows, labelled) => {
         const fundings = rows.filter(({ funder, address }) => funder !== address)
-        await using desk = await deskWith(
+        await using context = await contextWith(
           fundings.map(({ funder, address, block }, at) => ({ ...funding(funder, address, block), txIndex: at })),
           Object.fromEntries(labelled.map((one) => [one, one.toUpperCase()])),
         )
-        const { hops, end } = await ask(desk, 'a')
+        const { hops, end } = await ask(context, 'a')
         const visited = hops.map(({ address }) => address)
         assert.equal(new Set(visited).size, visited.length)
         for (const [at, hop] of hops.entries()) {
@@ -186,16 +186,16 @@ describe('200', () => {
   })
 
   test('when the time is over the trail is cut, and the search goes on', async () => {
-    await using desk = await deskWith([funding('b', 'a', 20)])
+    await using context = await contextWith([funding('b', 'a', 20)])
     let release = () => {}
     const held = new Promise<void>((resolve) => {
       release = resolve
     })
-    const slow = { ...desk, state: before(desk.state, 'b', () => held) }
+    const slow = { ...context, state: before(context.state, 'b', () => held) }
     const following = followTrail(slow, '1', addressOf('a'), { depth: 20, timeoutMs: 5000 })
-    while (desk.clock.monotonicMs() < 6000) {
+    while (context.clock.monotonicMs() < 6000) {
       await new Promise((resolve) => setImmediate(resolve))
-      desk.clock.move(100)
+      context.clock.move(100)
     }
     const { result, retryAfterMs } = await following
     release()
@@ -205,17 +205,17 @@ describe('200', () => {
 })
 
 test("over HTTP through the client: a key of the standard plan, the group's envelope, 2 calls a second", async () => {
-  await using desk = await deskWith([funding('exchange', 'a', 20)], { exchange: 'Harbour' })
-  const admission = await openAdmission(desk)
+  await using context = await contextWith([funding('exchange', 'a', 20)], { exchange: 'Harbour' })
+  const admission = await openAdmission(context)
   const door = await openDoor(
-    openHouse({ ...desk, settings: settingsWith({ server: { port: 0 } }) }, [trail] as never, admission, {
+    openHouse({ ...context, settings: settingsWith({ server: { port: 0 } }) }, [trail] as never, admission, {
       request: () => {},
     }),
     [],
   )
   try {
     const keyOf = async (plan: 'lite' | 'standard') =>
-      (await createKey(desk.state, { name: plan, plan }, desk.clock, desk.random)).key
+      (await createKey(context.state, { name: plan, plan }, context.clock, context.random)).key
     const client = createClient({ baseUrl: door.url, key: await keyOf('standard'), retries: 0 })
     const { result } = await client.explorer.trail({
       chainid: 1,
@@ -224,7 +224,7 @@ test("over HTTP through the client: a key of the standard plan, the group's enve
     assert.deepEqual([result.hops[0]?.label?.name, result.end.reason], ['Harbour', 'label'])
     await client.explorer.trail({ address: addressOf('a'), depth: 100 })
     await assert.rejects(client.explorer.trail({ address: addressOf('a') }), /rate limit reached \(2\/sec\)/)
-    desk.clock.move(1000)
+    context.clock.move(1000)
     await assert.rejects(client.explorer.trail({ address: addressOf('a'), depth: 101 }), /depth must be at most 100/)
     await assert.rejects(client.explorer.trail({ address: addressOf('a'), chainid: '5' }), /unsupported chainid/)
     const poor = createClient({ baseUrl: door.url, key: await keyOf('lite'), retries: 0 })
@@ -239,30 +239,30 @@ test("over HTTP through the client: a key of the standard plan, the group's enve
 
 describe('failures', () => {
   test('an address that is none, and a chain that is not served', async () => {
-    await using desk = await deskWith([])
-    const bad = trail.reply({ chainid: '1', address: '0x12', depth: 20 }, desk, testVisit())
+    await using context = await contextWith([])
+    const bad = trail.reply({ chainid: '1', address: '0x12', depth: 20 }, context, testVisit())
     await assert.rejects(bad, { code: 'input.invalid' })
-    assert.throws(() => trail.gate?.({ chainid: '5' }, desk), { code: 'explorer.chain_unsupported' })
+    assert.throws(() => trail.gate?.({ chainid: '5' }, context), { code: 'explorer.chain_unsupported' })
   })
 
   test('a store that fails is a failure of the call, not an end of the trail', async () => {
-    await using desk = await deskWith([funding('b', 'a', 20)])
+    await using context = await contextWith([funding('b', 'a', 20)])
     const broken = async () => {
       throw new Fault('store.unavailable')
     }
-    const state = new Proxy(desk.state, {
+    const state = new Proxy(context.state, {
       get: (target, name) => (name === 'get' ? broken : Reflect.get(target, name).bind(target)),
     })
-    const asked = trail.reply({ chainid: '1', address: addressOf('a'), depth: 20 }, { ...desk, state }, testVisit())
+    const asked = trail.reply({ chainid: '1', address: addressOf('a'), depth: 20 }, { ...context, state }, testVisit())
     await assert.rejects(asked, { code: 'store.unavailable' })
   })
 })
 
 test('a trail is as sure as its least sure hop, wherever that is', async () => {
-  await using desk = await deskWith([funding('b', 'a', 30), funding('d', 'c', 10)])
-  const coverageOf = async (name: string) => (await ask(desk, name)).confidence?.coverage
+  await using context = await contextWith([funding('b', 'a', 30), funding('d', 'c', 10)])
+  const coverageOf = async (name: string) => (await ask(context, name)).confidence?.coverage
   assert.equal(await coverageOf('a'), 'complete')
-  await desk.state.write((tx) => putProven(tx, funding('c', 'b', 20)))
+  await context.state.write((tx) => putProven(tx, funding('c', 'b', 20)))
   assert.equal(await coverageOf('a'), 'probed')
   assert.equal(await coverageOf('c'), 'complete')
 })

@@ -7,7 +7,8 @@
 import { extensions } from '#api/extensions.ts'
 import type { AddressLabel, Trail, TrailEnd, TrailHop } from '#api/wire/trail.ts'
 import { Fault, invalid } from '#core/fault.ts'
-import { answer, type Confidence, type Desk } from '#serve/answer.ts'
+import { answer, type Confidence } from '#serve/answer.ts'
+import type { Context } from '#serve/context.ts'
 import { servedChain } from './chains.ts'
 import { findFirstFunding, toRecord } from './funded-by.ts'
 import { type Funding, isBefore } from './fundings.ts'
@@ -27,11 +28,11 @@ export interface TrailBounds {
 export const trail = answer(
   extensions['explorer.trail'],
   shape,
-  async ({ chainid, address: given, depth }, desk) => {
+  async ({ chainid, address: given, depth }, context) => {
     const address = given.toLowerCase()
     if (!addressText.test(address)) throw invalid(['query', 'address'], 'must be 0x and 40 hexadecimal digits')
-    const timeoutMs = desk.settings.server.answerTimeoutMs * shareOfRequest
-    const { result, ...told } = await followTrail(desk, chainid, address, { depth, timeoutMs })
+    const timeoutMs = context.settings.server.answerTimeoutMs * shareOfRequest
+    const { result, ...told } = await followTrail(context, chainid, address, { depth, timeoutMs })
     return { is: 'body', body: { status: '1', message: 'OK', result }, ...told }
   },
   servedChain,
@@ -57,28 +58,28 @@ export interface Followed {
 }
 
 export async function followTrail(
-  desk: Desk,
+  context: Context,
   chainid: string,
   address: string,
   bounds: TrailBounds,
 ): Promise<Followed> {
-  const untilMs = desk.clock.monotonicMs() + bounds.timeoutMs
+  const untilMs = context.clock.monotonicMs() + bounds.timeoutMs
   const hops: TrailHop[] = []
   let paid: Funding | undefined
   const sureness: Confidence[] = []
-  const own = await labelOf(desk, chainid, address)
+  const own = await labelOf(context, chainid, address)
   let at = address
   let end: End | undefined
   let retryAfterMs: number | undefined
   while (!end) {
-    const step = await stepFrom(desk, chainid, at, untilMs)
+    const step = await stepFrom(context, chainid, at, untilMs)
     if ('confidence' in step) sureness.push(step.confidence)
     else retryAfterMs = step.retryAfterMs
     end = endBefore(step, at, paid)
     if (end || step.is !== 'funding') break
     paid = step.funding
     const { funder } = paid
-    const label = await labelOf(desk, chainid, funder)
+    const label = await labelOf(context, chainid, funder)
     hops.push({ address: at, ...toRecord(paid), ...(label && { label }) })
     end = endAfter(hops, funder, label, bounds.depth)
     at = funder
@@ -122,11 +123,11 @@ function endAfter(
 const ending = (reason: TrailEnd, address: string, says: string): End => ({ reason, address, says })
 
 /** Only what group A itself cannot tell ends a trail; a store that fails is a failure of the call. */
-async function stepFrom(desk: Desk, chain: string, address: string, untilMs: number): Promise<Step> {
-  const { clock } = desk
+async function stepFrom(context: Context, chain: string, address: string, untilMs: number): Promise<Step> {
+  const { clock } = context
   const leftMs = untilMs - clock.monotonicMs()
   if (leftMs <= 0) return late
-  const found = findStep(desk, chain, address)
+  const found = findStep(context, chain, address)
   const done = new AbortController()
   const over = clock.sleep(leftMs, done.signal).then(() => late)
   try {
@@ -138,9 +139,9 @@ async function stepFrom(desk: Desk, chain: string, address: string, untilMs: num
   }
 }
 
-async function findStep(desk: Desk, chain: string, address: string): Promise<Step> {
+async function findStep(context: Context, chain: string, address: string): Promise<Step> {
   try {
-    const { funding, confidence } = await findFirstFunding(desk, chain, address)
+    const { funding, confidence } = await findFirstFunding(context, chain, address)
     return funding ? { is: 'funding', funding, confidence } : { is: 'none', confidence }
   } catch (error) {
     if (!(error instanceof Fault) || !error.code.startsWith('explorer.')) throw error
@@ -148,7 +149,7 @@ async function findStep(desk: Desk, chain: string, address: string): Promise<Ste
   }
 }
 
-async function labelOf({ state }: Desk, chain: string, address: string): Promise<AddressLabel | undefined> {
+async function labelOf({ state }: Context, chain: string, address: string): Promise<AddressLabel | undefined> {
   const tag = await tagOf(state, chain, address)
   return tag && toLabel(tag)
 }

@@ -13,12 +13,15 @@ import { storedQuote } from './quotes.ts'
 import { settlementFindings } from './settlement.ts'
 import { shape } from './shape.ts'
 
-export const checkSignature = answer(extensions['fx.checkSignature'], shape, async (input, desk, { caller }) => {
-  const found = await storedQuote(desk.state, input.id, caller.keyId)
+export const checkSignature = answer(extensions['fx.checkSignature'], shape, async (input, context, { caller }) => {
+  const found = await storedQuote(context.state, input.id, caller.keyId)
   if (!found) return { is: 'nothing' }
   const quote = parseJson(new TextDecoder().decode(found.reply)) as Quote
   const { signature, signer, typedData: signed } = input
-  return { is: 'body', body: await examine(quote, { signature, signer, signed }, desk.settings.fx.rpcUrl, desk.clock) }
+  return {
+    is: 'body',
+    body: await examine(quote, { signature, signer, signed }, context.settings.fx.rpcUrl, context.clock),
+  }
 })
 
 /** Of any length: a contract signs with whatever it accepts. */

@@ -8,7 +8,7 @@ import { signQuote } from '#api/client.ts'
 import { parseJson } from '#api/json.ts'
 import type { Quote, TypedData } from '#api/wire/fx.ts'
 import { systemClock } from '#io/clock.ts'
-import { openDesk, type TestDesk, testVisit } from '#test/desk.ts'
+import { openContext, type TestContext, testVisit } from '#test/context.ts'
 import { evmMissing, openEvm, type RealEvm } from '#test/real-evm.ts'
 import { openSettlement, permit2, type Settlement } from '#test/settlement.ts'
 import { examine } from './check-signature.ts'
@@ -28,7 +28,7 @@ const plenty = 10n ** 24n
 describe('a signer with code', { skip: missing }, () => {
   let evm: RealEvm
   let chain: Settlement
-  let desk: TestDesk
+  let context: TestContext
   let wallet: Hex
 
   before(async () => {
@@ -42,12 +42,12 @@ describe('a signer with code', { skip: missing }, () => {
     const token = (code: string, tracks: string, contract: string) => ({ code, tracks, contract, decimals: 6 })
     const tokens = [token('USDX', 'USD', chain.given), token('EURX', 'EUR', chain.taken)]
     const sources = [{ id: 'a', kind: 'push' }]
-    desk = await openDesk({ fx: { chainId, spender: chain.spender, tokens, sources } }, systemClock.now())
-    const rate = { source: 'a', base: 'EUR', quote: 'USD', rate: '1.08', atMs: desk.clock.now() }
-    await keepRates(desk.state, 'a', [rate], desk.clock.now())
+    context = await openContext({ fx: { chainId, spender: chain.spender, tokens, sources } }, systemClock.now())
+    const rate = { source: 'a', base: 'EUR', quote: 'USD', rate: '1.08', atMs: context.clock.now() }
+    await keepRates(context.state, 'a', [rate], context.clock.now())
   })
   after(async () => {
-    await desk?.[Symbol.asyncDispose]()
+    await context?.[Symbol.asyncDispose]()
     await evm?.[Symbol.asyncDispose]()
   })
 
@@ -57,7 +57,7 @@ describe('a signer with code', { skip: missing }, () => {
         ...{ from: { currency: 'USDX', amount }, to: { currency: 'EURX' }, tenor: 'instant', type: 'tradable' },
         recipientAddress: '0x1111111111111111111111111111111111111111',
       },
-      desk,
+      context,
       testVisit(),
     )
     assert.ok(outcome.is === 'bytes')

@@ -6,8 +6,8 @@ import { parseJson } from '#api/json.ts'
 import { Quote } from '#api/wire/fx.ts'
 import { checker } from '#core/check.ts'
 import { Fault } from '#core/fault.ts'
-import type { Desk } from '#serve/answer.ts'
-import { openDesk, testNowMs, testVisit } from '#test/desk.ts'
+import type { Context } from '#serve/context.ts'
+import { openContext, testNowMs, testVisit } from '#test/context.ts'
 import type { QuoteInput } from './asked.ts'
 import { createQuote } from './create-quote.ts'
 import { keepRates } from './rate-store.ts'
@@ -32,25 +32,25 @@ const token = (code: string, tracks: string, decimals: number) => ({
 const twoOfADollar = [token('USDC', 'USD', 6), token('USDX', 'USD', 18)]
 
 /** One source that says EUR/USD 1.25, so that USD/EUR is 0.8. */
-async function openPricedDesk(fx: object = {}) {
-  const desk = await openDesk({
+async function openPricedContext(fx: object = {}) {
+  const context = await openContext({
     fx: { spender: '0x3333333333333333333333333333333333333333', sources: [source], ...fx },
   })
-  await tell(desk, '1.25', testNowMs - 1000)
-  return desk
+  await tell(context, '1.25', testNowMs - 1000)
+  return context
 }
 
-const tell = (desk: Desk, rate: string, atMs: number, receivedMs = atMs) =>
-  keepRates(desk.state, 'a', [{ source: 'a', base: 'EUR', quote: 'USD', rate, atMs }], receivedMs)
+const tell = (context: Context, rate: string, atMs: number, receivedMs = atMs) =>
+  keepRates(context.state, 'a', [{ source: 'a', base: 'EUR', quote: 'USD', rate, atMs }], receivedMs)
 
-async function bytesOf(desk: Desk, input: QuoteInput): Promise<string> {
-  const outcome = await createQuote.reply(input, desk, testVisit())
+async function bytesOf(context: Context, input: QuoteInput): Promise<string> {
+  const outcome = await createQuote.reply(input, context, testVisit())
   assert.ok(outcome.is === 'bytes')
   return new TextDecoder().decode(outcome.bytes)
 }
 const check = checker(Quote)
-async function quoteOf(desk: Desk, input: QuoteInput): Promise<Quote> {
-  const text = await bytesOf(desk, input)
+async function quoteOf(context: Context, input: QuoteInput): Promise<Quote> {
+  const text = await bytesOf(context, input)
   // The validator knows no bigint; rounded, an integer is still an integer to it.
   assert.deepEqual(check(JSON.parse(text)), [])
   return parseJson(text) as Quote
@@ -60,13 +60,13 @@ const refusedWith = (code: string, status: number) => (error: unknown) => {
   assert.deepEqual([error.code, error.status], [code, status])
   return true
 }
-const count = async (desk: Desk, table: string) =>
-  (await desk.state.get<{ count: number }>(`select count(*) as count from ${table}`))?.count
+const count = async (context: Context, table: string) =>
+  (await context.state.get<{ count: number }>(`select count(*) as count from ${table}`))?.count
 
 describe('200', () => {
   test('asked by from: 1000 USDC at 0.8 less 5 bps', async () => {
-    await using desk = await openPricedDesk()
-    const { id, typedData, ...quote } = await quoteOf(desk, usual)
+    await using context = await openPricedContext()
+    const { id, typedData, ...quote } = await quoteOf(context, usual)
     // 0.8 × 0.9995 = 0.7996; 799.6 × 0.0002 = 0.15992
     assert.deepEqual(quote, {
       rate: 0.7996,
@@ -88,9 +88,9 @@ describe('200', () => {
   })
 
   test('zeros before an amount are not told back, those after it are: both are the same price, decision 0176', async () => {
-    await using desk = await openPricedDesk()
+    await using context = await openPricedContext()
     const told = async (amount: string) => {
-      const { from, to } = await quoteOf(desk, { ...usual, from: { currency: 'USDC', amount } })
+      const { from, to } = await quoteOf(context, { ...usual, from: { currency: 'USDC', amount } })
       return [from.amount, to.amount]
     }
     assert.deepEqual(await told('00010'), ['10', '7.996000'])
@@ -99,17 +99,17 @@ describe('200', () => {
   })
 
   test('asked by to: the reply carries what was asked plus the fee', async () => {
-    await using desk = await openPricedDesk()
-    const quote = await quoteOf(desk, byTo)
+    await using context = await openPricedContext()
+    const quote = await quoteOf(context, byTo)
     // fee 1000 × 0.0002 ÷ 0.9998 = 0.200041 (up); 1000.200041 ÷ 0.7996 = 1250.875489 (up)
     assert.deepEqual([quote.to.amount, quote.fee, quote.from.amount], ['1000.200041', '0.200041', '1250.875489'])
   })
 
   test('reference: nothing to sign, no recipient needed, five minutes; the price is that of a tradable one', async () => {
-    await using desk = await openPricedDesk()
+    await using context = await openPricedContext()
     const { recipientAddress: _, ...rest } = usual
-    const reference = await quoteOf(desk, { ...rest, type: 'reference' })
-    const tradable = await quoteOf(desk, usual)
+    const reference = await quoteOf(context, { ...rest, type: 'reference' })
+    const tradable = await quoteOf(context, usual)
     assert.equal(reference.typedData, undefined)
     assert.equal(reference.expiresAt, '2026-11-15T12:05:00.000Z')
     const priceOf = ({ rate, from, to, fee, collateral }: Quote) => ({ rate, from, to, fee, collateral })
@@ -117,10 +117,10 @@ describe('200', () => {
   })
 
   test('the tenor sets maturity and terms', async () => {
-    await using desk = await openPricedDesk()
+    await using context = await openPricedContext()
     const seen: [number | undefined, number][] = []
     for (const tenor of ['instant', 'hourly', 'daily'] as const) {
-      const { typedData, rate } = await quoteOf(desk, { ...usual, tenor })
+      const { typedData, rate } = await quoteOf(context, { ...usual, tenor })
       seen.push([typedData && typedData.message.witness.consideration.maturity - testNowMs / 1000, rate])
     }
     assert.deepEqual(seen, [
@@ -132,17 +132,21 @@ describe('200', () => {
 
   test('a pair has terms of its own where the settings say so, in its own direction only', async () => {
     const pairs = [{ from: 'USDC', to: 'EURC', instant: { spreadBps: '12.5', collateralBps: 1000 } }]
-    await using desk = await openPricedDesk({ pairs })
-    const quote = await quoteOf(desk, usual)
+    await using context = await openPricedContext({ pairs })
+    const quote = await quoteOf(context, usual)
     assert.deepEqual([quote.rate, quote.fee, quote.collateral], [0.799, '0.159800', '100.000000'])
     assert.equal(quote.typedData?.message.permitted.amount, 100_000_000)
-    const back = await quoteOf(desk, { ...usual, from: { ...usual.from, currency: 'EURC' }, to: { currency: 'USDC' } })
+    const back = await quoteOf(context, {
+      ...usual,
+      from: { ...usual.from, currency: 'EURC' },
+      to: { currency: 'USDC' },
+    })
     assert.deepEqual([back.rate, back.collateral], [1.249375, undefined])
   })
 
   test('eighteen decimals: amounts beyond 2^53 are bare integers, exact', async () => {
-    await using desk = await openPricedDesk({ tokens: [token('USDX', 'USD', 18), token('EURX', 'EUR', 18)] })
-    const text = await bytesOf(desk, {
+    await using context = await openPricedContext({ tokens: [token('USDX', 'USD', 18), token('EURX', 'EUR', 18)] })
+    const text = await bytesOf(context, {
       ...usual,
       from: { currency: 'USDX', amount: '1234567.654321' },
       to: { currency: 'EURX' },
@@ -153,34 +157,34 @@ describe('200', () => {
 
   test('two tokens of the same currency trade at par where the pair is named, decision 0180', async () => {
     const pairs = [{ from: 'USDC', to: 'USDX' }]
-    await using desk = await openPricedDesk({ tokens: twoOfADollar, pairs, sources: [] })
-    const quote = await quoteOf(desk, { ...usual, to: { currency: 'USDX' } })
+    await using context = await openPricedContext({ tokens: twoOfADollar, pairs, sources: [] })
+    const quote = await quoteOf(context, { ...usual, to: { currency: 'USDX' } })
     assert.equal(quote.to.amount, '999.500000')
     const back = { ...usual, from: { currency: 'USDX', amount: '10' }, to: { currency: 'USDC' } }
-    await assert.rejects(bytesOf(desk, back), refusedWith('fx.pair_unknown', 400))
+    await assert.rejects(bytesOf(context, back), refusedWith('fx.pair_unknown', 400))
   })
 
   test('a reference quote rests on every source, a tradable one on those that may price it, decision 0181', async () => {
     const bank = { id: 'bank', kind: 'ecb', path: 'rates.xml' }
-    await using desk = await openPricedDesk({ sources: [source, bank], outlierBps: 9999 })
+    await using context = await openPricedContext({ sources: [source, bank], outlierBps: 9999 })
     const rate = { source: 'bank', base: 'EUR', quote: 'USD', rate: '1', atMs: testNowMs - 1000 }
-    await keepRates(desk.state, 'bank', [rate], testNowMs)
+    await keepRates(context.state, 'bank', [rate], testNowMs)
     // The median of 1.25 and 1 is 1.125: 1 ÷ 1.125 × 0.9995 = 0.88844…
-    assert.equal((await quoteOf(desk, { ...usual, type: 'reference' })).rate, 0.888444444444444)
-    assert.equal((await quoteOf(desk, usual)).rate, 0.7996)
+    assert.equal((await quoteOf(context, { ...usual, type: 'reference' })).rate, 0.888444444444444)
+    assert.equal((await quoteOf(context, usual)).rate, 0.7996)
   })
 
   test('the answer says which time it rests on', async () => {
-    await using desk = await openPricedDesk()
-    const outcome = await createQuote.reply(usual, desk, testVisit())
+    await using context = await openPricedContext()
+    const outcome = await createQuote.reply(usual, context, testVisit())
     assert.equal(outcome.is === 'bytes' && outcome.confidence?.asOf, '2026-11-15T11:59:59.000Z')
   })
 
   test('every quote is in the store when it is answered, with its reply and what it was priced from', async () => {
-    await using desk = await openPricedDesk()
-    const text = await bytesOf(desk, usual)
+    await using context = await openPricedContext()
+    const text = await bytesOf(context, usual)
     const { id } = JSON.parse(text) as Quote
-    const row = await desk.state.get<{ reply: Uint8Array; priced: string; nonce: number }>(
+    const row = await context.state.get<{ reply: Uint8Array; priced: string; nonce: number }>(
       'select reply, priced_from as priced, nonce from fx_quotes where id = ?',
       id,
     )
@@ -194,25 +198,25 @@ describe('200', () => {
   })
 
   test('nonces are at most 2^53 − 1 and a taken one is drawn again', async () => {
-    await using desk = await openPricedDesk()
-    const full = { ...desk, random: { ...desk.random, bytes: (size: number) => new Uint8Array(size).fill(255) } }
+    await using context = await openPricedContext()
+    const full = { ...context, random: { ...context.random, bytes: (size: number) => new Uint8Array(size).fill(255) } }
     const first = await quoteOf(full, usual)
     assert.equal(first.typedData?.message.nonce, Number.MAX_SAFE_INTEGER)
     let draws = 0
     const second = await quoteOf(
-      { ...full, random: { ...desk.random, bytes: (size) => new Uint8Array(size).fill(draws++ < 2 ? 255 : 0) } },
+      { ...full, random: { ...context.random, bytes: (size) => new Uint8Array(size).fill(draws++ < 2 ? 255 : 0) } },
       usual,
     )
     assert.equal(second.typedData?.message.nonce, 0)
     await assert.rejects(bytesOf(full, usual), /no quote could be stored in 5 attempts/)
-    assert.equal(await count(desk, 'fx_quotes'), 2)
+    assert.equal(await count(context, 'fx_quotes'), 2)
   })
 })
 
 describe('400', () => {
-  const placesOf = async (desk: Desk, input: QuoteInput): Promise<readonly string[]> => {
+  const placesOf = async (context: Context, input: QuoteInput): Promise<readonly string[]> => {
     try {
-      await bytesOf(desk, input)
+      await bytesOf(context, input)
     } catch (error) {
       assert.ok(refusedWith('input.invalid', 400)(error))
       return (error as Fault).problems.map(({ at }) => at.join('.'))
@@ -221,14 +225,14 @@ describe('400', () => {
   }
 
   test('everything wrong is told at once, decision 0020', async () => {
-    await using desk = await openPricedDesk()
+    await using context = await openPricedContext()
     const worst: QuoteInput = {
       from: { currency: 'USDC', amount: '0' },
       to: { currency: 'USDC', amount: '0.000' },
       tenor: 'daily',
       type: 'tradable',
     }
-    assert.deepEqual(await placesOf(desk, worst), [
+    assert.deepEqual(await placesOf(context, worst), [
       'body.from.amount',
       'body.from.amount',
       'body.to.amount',
@@ -239,11 +243,11 @@ describe('400', () => {
   })
 
   test('a recipient whose letters were mistyped, of either kind of quote; letters all of one case are taken, decision 0184', async () => {
-    await using desk = await openPricedDesk()
+    await using context = await openPricedContext()
     const right = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
     const wrong = right.replace('5aA', '5aa')
     for (const type of ['tradable', 'reference'] as const) {
-      const to = (recipientAddress: string) => bytesOf(desk, { ...usual, type, recipientAddress })
+      const to = (recipientAddress: string) => bytesOf(context, { ...usual, type, recipientAddress })
       for (const good of [right, right.toLowerCase(), `0x${right.slice(2).toUpperCase()}`]) await to(good)
       await assert.rejects(to(wrong), (error) => {
         assert.ok(refusedWith('input.invalid', 400)(error))
@@ -260,115 +264,115 @@ describe('400', () => {
   })
 
   test('no amount, two amounts, nothing of it, the zero address', async () => {
-    await using desk = await openPricedDesk()
+    await using context = await openPricedContext()
     const none = { ...usual, from: { currency: 'USDC' } }
-    assert.deepEqual(await placesOf(desk, none), ['body.from.amount', 'body.to.amount'])
+    assert.deepEqual(await placesOf(context, none), ['body.from.amount', 'body.to.amount'])
     const both = { ...usual, to: { currency: 'EURC', amount: '1' } }
-    assert.deepEqual(await placesOf(desk, both), ['body.from.amount', 'body.to.amount'])
+    assert.deepEqual(await placesOf(context, both), ['body.from.amount', 'body.to.amount'])
     const zero = { ...usual, from: { currency: 'USDC', amount: '0.000000' } }
-    assert.deepEqual(await placesOf(desk, zero), ['body.from.amount'])
+    assert.deepEqual(await placesOf(context, zero), ['body.from.amount'])
     const nobody = { ...usual, recipientAddress: `0x${'0'.repeat(40)}` }
-    assert.deepEqual(await placesOf(desk, nobody), ['body.recipientAddress'])
-    assert.deepEqual(await placesOf(desk, { ...nobody, type: 'reference' }), ['body.recipientAddress'])
+    assert.deepEqual(await placesOf(context, nobody), ['body.recipientAddress'])
+    assert.deepEqual(await placesOf(context, { ...nobody, type: 'reference' }), ['body.recipientAddress'])
   })
 
   test('more decimals than the token has', async () => {
-    await using desk = await openPricedDesk({ tokens: [token('USDC', 'USD', 2), token('EURC', 'EUR', 6)] })
-    assert.deepEqual(await placesOf(desk, { ...usual, from: { currency: 'USDC', amount: '10.001' } }), [
+    await using context = await openPricedContext({ tokens: [token('USDC', 'USD', 2), token('EURC', 'EUR', 6)] })
+    assert.deepEqual(await placesOf(context, { ...usual, from: { currency: 'USDC', amount: '10.001' } }), [
       'body.from.amount',
     ])
-    assert.deepEqual(await placesOf(desk, { ...usual, from: { currency: 'USDC', amount: '10.010' } }), [])
+    assert.deepEqual(await placesOf(context, { ...usual, from: { currency: 'USDC', amount: '10.010' } }), [])
   })
 
   test('a currency that is not known, and a pair that is switched off in one direction', async () => {
-    await using desk = await openPricedDesk({ pairs: [{ from: 'EURC', to: 'USDC', offered: false }] })
+    await using context = await openPricedContext({ pairs: [{ from: 'EURC', to: 'USDC', offered: false }] })
     const unknown = (says: string) => (error: unknown) => {
       assert.equal((error as Fault).says, says)
       return refusedWith('fx.pair_unknown', 400)(error)
     }
     const ask = (from: string, to: string) =>
-      bytesOf(desk, { ...usual, from: { currency: from, amount: '10' }, to: { currency: to } })
+      bytesOf(context, { ...usual, from: { currency: from, amount: '10' }, to: { currency: to } })
     await assert.rejects(ask('USDC', 'GBPX'), unknown('The currency GBPX is not offered.'))
     await assert.rejects(ask('USDC', 'eurc'), unknown('The currency eurc is not offered.'))
     await assert.rejects(ask('JPYX', 'GBPX'), unknown('The currencies JPYX and GBPX are not offered.'))
     await assert.rejects(ask('EURC', 'USDC'), unknown('The pair EURC/USDC is not offered.'))
-    assert.match(await bytesOf(desk, usual), /"rate"/)
+    assert.match(await bytesOf(context, usual), /"rate"/)
   })
 
   test('two tokens of the same currency, unless the pair is named: no source has said what they are worth', async () => {
-    await using desk = await openPricedDesk({ tokens: twoOfADollar })
+    await using context = await openPricedContext({ tokens: twoOfADollar })
     for (const type of ['tradable', 'reference'] as const) {
       const asked = { ...usual, type, from: { currency: 'USDX', amount: '10' }, to: { currency: 'USDC' } }
-      await assert.rejects(bytesOf(desk, asked), refusedWith('fx.pair_unknown', 400))
+      await assert.rejects(bytesOf(context, asked), refusedWith('fx.pair_unknown', 400))
     }
   })
 
   test('amounts outside the range, whichever side was asked; the borders are inside', async () => {
     const pairs = [{ from: 'USDC', to: 'EURC', min: '10', max: '1250.875489' }]
-    await using desk = await openPricedDesk({ pairs })
+    await using context = await openPricedContext({ pairs })
     const out = refusedWith('fx.amount_range', 400)
-    const from = (amount: string) => bytesOf(desk, { ...usual, from: { currency: 'USDC', amount } })
+    const from = (amount: string) => bytesOf(context, { ...usual, from: { currency: 'USDC', amount } })
     await assert.rejects(from('9.999999'), out)
     await assert.rejects(from('1250.87549'), out)
     await from('10')
     await from('1250.875489')
-    await bytesOf(desk, byTo)
-    await assert.rejects(bytesOf(desk, { ...byTo, to: { currency: 'EURC', amount: '1000.000001' } }), out)
-    await assert.rejects(bytesOf(desk, { ...byTo, to: { currency: 'EURC', amount: '9'.repeat(64) } }), out)
+    await bytesOf(context, byTo)
+    await assert.rejects(bytesOf(context, { ...byTo, to: { currency: 'EURC', amount: '1000.000001' } }), out)
+    await assert.rejects(bytesOf(context, { ...byTo, to: { currency: 'EURC', amount: '9'.repeat(64) } }), out)
   })
 })
 
 describe('501', () => {
   test('tradable while nobody has said who settles; reference quotes are given', async () => {
-    await using desk = await openPricedDesk({ spender: '' })
-    await assert.rejects(bytesOf(desk, usual), refusedWith('fx.no_spender', 501))
-    assert.equal(await count(desk, 'fx_quotes'), 0)
-    assert.equal((await quoteOf(desk, { ...usual, type: 'reference' })).rate, 0.7996)
+    await using context = await openPricedContext({ spender: '' })
+    await assert.rejects(bytesOf(context, usual), refusedWith('fx.no_spender', 501))
+    assert.equal(await count(context, 'fx_quotes'), 0)
+    assert.equal((await quoteOf(context, { ...usual, type: 'reference' })).rate, 0.7996)
   })
 })
 
 describe('503', () => {
   test('a daily fixing alone prices no tradable quote, unless the operator says so, decision 0181', async () => {
     const bank = { id: 'a', kind: 'ecb', path: 'rates.xml' }
-    await using desk = await openPricedDesk({ sources: [bank] })
-    await bytesOf(desk, { ...usual, type: 'reference' })
-    await assert.rejects(bytesOf(desk, usual), (error) => {
+    await using context = await openPricedContext({ sources: [bank] })
+    await bytesOf(context, { ...usual, type: 'reference' })
+    await assert.rejects(bytesOf(context, usual), (error) => {
       assert.match((error as Fault).says, /may price a tradable quote/)
       return refusedWith('fx.rate_stale', 503)(error)
     })
-    await using bold = await openPricedDesk({ sources: [{ ...bank, tradable: true }] })
+    await using bold = await openPricedContext({ sources: [{ ...bank, tradable: true }] })
     assert.equal((await quoteOf(bold, usual)).rate, 0.7996)
   })
 
   test('a rate from the future is none: a clock that was set back leaves no price behind', async () => {
-    await using desk = await openPricedDesk()
-    await tell(desk, '1.5', testNowMs + 30_001, testNowMs)
-    await assert.rejects(bytesOf(desk, usual), refusedWith('fx.rate_stale', 503))
-    desk.clock.move(1)
-    assert.notEqual((await quoteOf(desk, usual)).rate, 0.7996)
+    await using context = await openPricedContext()
+    await tell(context, '1.5', testNowMs + 30_001, testNowMs)
+    await assert.rejects(bytesOf(context, usual), refusedWith('fx.rate_stale', 503))
+    context.clock.move(1)
+    assert.notEqual((await quoteOf(context, usual)).rate, 0.7996)
   })
 
   test('no rate, and a rate one millisecond too old: a refusal that says when to come back', async () => {
-    await using desk = await openDesk({
+    await using context = await openContext({
       fx: { spender: '0x3333333333333333333333333333333333333333', sources: [source] },
     })
     const stale = refusedWith('fx.rate_stale', 503)
-    await assert.rejects(bytesOf(desk, usual), stale)
-    await tell(desk, '1.25', testNowMs)
-    desk.clock.move(60_000)
-    await tell(desk, '1.25', testNowMs, desk.clock.now())
-    await bytesOf(desk, usual)
-    desk.clock.move(1)
-    await assert.rejects(bytesOf(desk, usual), (error) => {
+    await assert.rejects(bytesOf(context, usual), stale)
+    await tell(context, '1.25', testNowMs)
+    context.clock.move(60_000)
+    await tell(context, '1.25', testNowMs, context.clock.now())
+    await bytesOf(context, usual)
+    context.clock.move(1)
+    await assert.rejects(bytesOf(context, usual), (error) => {
       assert.equal((error as Fault).retryAfterMs, 2000)
       return stale(error)
     })
-    assert.equal(await count(desk, 'fx_quotes'), 1)
+    assert.equal(await count(context, 'fx_quotes'), 1)
   })
 })
 
 test('any amount asked either way is answered with a quote of the contract, or refused as out of range', async () => {
-  await using desk = await openPricedDesk({ tokens: [token('USDC', 'USD', 6), token('EURX', 'EUR', 18)] })
+  await using context = await openPricedContext({ tokens: [token('USDC', 'USD', 6), token('EURX', 'EUR', 18)] })
   const amount = fc.tuple(fc.bigInt(0n, 10n ** 9n), fc.bigInt(1n, 999_999n)).map(([whole, part]) => `${whole}.${part}`)
   await fc.assert(
     fc.asyncProperty(amount, fc.boolean(), fc.boolean(), async (text, turned, asksTo) => {
@@ -377,7 +381,7 @@ test('any amount asked either way is answered with a quote of the contract, or r
         ? { from: { currency: from }, to: { currency: to, amount: text } }
         : { from: { currency: from, amount: text }, to: { currency: to } }
       try {
-        await quoteOf(desk, { ...usual, ...sides })
+        await quoteOf(context, { ...usual, ...sides })
       } catch (error) {
         assert.ok(refusedWith('fx.amount_range', 400)(error))
       }
@@ -387,7 +391,7 @@ test('any amount asked either way is answered with a quote of the contract, or r
 })
 
 test('reference and tradable agree at the same instant, whatever is asked', async () => {
-  await using desk = await openPricedDesk({ terms: { daily: { collateralBps: '12.5' } } })
+  await using context = await openPricedContext({ terms: { daily: { collateralBps: '12.5' } } })
   const amount = fc.tuple(fc.bigInt(2n, 10n ** 6n), fc.bigInt(1n, 999_999n)).map(([whole, part]) => `${whole}.${part}`)
   const tenor = fc.constantFrom('instant', 'hourly', 'daily')
   await fc.assert(
@@ -399,7 +403,7 @@ test('reference and tradable agree at the same instant, whatever is asked', asyn
       const asked = { ...usual, ...sides, tenor: when }
       const prices = await Promise.all(
         (['reference', 'tradable'] as const).map(async (type) => {
-          const { rate, from: given, to: taken, fee, collateral } = await quoteOf(desk, { ...asked, type })
+          const { rate, from: given, to: taken, fee, collateral } = await quoteOf(context, { ...asked, type })
           return { rate, given, taken, fee, collateral }
         }),
       )

@@ -10,7 +10,8 @@ import { signed } from '#core/ed25519.ts'
 import { Fault } from '#core/fault.ts'
 import type { FxSettings } from '#core/settings/fx.ts'
 import { mayPriceTrades, timingOf } from '#core/settings/fx-sources.ts'
-import { answer, type Desk, type Outcome } from '#serve/answer.ts'
+import { answer, type Outcome } from '#serve/answer.ts'
+import type { Context } from '#serve/context.ts'
 import { bodyHash, type QuoteInput, readAsked } from './asked.ts'
 import { findMid, isFresh, type Mid } from './mid.ts'
 import { type Asked, baseUnits, type Price, placesOf, priceOf } from './price.ts'
@@ -33,8 +34,8 @@ interface Deal {
   readonly createdMs: number
 }
 
-export const createQuote = answer(contract['fx.createQuote'], shape, async (input, desk, { caller }) => {
-  const { settings, state, clock } = desk
+export const createQuote = answer(contract['fx.createQuote'], shape, async (input, context, { caller }) => {
+  const { settings, state, clock } = context
   const asked = readAsked(input, settings.fx.tokens)
   const replay = replayOf(input, caller.keyId)
   const createdMs = clock.now()
@@ -44,10 +45,10 @@ export const createQuote = answer(contract['fx.createQuote'], shape, async (inpu
   const offer = findOffer(settings.fx, input)
   // Signed for a contract that nobody has named, it could not be settled, or by whoever holds that address (decision 0183).
   if (input.type === 'tradable' && settings.fx.spender === '') throw new Fault('fx.no_spender')
-  const mid = await freshMid(desk, offer, input.type, createdMs)
+  const mid = await freshMid(context, offer, input.type, createdMs)
   const price = priceWithin(mid, asked, offer)
   const deal = { input, keyId: caller.keyId, asked: asked.side, offer, mid, price, createdMs }
-  return sent(await keepQuote(state, (attempt) => drawQuote(desk, deal, attempt), replay, createdMs))
+  return sent(await keepQuote(state, (attempt) => drawQuote(context, deal, attempt), replay, createdMs))
 })
 
 const sent = ({ reply, asOfMs }: KeptReply): Outcome<Quote> => ({
@@ -77,7 +78,7 @@ function notOffered(unknown: readonly string[], pair: string): string {
 
 /** A tradable quote rests only on sources that may price one (decision 0181). */
 async function freshMid(
-  { state, settings }: Desk,
+  { state, settings }: Context,
   { from, to }: Offer,
   type: QuoteInput['type'],
   nowMs: number,
@@ -115,17 +116,17 @@ function priceWithin(mid: Mid, asked: Asked, offer: Offer): Price {
   return price
 }
 
-async function drawQuote(desk: Desk, deal: Deal, attempt: number): Promise<NewQuote> {
+async function drawQuote(context: Context, deal: Deal, attempt: number): Promise<NewQuote> {
   const { input, keyId, mid, createdMs } = deal
   // The key that is remembered may have been retired by another process.
-  const signer = await (attempt === 0 ? rememberedSigner(desk) : receiptSigner(desk))
-  const id = desk.random.uuid()
-  const nonce = input.type === 'tradable' ? drawNonce(desk.random.bytes(7)) : null
-  const expiresMs = createdMs + desk.settings.fx.expirySeconds[input.type] * 1000
-  const quote = toQuote(desk.settings.fx, deal, { id, nonce, expiresMs })
+  const signer = await (attempt === 0 ? rememberedSigner(context) : receiptSigner(context))
+  const id = context.random.uuid()
+  const nonce = input.type === 'tradable' ? drawNonce(context.random.bytes(7)) : null
+  const expiresMs = createdMs + context.settings.fx.expirySeconds[input.type] * 1000
+  const quote = toQuote(context.settings.fx, deal, { id, nonce, expiresMs })
   const utf8 = new TextEncoder()
   const reply = utf8.encode(stringifyJson(quote))
-  const pricedFrom = canonicalJson(receiptOf({ ...deal, quote, reply, outlierPpm: outlierPpm(desk.settings.fx) }))
+  const pricedFrom = canonicalJson(receiptOf({ ...deal, quote, reply, outlierPpm: outlierPpm(context.settings.fx) }))
   return {
     id,
     keyId,

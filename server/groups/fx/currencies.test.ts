@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { openDesk, testVisit } from '#test/desk.ts'
+import { openContext, testVisit } from '#test/context.ts'
 import { currencies } from './currencies.ts'
 import { offerOf } from './terms.ts'
 
@@ -11,8 +11,8 @@ describe('200', () => {
       { code: 'USDC', tracks: 'USD', decimals: 6, contract },
       { code: 'JPYX', tracks: 'JPY', decimals: 18, contract },
     ]
-    await using desk = await openDesk({ fx: { chainId: 137, tokens } })
-    const outcome = await currencies.reply({}, desk, testVisit())
+    await using context = await openContext({ fx: { chainId: 137, tokens } })
+    const outcome = await currencies.reply({}, context, testVisit())
     assert.ok(outcome.is === 'body')
     const { body } = outcome
     assert.equal(body.chainId, 137)
@@ -20,6 +20,6 @@ describe('200', () => {
       body.currencies.map(({ currency, ...rest }) => ({ code: currency, ...rest })),
       tokens,
     )
-    for (const tenor of body.tenors) assert.ok(offerOf(desk.settings.fx, 'USDC', 'JPYX', tenor))
+    for (const tenor of body.tenors) assert.ok(offerOf(context.settings.fx, 'USDC', 'JPYX', tenor))
   })
 })

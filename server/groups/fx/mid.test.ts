@@ -12,7 +12,7 @@ import {
   toSignificant,
 } from '#core/decimal.ts'
 import type { FxSource } from '#core/settings/fx.ts'
-import { settingsWith } from '#test/desk.ts'
+import { settingsWith } from '#test/context.ts'
 import { findMid, isFresh, median, type Rate } from './mid.ts'
 
 const rate = (source: string, pair: string, text: string, atMs = 0): Rate => {

@@ -1,4 +1,4 @@
-// The desk over HTTP with the typed client: keys that may and may not, rates pushed, quotes read back, receipts, the check
+// The FX endpoints over HTTP with the typed client: keys that may and may not, rates pushed, quotes read back, receipts, the check
 // of a signature; and that an acknowledged quote survives kill −9 of the whole server.
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
@@ -14,7 +14,7 @@ import { silentLog } from '#io/log.ts'
 import { type Running, start } from '#server/main.ts'
 import { createKey, type NewKey, rotateKey } from '#store/keys.ts'
 import { openState } from '#store/open.ts'
-import { settingsWith } from '#test/desk.ts'
+import { settingsWith } from '#test/context.ts'
 import { checkReceipt } from './receipt-check.ts'
 
 const file = fileURLToPath(import.meta.url)
@@ -35,8 +35,13 @@ async function open(dir: string, fx: object = {}) {
   return { server, clientFor: (wanted: Partial<NewKey>) => clientOf(server, wanted) }
 }
 
-async function clientOf({ url, desk }: Running, wanted: Partial<NewKey>): Promise<Client> {
-  const { key } = await createKey(desk.state, { name: 'test', plan: 'enterprise', ...wanted }, desk.clock, desk.random)
+async function clientOf({ url, context }: Running, wanted: Partial<NewKey>): Promise<Client> {
+  const { key } = await createKey(
+    context.state,
+    { name: 'test', plan: 'enterprise', ...wanted },
+    context.clock,
+    context.random,
+  )
   return createClient({ baseUrl: url, key, retries: 0 })
 }
 
@@ -49,7 +54,7 @@ function tests() {
       const dir = await mkdtemp(join(tmpdir(), 'tetrad-fx-'))
       const { server, clientFor } = await open(dir)
       try {
-        const keys = await server.desk.state.all('select id from fx_receipt_keys')
+        const keys = await server.context.state.all('select id from fx_receipt_keys')
         assert.equal(keys.length, 1, 'the key that signs receipts is there before the first quote')
         const [plain, admin, other] = await Promise.all([clientFor({}), clientFor({ admin: true }), clientFor({})])
         await assert.rejects(plain.fx.createQuote(asked), { status: 503, code: 3010 })
@@ -113,15 +118,15 @@ function tests() {
     test('a key with a new secret keeps its quotes, receipts and replays, decision 0195', async () => {
       const dir = await mkdtemp(join(tmpdir(), 'tetrad-fx-'))
       const { server } = await open(dir)
-      const { desk, url } = server
+      const { context, url } = server
       try {
         const wanted = { name: 'test', plan: 'enterprise', admin: true } as const
-        const { id, key } = await createKey(desk.state, wanted, desk.clock, desk.random)
+        const { id, key } = await createKey(context.state, wanted, context.clock, context.random)
         const before = createClient({ baseUrl: url, key, retries: 0 })
         await before.fx.setRate({ pair: 'EUR/USD', rate: '1.25' })
         const keyed = { ...asked, type: 'reference', idempotencyKey: 'order-7' } as const
         const quote = await before.fx.createQuote(keyed)
-        const rotated = await rotateKey(desk.state, { id }, desk.clock, desk.random)
+        const rotated = await rotateKey(context.state, { id }, context.clock, context.random)
         await assert.rejects(before.fx.quote({ id: quote.id }), { status: 401 })
         const after = createClient({ baseUrl: url, key: rotated?.key ?? '', retries: 0 })
         assert.deepEqual(await after.fx.quote({ id: quote.id }), quote)
@@ -206,12 +211,12 @@ function tests() {
 
 async function serveUntilKilled(): Promise<void> {
   const { server } = await open(folder)
-  const { desk, url } = server
+  const { context, url } = server
   const { key } = await createKey(
-    desk.state,
+    context.state,
     { name: 'test', plan: 'enterprise', admin: true },
-    desk.clock,
-    desk.random,
+    context.clock,
+    context.random,
   )
   await createClient({ baseUrl: url, key }).fx.setRate({ pair: 'EUR/USD', rate: '1.25' })
   process.stdout.write(`${JSON.stringify({ url, key })}\n`)

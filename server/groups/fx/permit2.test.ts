@@ -10,7 +10,7 @@ import { parseJson } from '#api/json.ts'
 import type { Quote, TypedData } from '#api/wire/fx.ts'
 import type { Diagnosis } from '#api/wire/fx-desk.ts'
 import { systemClock } from '#io/clock.ts'
-import { openDesk, type TestDesk, testVisit } from '#test/desk.ts'
+import { openContext, type TestContext, testVisit } from '#test/context.ts'
 import { evmMissing, openEvm, type RealEvm } from '#test/real-evm.ts'
 import { openSettlement, permit2, type Settlement } from '#test/settlement.ts'
 import { checkSignature } from './check-signature.ts'
@@ -50,7 +50,7 @@ for (const decimals of [
   describe(`tokens of ${decimals.given} decimals`, { skip: missing }, () => {
     let evm: RealEvm
     let chain: Settlement
-    let desk: TestDesk
+    let context: TestContext
     let amount = 1000
 
     before(async () => {
@@ -77,18 +77,18 @@ for (const decimals of [
       ]
       const terms = { daily: { collateralBps: 1000 } }
       const fx = { chainId, spender: chain.spender, tokens, sources, rpcUrl: evm.url, terms }
-      desk = await openDesk({ fx }, systemClock.now())
+      context = await openContext({ fx }, systemClock.now())
       const rate = (source: string, text: string) =>
         keepRates(
-          desk.state,
+          context.state,
           source,
-          [{ source, base: 'EUR', quote: 'USD', rate: text, atMs: desk.clock.now() }],
-          desk.clock.now(),
+          [{ source, base: 'EUR', quote: 'USD', rate: text, atMs: context.clock.now() }],
+          context.clock.now(),
         )
       await Promise.all([rate('a', '1.0841'), rate('b', '1.0843')])
     })
     after(async () => {
-      await desk?.[Symbol.asyncDispose]()
+      await context?.[Symbol.asyncDispose]()
       await evm?.[Symbol.asyncDispose]()
     })
 
@@ -102,7 +102,7 @@ for (const decimals of [
           type: 'tradable',
           recipientAddress: recipient,
         },
-        desk,
+        context,
         testVisit(),
       )
       assert.ok(outcome.is === 'bytes')
@@ -113,7 +113,7 @@ for (const decimals of [
     const examine = async (quote: Quote, signature: string, more: object = {}): Promise<Diagnosis> => {
       const outcome = await checkSignature.reply(
         { id: quote.id, signature, signer: taker.address, ...more },
-        desk,
+        context,
         testVisit(),
       )
       assert.ok(outcome.is === 'body')
@@ -239,7 +239,7 @@ for (const decimals of [
     test('after the deadline the contract refuses and the doctor has said why', async () => {
       const quote = await ask()
       const signature = await signQuote(quote, taker)
-      desk.clock.move(1_801_000)
+      context.clock.move(1_801_000)
       const told = await examine(quote, signature)
       assert.deepEqual([told.deadlinePassed, told.expired], [true, true])
       await evm.request('evm_setNextBlockTimestamp', `0x${(quote.typedData.message.deadline + 1).toString(16)}`)

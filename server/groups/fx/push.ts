@@ -2,7 +2,7 @@
 // them: a rate that is pushed once does not price quotes for ever (decision 0080).
 import { Fault } from '#core/fault.ts'
 import type { FxSource } from '#core/settings/fx.ts'
-import type { Desk } from '#serve/answer.ts'
+import type { Context } from '#serve/context.ts'
 import { aheadMaxMs, type Rate } from './mid.ts'
 import { acceptable } from './rate-document.ts'
 import { keepRates } from './rate-store.ts'
@@ -18,17 +18,20 @@ export interface PushedRate {
 }
 
 /** Stores a rate that somebody sets by hand or by call, under a source of kind push; a fault when it cannot be one. */
-export async function pushRate(desk: Pick<Desk, 'state' | 'settings' | 'clock'>, pushed: PushedRate): Promise<Rate> {
-  const nowMs = desk.clock.now()
+export async function pushRate(
+  context: Pick<Context, 'state' | 'settings' | 'clock'>,
+  pushed: PushedRate,
+): Promise<Rate> {
+  const nowMs = context.clock.now()
   const [base = '', quote = ''] = pushed.pair.split('/')
-  const source = pushSource(desk.settings.fx.sources, pushed.source)
+  const source = pushSource(context.settings.fx.sources, pushed.source)
   if (base === quote) throw refused('pair', 'must be two different currencies', pushed.pair)
   const atMs = pushed.atMs ?? nowMs
   const time = new Date(atMs).toISOString()
   if (atMs > nowMs + aheadMaxMs) throw refused('time', "must not be ahead of the server's clock", time)
   const rate = acceptable({ source, base, quote, rate: pushed.rate, atMs }, nowMs)
   if ('reason' in rate) throw refused('rate', rate.reason, pushed.rate)
-  const { kept, refused: told } = await keepRates(desk.state, source, [rate], nowMs, desk.settings.fx.historyDays)
+  const { kept, refused: told } = await keepRates(context.state, source, [rate], nowMs, context.settings.fx.historyDays)
   const [reason] = told
   if (reason) throw refused('rate', reason.reason, pushed.rate)
   if (kept === 0) throw refused('time', 'must be later than the last rate of this pair', time)

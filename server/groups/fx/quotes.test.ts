@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Fault } from '#core/fault.ts'
-import type { Desk } from '#serve/answer.ts'
-import { openDesk, testNowMs, testVisit } from '#test/desk.ts'
+import type { Context } from '#serve/context.ts'
+import { openContext, testNowMs, testVisit } from '#test/context.ts'
 import type { QuoteInput } from './asked.ts'
 import { createQuote } from './create-quote.ts'
 import { keepRates } from './rate-store.ts'
@@ -18,17 +18,19 @@ const keyed: QuoteInput = {
   idempotencyKey: 'order-7',
 }
 
-async function openPricedDesk() {
-  const desk = await openDesk({ fx: { spender: '0x3333333333333333333333333333333333333333', sources: [source] } })
-  await tell(desk, '1.25', testNowMs)
-  return desk
+async function openPricedContext() {
+  const context = await openContext({
+    fx: { spender: '0x3333333333333333333333333333333333333333', sources: [source] },
+  })
+  await tell(context, '1.25', testNowMs)
+  return context
 }
 
-const tell = (desk: Desk, rate: string, atMs: number) =>
-  keepRates(desk.state, 'a', [{ source: 'a', base: 'EUR', quote: 'USD', rate, atMs }], atMs)
+const tell = (context: Context, rate: string, atMs: number) =>
+  keepRates(context.state, 'a', [{ source: 'a', base: 'EUR', quote: 'USD', rate, atMs }], atMs)
 
-async function bytesOf(desk: Desk, input: QuoteInput, keyId = 'test'): Promise<string> {
-  const outcome = await createQuote.reply(input, desk, testVisit({ caller: { keyId, plan: 'free' } }))
+async function bytesOf(context: Context, input: QuoteInput, keyId = 'test'): Promise<string> {
+  const outcome = await createQuote.reply(input, context, testVisit({ caller: { keyId, plan: 'free' } }))
   assert.ok(outcome.is === 'bytes')
   return new TextDecoder().decode(outcome.bytes)
 }
@@ -39,61 +41,61 @@ const refusedWith = (code: string, status: number) => (error: unknown) => {
   return true
 }
 
-const count = async (desk: Desk, table: string) =>
-  (await desk.state.get<{ count: number }>(`select count(*) as count from ${table}`))?.count
+const count = async (context: Context, table: string) =>
+  (await context.state.get<{ count: number }>(`select count(*) as count from ${table}`))?.count
 
 test('200: the same key and body replay the first reply byte for byte, also when the rate has moved or gone', async () => {
-  await using desk = await openPricedDesk()
-  const first = await bytesOf(desk, keyed)
-  await tell(desk, '1.5', testNowMs + 1000)
-  desk.clock.move(2000)
-  assert.equal(await bytesOf(desk, keyed), first)
-  desk.clock.move(86_400_000 - 2001)
-  assert.equal(await bytesOf(desk, keyed), first)
-  assert.equal(await count(desk, 'fx_quotes'), 1)
+  await using context = await openPricedContext()
+  const first = await bytesOf(context, keyed)
+  await tell(context, '1.5', testNowMs + 1000)
+  context.clock.move(2000)
+  assert.equal(await bytesOf(context, keyed), first)
+  context.clock.move(86_400_000 - 2001)
+  assert.equal(await bytesOf(context, keyed), first)
+  assert.equal(await count(context, 'fx_quotes'), 1)
 })
 
 test('200: after 24 hours the key is free again', async () => {
-  await using desk = await openPricedDesk()
-  const first = await bytesOf(desk, keyed)
-  desk.clock.move(86_400_000)
-  await tell(desk, '1.25', desk.clock.now())
-  assert.notEqual(await bytesOf(desk, keyed), first)
-  assert.equal(await count(desk, 'fx_idempotency'), 1)
+  await using context = await openPricedContext()
+  const first = await bytesOf(context, keyed)
+  context.clock.move(86_400_000)
+  await tell(context, '1.25', context.clock.now())
+  assert.notEqual(await bytesOf(context, keyed), first)
+  assert.equal(await count(context, 'fx_idempotency'), 1)
 })
 
 test('409: the same key with another body', async () => {
-  await using desk = await openPricedDesk()
-  await bytesOf(desk, keyed)
+  await using context = await openPricedContext()
+  await bytesOf(context, keyed)
   const other = { ...keyed, from: { currency: 'USDC', amount: '1000.01' } }
-  await assert.rejects(bytesOf(desk, other), refusedWith('fx.idempotency', 409))
-  await assert.rejects(bytesOf(desk, { ...keyed, tenor: 'daily' }), refusedWith('fx.idempotency', 409))
+  await assert.rejects(bytesOf(context, other), refusedWith('fx.idempotency', 409))
+  await assert.rejects(bytesOf(context, { ...keyed, tenor: 'daily' }), refusedWith('fx.idempotency', 409))
 })
 
 test('200: keys of two callers do not meet', async () => {
-  await using desk = await openPricedDesk()
-  assert.notEqual(await bytesOf(desk, keyed, 'one'), await bytesOf(desk, keyed, 'two'))
+  await using context = await openPricedContext()
+  assert.notEqual(await bytesOf(context, keyed, 'one'), await bytesOf(context, keyed, 'two'))
 })
 
 test('200: a refused request does not use its key up', async () => {
-  await using desk = await openPricedDesk()
-  desk.clock.move(120_000)
-  await assert.rejects(bytesOf(desk, keyed), refusedWith('fx.rate_stale', 503))
-  await tell(desk, '1.25', desk.clock.now())
-  assert.match(await bytesOf(desk, { ...keyed, tenor: 'daily' }), /"rate"/)
+  await using context = await openPricedContext()
+  context.clock.move(120_000)
+  await assert.rejects(bytesOf(context, keyed), refusedWith('fx.rate_stale', 503))
+  await tell(context, '1.25', context.clock.now())
+  assert.match(await bytesOf(context, { ...keyed, tenor: 'daily' }), /"rate"/)
 })
 
 test('200: twenty at once with one key make one quote and get the same bytes', async () => {
-  await using desk = await openPricedDesk()
-  const replies = await Promise.all(Array.from({ length: 20 }, () => bytesOf(desk, keyed)))
+  await using context = await openPricedContext()
+  const replies = await Promise.all(Array.from({ length: 20 }, () => bytesOf(context, keyed)))
   assert.equal(new Set(replies).size, 1)
-  assert.equal(await count(desk, 'fx_quotes'), 1)
+  assert.equal(await count(context, 'fx_quotes'), 1)
 })
 
 test('keys older than a day are removed, a bounded number with each write', async () => {
-  await using desk = await openPricedDesk()
-  const { id } = JSON.parse(await bytesOf(desk, { ...keyed, idempotencyKey: 'order-6' }))
-  await desk.state.write(async (tx) => {
+  await using context = await openPricedContext()
+  const { id } = JSON.parse(await bytesOf(context, { ...keyed, idempotencyKey: 'order-6' }))
+  await context.state.write(async (tx) => {
     for (let index = 0; index < 150; index++) {
       await tx.run(
         `insert into fx_idempotency (key_id, idempotency_key, body_hash, quote_id, created_ms)
@@ -104,8 +106,8 @@ test('keys older than a day are removed, a bounded number with each write', asyn
       )
     }
   })
-  await bytesOf(desk, keyed)
-  assert.equal(await count(desk, 'fx_idempotency'), 52)
-  await bytesOf(desk, { ...keyed, idempotencyKey: 'order-8' })
-  assert.equal(await count(desk, 'fx_idempotency'), 3)
+  await bytesOf(context, keyed)
+  assert.equal(await count(context, 'fx_idempotency'), 52)
+  await bytesOf(context, { ...keyed, idempotencyKey: 'order-8' })
+  assert.equal(await count(context, 'fx_idempotency'), 3)
 })

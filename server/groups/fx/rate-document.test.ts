@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { FxSource } from '#core/settings/fx.ts'
-import { settingsWith, testNowMs } from '#test/desk.ts'
+import { settingsWith, testNowMs } from '#test/context.ts'
 import { acceptable, parseKeepingDigits, readRates } from './rate-document.ts'
 
 const sourceWith = (changes: object = {}): FxSource => {

@@ -5,10 +5,10 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { OwnedClock } from '#io/clock.ts'
-import type { Desk } from '#serve/answer.ts'
+import type { Context } from '#serve/context.ts'
 import { demoFxSettings, type FeedFault, startRateFeed } from '#sim/fx.ts'
 import type { State } from '#store/state.ts'
-import { openDesk, settingsWith, testNowMs, testVisit } from '#test/desk.ts'
+import { openContext, settingsWith, testNowMs, testVisit } from '#test/context.ts'
 import { createQuote } from './create-quote.ts'
 import type { Rate } from './mid.ts'
 import { pushRate } from './push.ts'
@@ -18,51 +18,54 @@ import { sourceHealth } from './source-health.ts'
 
 const eurUsd = (rate: string, atMs: number): Rate => ({ source: 'a', base: 'EUR', quote: 'USD', rate, atMs })
 const source = { id: 'a', kind: 'http-json', url: 'https://rates.example/', staleMs: 10_000 }
-const latest = async (desk: Desk) =>
-  (await allLatestRates(desk.state)).map(({ confirmedMs, ...rate }) => [rate, confirmedMs])
-const history = (desk: Desk) =>
-  desk.state.all('select rate, at_ms as "atMs", received_ms as "receivedMs" from fx_rates order by at_ms')
+const latest = async (context: Context) =>
+  (await allLatestRates(context.state)).map(({ confirmedMs, ...rate }) => [rate, confirmedMs])
+const history = (context: Context) =>
+  context.state.all('select rate, at_ms as "atMs", received_ms as "receivedMs" from fx_rates order by at_ms')
 
 test('the history keeps every rate, the latest is the newest', async () => {
-  await using desk = await openDesk()
-  assert.equal((await keepRates(desk.state, 'a', [eurUsd('1.08', 1000), eurUsd('1.09', 2000)], 2500)).kept, 2)
-  assert.equal((await keepRates(desk.state, 'a', [eurUsd('1.10', 3000)], 3500)).kept, 1)
-  assert.deepEqual(await history(desk), [
+  await using context = await openContext()
+  assert.equal((await keepRates(context.state, 'a', [eurUsd('1.08', 1000), eurUsd('1.09', 2000)], 2500)).kept, 2)
+  assert.equal((await keepRates(context.state, 'a', [eurUsd('1.10', 3000)], 3500)).kept, 1)
+  assert.deepEqual(await history(context), [
     { rate: '1.08', atMs: 1000, receivedMs: 2500 },
     { rate: '1.09', atMs: 2000, receivedMs: 2500 },
     { rate: '1.10', atMs: 3000, receivedMs: 3500 },
   ])
-  assert.deepEqual(await latest(desk), [[eurUsd('1.10', 3000), 3500]])
+  assert.deepEqual(await latest(context), [[eurUsd('1.10', 3000), 3500]])
 })
 
 test('the same rate again is confirmed and nothing else; an older one is neither stored nor a confirmation', async () => {
-  await using desk = await openDesk()
-  await keepRates(desk.state, 'a', [eurUsd('1.08', 2000)], 2500)
+  await using context = await openContext()
+  await keepRates(context.state, 'a', [eurUsd('1.08', 2000)], 2500)
   const unchanged = { kept: 0, refused: [] }
-  assert.deepEqual(await keepRates(desk.state, 'a', [eurUsd('1.07', 1000), eurUsd('1.080', 2000)], 9000), unchanged)
-  assert.deepEqual(await latest(desk), [[eurUsd('1.08', 2000), 9000]])
-  assert.deepEqual(await history(desk), [{ rate: '1.08', atMs: 2000, receivedMs: 2500 }])
-  const readOnly = { all: desk.state.all.bind(desk.state), write: () => assert.fail('it wrote') } as unknown as State
+  assert.deepEqual(await keepRates(context.state, 'a', [eurUsd('1.07', 1000), eurUsd('1.080', 2000)], 9000), unchanged)
+  assert.deepEqual(await latest(context), [[eurUsd('1.08', 2000), 9000]])
+  assert.deepEqual(await history(context), [{ rate: '1.08', atMs: 2000, receivedMs: 2500 }])
+  const readOnly = {
+    all: context.state.all.bind(context.state),
+    write: () => assert.fail('it wrote'),
+  } as unknown as State
   assert.deepEqual(await keepRates(readOnly, 'a', [eurUsd('1.07', 1000)], 9500), unchanged)
   assert.deepEqual(await keepRates(readOnly, 'a', [], 9500), unchanged)
 })
 
 test('another rate under the same time is refused and told', async () => {
-  await using desk = await openDesk()
-  await keepRates(desk.state, 'a', [eurUsd('1.08', 2000)], 2500)
-  const { kept, refused } = await keepRates(desk.state, 'a', [eurUsd('1.09', 2000)], 2600)
+  await using context = await openContext()
+  await keepRates(context.state, 'a', [eurUsd('1.08', 2000)], 2500)
+  const { kept, refused } = await keepRates(context.state, 'a', [eurUsd('1.09', 2000)], 2600)
   assert.equal(kept, 0)
   assert.match(refused[0]?.reason ?? '', /changed from 1\.08 to 1\.09/)
-  assert.deepEqual(await latest(desk), [[eurUsd('1.08', 2000), 2500]])
+  assert.deepEqual(await latest(context), [[eurUsd('1.08', 2000), 2500]])
 })
 
 test('health names every configured source, its pairs, their age and whether they may be used', async () => {
   const sources = [source, { ...source, id: 'b' }, { ...source, id: 'c' }]
-  await using desk = await openDesk({ fx: { sources } })
-  await keepRates(desk.state, 'a', [eurUsd('1.08', testNowMs - 10_000)], testNowMs)
-  await keepRates(desk.state, 'b', [{ ...eurUsd('1.08', testNowMs - 10_001), source: 'b' }], testNowMs)
-  await keepRates(desk.state, 'gone', [{ ...eurUsd('1.08', testNowMs), source: 'gone' }], testNowMs)
-  const health = await sourceHealth(desk)
+  await using context = await openContext({ fx: { sources } })
+  await keepRates(context.state, 'a', [eurUsd('1.08', testNowMs - 10_000)], testNowMs)
+  await keepRates(context.state, 'b', [{ ...eurUsd('1.08', testNowMs - 10_001), source: 'b' }], testNowMs)
+  await keepRates(context.state, 'gone', [{ ...eurUsd('1.08', testNowMs), source: 'gone' }], testNowMs)
+  const health = await sourceHealth(context)
   assert.deepEqual(
     health.map(({ source, rates }) => [
       source.id,
@@ -70,20 +73,23 @@ test('health names every configured source, its pairs, their age and whether the
     ]),
     [['a', ['EUR', 10_000, 'used']], ['b', ['EUR', 10_001, 'stale']], ['c']],
   )
-  const [ready] = await rateFindings(desk)
+  const [ready] = await rateFindings(context)
   assert.deepEqual(ready, {
     name: 'fx rates',
     ok: true,
     says: 'a EUR/USD 10 s old; b EUR/USD 10 s old, stale; c has given no rate',
   })
-  desk.clock.move(1)
-  assert.equal((await rateFindings(desk))[0]?.ok, false)
+  context.clock.move(1)
+  assert.equal((await rateFindings(context))[0]?.ok, false)
 })
 
 test('what was pushed while the clock was ahead gives way to the next rate, and is not used until then', async () => {
-  await using desk = await openDesk({ fx: { sources: [{ id: 'desk', kind: 'push' }] } }, testNowMs + 2 * 86_400_000)
-  await pushRate(desk, { pair: 'EUR/USD', rate: '1.05' })
-  const right = { ...desk, clock: new OwnedClock(testNowMs) }
+  await using context = await openContext(
+    { fx: { sources: [{ id: 'desk', kind: 'push' }] } },
+    testNowMs + 2 * 86_400_000,
+  )
+  await pushRate(context, { pair: 'EUR/USD', rate: '1.05' })
+  const right = { ...context, clock: new OwnedClock(testNowMs) }
   const standing = async () => (await sourceHealth(right))[0]?.rates.map(({ rate, standing: is }) => [rate, is])
   assert.deepEqual(await standing(), [['1.05', 'stale']])
   await pushRate(right, { pair: 'EUR/USD', rate: '1.2' })
@@ -92,18 +98,20 @@ test('what was pushed while the clock was ahead gives way to the next rate, and 
 })
 
 test('a rate from the future is said to be ahead of the clock, not fresh and stale at once', async () => {
-  await using desk = await openDesk({ fx: { sources: [source] } })
-  await keepRates(desk.state, 'a', [eurUsd('1.08', testNowMs + 59 * 60_000)], testNowMs)
-  const [ready] = await rateFindings(desk)
+  await using context = await openContext({ fx: { sources: [source] } })
+  await keepRates(context.state, 'a', [eurUsd('1.08', testNowMs + 59 * 60_000)], testNowMs)
+  const [ready] = await rateFindings(context)
   assert.match(ready?.says ?? '', /a EUR\/USD 59 min ahead of this clock, stale/)
 })
 
 test('with only a daily fixing it is ready for reference quotes, and says that tradable ones are refused', async () => {
   const spender = `0x${'33'.repeat(20)}`
-  await using desk = await openDesk({ fx: { spender, sources: [{ id: 'bank', kind: 'ecb', path: 'rates.xml' }] } })
+  await using context = await openContext({
+    fx: { spender, sources: [{ id: 'bank', kind: 'ecb', path: 'rates.xml' }] },
+  })
   const rate = { source: 'bank', base: 'EUR', quote: 'USD', rate: '1.25', atMs: testNowMs - 1000 }
-  await keepRates(desk.state, 'bank', [rate], testNowMs)
-  assert.deepEqual(await rateFindings(desk), [
+  await keepRates(context.state, 'bank', [rate], testNowMs)
+  assert.deepEqual(await rateFindings(context), [
     {
       name: 'fx rates',
       ok: true,
@@ -114,19 +122,19 @@ test('with only a daily fixing it is ready for reference quotes, and says that t
 })
 
 test('without a source, or with the interface off, readiness has nothing to say about rates', async () => {
-  await using bare = await openDesk()
+  await using bare = await openContext()
   assert.deepEqual(await rateFindings(bare), [])
-  await using off = await openDesk({ fx: { sources: [source] }, groups: { fx: { on: false } } })
+  await using off = await openContext({ fx: { sources: [source] }, groups: { fx: { on: false } } })
   assert.deepEqual(await rateFindings(off), [])
 })
 
-/** A feed on the test's own clock and a desk that reads it. */
-async function openFeedDesk() {
+/** A feed on the test's own clock and a context that reads it. */
+async function openFeedContext() {
   const notices: RateNotice[] = []
   const waiting: { count: number; wake: () => void }[] = []
-  const bare = await openDesk()
+  const bare = await openContext()
   const feed = await startRateFeed({ seed: 'test', clock: bare.clock })
-  const desk = { ...bare, settings: settingsWith(demoFxSettings(feed.url)) }
+  const context = { ...bare, settings: settingsWith(demoFxSettings(feed.url)) }
   const told = (notice: RateNotice) => {
     notices.push(notice)
     for (const { count, wake } of waiting) if (notices.length >= count) wake()
@@ -135,7 +143,7 @@ async function openFeedDesk() {
     new Promise<void>((wake) => (notices.length >= count ? wake() : waiting.push({ count, wake })))
   return {
     feed,
-    desk,
+    context,
     notices,
     told,
     until,
@@ -146,47 +154,47 @@ async function openFeedDesk() {
   }
 }
 
-const ask = (desk: Desk) =>
+const ask = (context: Context) =>
   createQuote.reply(
     { from: { currency: 'USDC', amount: '1000' }, to: { currency: 'EURC' }, tenor: 'instant', type: 'reference' },
-    desk,
+    context,
     testVisit(),
   )
 
 test('a real feed over HTTP → poll → store → quote', async () => {
-  await using world = await openFeedDesk()
-  const { desk } = world
-  await assert.rejects(ask(desk), /fx\.rate_stale/)
+  await using world = await openFeedContext()
+  const { context } = world
+  await assert.rejects(ask(context), /fx\.rate_stale/)
   const stop = new AbortController()
-  const ended = startRates(desk, stop.signal, world.told)
+  const ended = startRates(context, stop.signal, world.told)
   await world.until(2)
   assert.deepEqual(
     world.notices.map((notice) => notice.is === 'kept' && notice.kept),
     [8, 8],
   )
-  assert.equal((await rateFindings(desk))[0]?.ok, true)
-  const outcome = await ask(desk)
+  assert.equal((await rateFindings(context))[0]?.ok, true)
+  const outcome = await ask(context)
   assert.equal(outcome.is, 'bytes')
   assert.equal(outcome.is === 'bytes' && outcome.confidence?.asOf, new Date(testNowMs).toISOString())
   stop.abort()
   await ended
-  const [kept] = await desk.state.all<{ count: number }>('select count(*) as count from fx_rates')
+  const [kept] = await context.state.all<{ count: number }>('select count(*) as count from fx_rates')
   assert.equal(kept?.count, 16)
 })
 
 test('a source that fails is told and asked again; the other one carries the quotes', async () => {
   for (const fault of ['error', 'garbage', 'stale'] satisfies FeedFault[]) {
-    await using world = await openFeedDesk()
+    await using world = await openFeedContext()
     world.feed.setFault('south', fault)
     const stop = new AbortController()
-    const ended = startRates(world.desk, stop.signal, world.told)
+    const ended = startRates(world.context, stop.signal, world.told)
     await world.until(2)
     const south = world.notices.find((notice) => notice.source === 'demo-south')
     assert.equal(south?.is, fault === 'stale' ? 'kept' : 'failed')
-    assert.equal((await ask(world.desk)).is, 'bytes')
+    assert.equal((await ask(world.context)).is, 'bytes')
     stop.abort()
     await ended
-    const after = (await sourceHealth(world.desk)).find(({ source }) => source.id === 'demo-south')
+    const after = (await sourceHealth(world.context)).find(({ source }) => source.id === 'demo-south')
     assert.ok(after?.rates.every(({ standing }) => standing === 'stale'))
     assert.equal(after?.status?.failures, fault === 'stale' ? 0 : 1)
     assert.equal(after?.status?.goodMs, fault === 'stale' ? testNowMs : null)
@@ -195,15 +203,15 @@ test('a source that fails is told and asked again; the other one carries the quo
 })
 
 test('a loop goes on after failures and takes the rates when they are back', async () => {
-  await using world = await openFeedDesk()
+  await using world = await openFeedContext()
   world.feed.setFault('north', 'error')
   world.feed.setFault('south', 'error')
   const stop = new AbortController()
-  const ended = startRates(world.desk, stop.signal, world.told)
+  const ended = startRates(world.context, stop.signal, world.told)
   await world.until(2)
   world.feed.setFault('north', undefined)
   world.feed.setFault('south', undefined)
-  world.desk.clock.move(4000)
+  world.context.clock.move(4000)
   await world.until(4)
   assert.deepEqual(
     world.notices.map(({ is }) => is),
@@ -214,10 +222,10 @@ test('a loop goes on after failures and takes the rates when they are back', asy
 })
 
 test('a slow source holds up neither the others nor the stop', async () => {
-  await using world = await openFeedDesk()
+  await using world = await openFeedContext()
   world.feed.setFault('north', 'slow')
   const stop = new AbortController()
-  const ended = startRates(world.desk, stop.signal, world.told)
+  const ended = startRates(world.context, stop.signal, world.told)
   await world.until(1)
   assert.deepEqual(
     world.notices.map(({ source }) => source),
@@ -229,31 +237,31 @@ test('a slow source holds up neither the others nor the stop', async () => {
 
 test('a rate that leaves the others is shown as an outlier and does not price quotes; when all are apart, nothing is quoted', async () => {
   const sources = ['a', 'b', 'c'].map((id) => ({ ...source, id, staleMs: 60_000 }))
-  await using desk = await openDesk({ fx: { sources } })
+  await using context = await openContext({ fx: { sources } })
   const say = (id: string, rate: string) =>
-    keepRates(desk.state, id, [{ ...eurUsd(rate, desk.clock.now()), source: id }], desk.clock.now())
+    keepRates(context.state, id, [{ ...eurUsd(rate, context.clock.now()), source: id }], context.clock.now())
   await Promise.all([say('a', '1.25'), say('b', '1.25'), say('c', '1.40')])
   const standings = async () =>
-    (await sourceHealth(desk)).map(({ rates }) => rates.map(({ standing }) => standing).join())
+    (await sourceHealth(context)).map(({ rates }) => rates.map(({ standing }) => standing).join())
   assert.deepEqual(await standings(), ['used', 'used', 'outlier'])
-  assert.match((await rateFindings(desk))[0]?.says ?? '', /c EUR\/USD 0 s old, outlier/)
-  const priced = await ask(desk)
+  assert.match((await rateFindings(context))[0]?.says ?? '', /c EUR\/USD 0 s old, outlier/)
+  const priced = await ask(context)
   assert.equal(priced.is === 'bytes' && JSON.parse(new TextDecoder().decode(priced.bytes)).rate, 0.7996)
-  desk.clock.move(1)
+  context.clock.move(1)
   await say('b', '1.40')
-  desk.clock.move(1)
+  context.clock.move(1)
   await say('a', '1.60')
   assert.deepEqual(await standings(), ['outlier', 'used', 'used'])
-  desk.clock.move(1)
+  context.clock.move(1)
   await say('b', '1.20')
   assert.deepEqual(await standings(), ['outlier', 'outlier', 'outlier'])
-  const [finding] = await rateFindings(desk)
+  const [finding] = await rateFindings(context)
   assert.equal(finding?.ok, false)
   assert.match(
     finding?.says ?? '',
     /^the sources disagree about the rate between USD and EUR: a EUR\/USD 0 s old, outlier; /,
   )
-  await assert.rejects(ask(desk), /fx\.rate_disputed: USD\/EUR/)
+  await assert.rejects(ask(context), /fx\.rate_disputed: USD\/EUR/)
 })
 
 test('what is missing and what is in dispute are told apart, also for tradable quotes alone', async () => {
@@ -263,11 +271,11 @@ test('what is missing and what is in dispute are told apart, also for tradable q
     tokens: [token('USDC', 'USD'), token('EURC', 'EUR'), token('GBPC', 'GBP')],
     sources: ['a', 'b', 'c'].map((id) => ({ ...source, id, staleMs: 60_000, tradable: id !== 'c' })),
   }
-  await using desk = await openDesk({ fx })
+  await using context = await openContext({ fx })
   const say = (id: string, base: string, rate: string) =>
-    keepRates(desk.state, id, [{ source: id, base, quote: 'USD', rate, atMs: testNowMs }], testNowMs)
+    keepRates(context.state, id, [{ source: id, base, quote: 'USD', rate, atMs: testNowMs }], testNowMs)
   await Promise.all([say('a', 'EUR', '1.25'), say('b', 'EUR', '1.40')])
-  const says = async () => (await rateFindings(desk))[0]?.says ?? ''
+  const says = async () => (await rateFindings(context))[0]?.says ?? ''
   assert.match(
     await says(),
     /^no fresh rate between USD and GBP; the sources disagree about the rate between USD and EUR: a EUR/,
@@ -278,16 +286,16 @@ test('what is missing and what is in dispute are told apart, also for tradable q
 
 test('however long a source was out, it is asked again within a sixth of the time its rates live', async () => {
   const away = { id: 'away', kind: 'file', path: '/nowhere/rates.json', everyMs: 5000, staleMs: 60_000 }
-  await using desk = await openDesk({ fx: { sources: [away] } })
+  await using context = await openContext({ fx: { sources: [away] } })
   const stop = new AbortController()
   let [seen, wake] = [0, () => {}]
-  const ended = startRates(desk, stop.signal, () => {
+  const ended = startRates(context, stop.signal, () => {
     seen += 1
     wake()
   })
   for (let failures = 1; failures <= 8; failures++) {
     if (seen < failures) await new Promise<void>((resolve) => (wake = resolve))
-    desk.clock.move(10_000)
+    context.clock.move(10_000)
   }
   stop.abort()
   await ended
@@ -295,27 +303,27 @@ test('however long a source was out, it is asked again within a sixth of the tim
 
 /** A source with a limit of 25 h, as a price feed on a chain has it, asked every 5 s on the test's clock. */
 async function openSlowFeed(aggregator?: string) {
-  const bare = await openDesk()
+  const bare = await openContext()
   const path = join(bare.dir, 'rates.json')
   const kind = aggregator
     ? { kind: 'aggregator', url: aggregator, contract: `0x${'12'.repeat(20)}`, pair: 'EUR/USD' }
     : { kind: 'file', path }
   const slow = { id: 'a', everyMs: 5000, timeoutMs: 4000, staleMs: 25 * 3_600_000, ...kind }
-  const desk = { ...bare, settings: settingsWith({ fx: { sources: [slow] } }) }
+  const context = { ...bare, settings: settingsWith({ fx: { sources: [slow] } }) }
   const stop = new AbortController()
   let heard = Promise.withResolvers<void>()
   let ended: Promise<void> | undefined
   return {
-    desk,
+    context,
     path,
     /** Asks the source once; after a failure the wait is longer than the interval. */
     async poll(waitMs = 5000) {
       heard = Promise.withResolvers<void>()
       if (ended) bare.clock.move(waitMs)
-      else ended = startRates(desk, stop.signal, () => heard.resolve())
+      else ended = startRates(context, stop.signal, () => heard.resolve())
       await heard.promise
     },
-    standing: async () => (await sourceHealth(desk))[0]?.rates[0]?.standing,
+    standing: async () => (await sourceHealth(context))[0]?.rates[0]?.standing,
     async [Symbol.asyncDispose]() {
       stop.abort()
       await ended
@@ -326,7 +334,7 @@ async function openSlowFeed(aggregator?: string) {
 
 test('a rate that its source has stopped giving prices no quotes, however young the rate itself is', async () => {
   await using world = await openSlowFeed()
-  const { desk, path, poll, standing } = world
+  const { context, path, poll, standing } = world
   const time = new Date(testNowMs - 3_600_000).toISOString()
   const say = () => writeFile(path, JSON.stringify({ rates: [{ base: 'EUR', quote: 'USD', rate: '1.25', time }] }))
   await say()
@@ -338,17 +346,17 @@ test('a rate that its source has stopped giving prices no quotes, however young 
   await poll()
   await poll(10_000)
   assert.equal(await standing(), 'used', 'two failures do not make it unusable')
-  assert.equal((await ask(desk)).is, 'bytes')
+  assert.equal((await ask(context)).is, 'bytes')
   await poll(20_000)
   assert.equal(await standing(), 'unconfirmed')
-  await assert.rejects(ask(desk), /fx\.rate_stale: USD\/EUR: a EUR\/USD 1\.25 71 min old, confirmation 35 s old/)
-  const [ready] = await rateFindings(desk)
+  await assert.rejects(ask(context), /fx\.rate_stale: USD\/EUR: a EUR\/USD 1\.25 71 min old, confirmation 35 s old/)
+  const [ready] = await rateFindings(context)
   assert.equal(ready?.ok, false)
   assert.match(ready?.says ?? '', /a EUR\/USD 71 min old, unconfirmed; a failed 3 times in a row/)
   await say()
   await poll(40_000)
   assert.equal(await standing(), 'used')
-  assert.equal((await ask(desk)).is, 'bytes')
+  assert.equal((await ask(context)).is, 'bytes')
 })
 
 test('a price feed contract that answers 0 prices no quotes any more', async () => {
@@ -367,7 +375,7 @@ test('a price feed contract that answers 0 prices no quotes any more', async () 
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   try {
     await using world = await openSlowFeed(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
-    const { desk, poll, standing } = world
+    const { context, poll, standing } = world
     await poll()
     assert.equal(await standing(), 'used')
     answer = 0n
@@ -375,20 +383,20 @@ test('a price feed contract that answers 0 prices no quotes any more', async () 
     assert.equal(await standing(), 'used')
     await poll()
     assert.equal(await standing(), 'unconfirmed')
-    await assert.rejects(ask(desk), /fx\.rate_stale/)
-    assert.match((await sourceHealth(desk))[0]?.status?.reason ?? '', /the price is not above zero/)
+    await assert.rejects(ask(context), /fx\.rate_stale/)
+    assert.match((await sourceHealth(context))[0]?.status?.reason ?? '', /the price is not above zero/)
   } finally {
     server.close()
   }
 })
 
 test('history reads back what every source said, newest first, within bounds', async () => {
-  await using desk = await openDesk()
-  await keepRates(desk.state, 'a', [eurUsd('1.08', 1000), eurUsd('1.09', 2000), eurUsd('1.10', 3000)], 3500)
-  await keepRates(desk.state, 'b', [{ ...eurUsd('1.11', 2000), source: 'b' }], 3600)
+  await using context = await openContext()
+  await keepRates(context.state, 'a', [eurUsd('1.08', 1000), eurUsd('1.09', 2000), eurUsd('1.10', 3000)], 3500)
+  await keepRates(context.state, 'b', [{ ...eurUsd('1.11', 2000), source: 'b' }], 3600)
   const read = async (changes: object) =>
     (
-      await rateHistory(desk.state, {
+      await rateHistory(context.state, {
         ...{ base: 'EUR', quote: 'USD', fromMs: 0, untilMs: 10_000, rowsMax: 10 },
         ...changes,
       })
@@ -401,16 +409,16 @@ test('history reads back what every source said, newest first, within bounds', a
 })
 
 test('history has an end: rates beyond it go a few at a time, the latest stays', async () => {
-  await using desk = await openDesk()
+  await using context = await openContext()
   const dayMs = 86_400_000
   const nowMs = testNowMs
   const old = Array.from({ length: 15 }, (_, at) => eurUsd(`1.${at + 10}`, nowMs - 40 * dayMs + at))
-  await keepRates(desk.state, 'a', old, nowMs - 40 * dayMs)
-  await keepRates(desk.state, 'a', [eurUsd('1.5', nowMs)], nowMs, 30)
-  const [count] = await desk.state.all<{ n: number }>('select count(*) as n from fx_rates')
+  await keepRates(context.state, 'a', old, nowMs - 40 * dayMs)
+  await keepRates(context.state, 'a', [eurUsd('1.5', nowMs)], nowMs, 30)
+  const [count] = await context.state.all<{ n: number }>('select count(*) as n from fx_rates')
   assert.equal(count?.n, 15 - 10 + 1)
-  await keepRates(desk.state, 'a', [eurUsd('1.6', nowMs + 1)], nowMs, 30)
-  assert.deepEqual(await history(desk), [
+  await keepRates(context.state, 'a', [eurUsd('1.6', nowMs + 1)], nowMs, 30)
+  assert.deepEqual(await history(context), [
     { rate: '1.5', atMs: nowMs, receivedMs: nowMs },
     { rate: '1.6', atMs: nowMs + 1, receivedMs: nowMs },
   ])

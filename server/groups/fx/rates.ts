@@ -3,7 +3,7 @@
 import type { FxSource } from '#core/settings/fx.ts'
 import { mayPriceTrades, timingOf } from '#core/settings/fx-sources.ts'
 import { type PollOutcome, poll } from '#ingest/poll.ts'
-import type { Desk } from '#serve/answer.ts'
+import type { Context } from '#serve/context.ts'
 import type { Finding } from '#serve/health.ts'
 import { findMid, isFresh } from './mid.ts'
 import type { Refusal } from './rate-document.ts'
@@ -31,28 +31,34 @@ interface Polled {
 type Tell = (notice: RateNotice) => void
 
 /** Asks every source at its interval. Resolves when the signal has ended all loops. */
-export async function startRates(desk: Desk, signal: AbortSignal, tell: Tell = () => {}): Promise<void> {
+export async function startRates(context: Context, signal: AbortSignal, tell: Tell = () => {}): Promise<void> {
   await Promise.all(
-    desk.settings.fx.sources.map((source) => {
-      const reader = openReader(source, desk.settings.fx, desk.clock)
-      return reader && follow(desk, source, reader, signal, tell)
+    context.settings.fx.sources.map((source) => {
+      const reader = openReader(source, context.settings.fx, context.clock)
+      return reader && follow(context, source, reader, signal, tell)
     }),
   )
 }
 
-async function follow(desk: Desk, source: FxSource, reader: Reader, signal: AbortSignal, tell: Tell): Promise<void> {
+async function follow(
+  context: Context,
+  source: FxSource,
+  reader: Reader,
+  signal: AbortSignal,
+  tell: Tell,
+): Promise<void> {
   const { everyMs, staleMs } = timingOf(source)
-  const logbook = new Logbook(desk, source)
+  const logbook = new Logbook(context, source)
   await poll(
-    desk,
+    context,
     {
       everyMs,
       // The reader has its own limit; what remains of an attempt is a local write.
       timeoutMs: source.timeoutMs * 2,
       backoffMaxMs: Math.max(everyMs, Math.min(backoffMaxMs, Math.floor(staleMs / backoffPart))),
-      work: (stop) => askSource(desk, source, reader, stop),
+      work: (stop) => askSource(context, source, reader, stop),
       report: (outcome) => {
-        const notice = noticeOf(desk, source, outcome)
+        const notice = noticeOf(context, source, outcome)
         logbook.note(notice)
         tell(notice)
       },
@@ -62,40 +68,40 @@ async function follow(desk: Desk, source: FxSource, reader: Reader, signal: Abor
   await logbook.written()
 }
 
-async function askSource(desk: Desk, source: FxSource, reader: Reader, signal: AbortSignal): Promise<Polled> {
+async function askSource(context: Context, source: FxSource, reader: Reader, signal: AbortSignal): Promise<Polled> {
   const { rates, refused } = await reader(signal)
-  const { state, clock, settings } = desk
+  const { state, clock, settings } = context
   const { kept, refused: changed } = await keepRates(state, source.id, rates, clock.now(), settings.fx.historyDays)
   return { kept, refused: [...refused, ...changed] }
 }
 
-function noticeOf(desk: Desk, { id }: FxSource, outcome: PollOutcome<Polled>): RateNotice {
+function noticeOf(context: Context, { id }: FxSource, outcome: PollOutcome<Polled>): RateNotice {
   const { tookMs } = outcome
   if (outcome.is === 'failed') {
     const reason = outcome.error instanceof Error ? outcome.error.message : String(outcome.error)
-    desk.log.warn({ source: id, failures: outcome.failures, reason }, 'rates could not be read')
+    context.log.warn({ source: id, failures: outcome.failures, reason }, 'rates could not be read')
     return { source: id, tookMs, is: 'failed', failures: outcome.failures, reason }
   }
   const { kept, refused } = outcome.value
-  if (outcome.failuresBefore > 0) desk.log.info({ source: id, failures: outcome.failuresBefore }, 'rates are back')
+  if (outcome.failuresBefore > 0) context.log.info({ source: id, failures: outcome.failuresBefore }, 'rates are back')
   if (refused.length > 0) {
     const reasons = refused.slice(0, reasonsLogged).map(({ about, reason }) => `${about}: ${reason}`)
-    desk.log.warn({ source: id, refused: refused.length, reasons }, 'rates were refused')
+    context.log.warn({ source: id, refused: refused.length, reasons }, 'rates were refused')
   }
   return { source: id, tookMs, is: 'kept', kept, refused }
 }
 
 /** Keeps one source's state of health in the store and says once when a rate of it becomes an outlier, and when it ends. */
 class Logbook {
-  readonly #desk: Desk
+  readonly #context: Context
   readonly #source: FxSource
   readonly #outliers = new Set<string>()
   #words: string | undefined
   #writtenMs = Number.NEGATIVE_INFINITY
   #last: Promise<void> = Promise.resolve()
 
-  constructor(desk: Desk, source: FxSource) {
-    this.#desk = desk
+  constructor(context: Context, source: FxSource) {
+    this.#context = context
     this.#source = source
   }
 
@@ -104,7 +110,7 @@ class Logbook {
       .then(() => this.#write(notice))
       .catch((error: unknown) => {
         const reason = error instanceof Error ? error.message : String(error)
-        this.#desk.log.warn({ source: this.#source.id, reason }, 'the state of a source could not be written')
+        this.#context.log.warn({ source: this.#source.id, reason }, 'the state of a source could not be written')
       })
   }
 
@@ -113,13 +119,13 @@ class Logbook {
   }
 
   async #write(notice: RateNotice): Promise<void> {
-    const nowMs = this.#desk.clock.now()
+    const nowMs = this.#context.clock.now()
     const failures = notice.is === 'failed' ? notice.failures : 0
     const reason = wordsOf(notice)
     const words = `${failures}/${reason}`
     if (words !== this.#words || nowMs - this.#writtenMs >= statusEveryMs) {
       const goodMs = notice.is === 'kept' ? nowMs : null
-      await writeStatus(this.#desk.state, this.#source.id, { triedMs: nowMs, goodMs, failures, reason })
+      await writeStatus(this.#context.state, this.#source.id, { triedMs: nowMs, goodMs, failures, reason })
       this.#words = words
       this.#writtenMs = nowMs
     }
@@ -127,7 +133,7 @@ class Logbook {
   }
 
   async #watchOutliers(nowMs: number): Promise<void> {
-    const { state, settings, log } = this.#desk
+    const { state, settings, log } = this.#context
     const source = this.#source.id
     const latest = await allLatestRates(state)
     for (const rate of latest.filter((one) => one.source === source)) {
@@ -154,11 +160,13 @@ function wordsOf(notice: RateNotice): string | null {
 const sourcesShown = 20
 
 /** Decision 0029: ready when every currency of a token can be priced against the first one's; one stale source of several is no reason. */
-export async function rateFindings(desk: Pick<Desk, 'state' | 'settings' | 'clock'>): Promise<readonly Finding[]> {
-  const { fx, groups } = desk.settings
+export async function rateFindings(
+  context: Pick<Context, 'state' | 'settings' | 'clock'>,
+): Promise<readonly Finding[]> {
+  const { fx, groups } = context.settings
   if (!groups.fx.on || fx.sources.length === 0) return []
-  const nowMs = desk.clock.now()
-  const latest = await allLatestRates(desk.state)
+  const nowMs = context.clock.now()
+  const latest = await allLatestRates(context.state)
   const rules = { crossVia: fx.crossVia, outlierPpm: outlierPpm(fx) }
   const [first = '', ...others] = new Set(fx.tokens.map(({ tracks }) => tracks))
   const lacking = (sources: readonly FxSource[], words: Readonly<Record<'none' | 'disputed', string>>): string => {
@@ -170,7 +178,7 @@ export async function rateFindings(desk: Pick<Desk, 'state' | 'settings' | 'cloc
     }
     return [...about('none'), ...about('disputed')].join('; ')
   }
-  const ages = (await sourceHealth(desk)).slice(0, sourcesShown).map(healthText).join('; ')
+  const ages = (await sourceHealth(context)).slice(0, sourcesShown).map(healthText).join('; ')
   const missing = lacking(fx.sources, { none: 'no fresh rate', disputed: 'the sources disagree about the rate' })
   if (missing !== '') return [{ name: 'fx rates', ok: false, says: `${missing}: ${ages}` }]
   // Reference quotes are still given, so it is told and no more (decision 0181).

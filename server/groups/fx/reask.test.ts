@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startRateFeed } from '#sim/fx.ts'
-import { openDesk, testNowMs } from '#test/desk.ts'
+import { openContext, testNowMs } from '#test/context.ts'
 import { keepRates } from './rate-store.ts'
 import { isNear, reaskSources } from './reask.ts'
 import { openReader } from './sources.ts'
@@ -11,49 +11,49 @@ async function openAsked() {
   const feed = await startRateFeed({ seed: 'reask', clock })
   const source = (id: string, url: string) => ({ id, kind: 'http-json', url, staleMs: 60_000 })
   const gone = source('gone', 'http://127.0.0.1:9/')
-  const desk = await openDesk({ fx: { sources: [source('north', `${feed.url}/north/rates`), gone] } })
-  const [north] = desk.settings.fx.sources
+  const context = await openContext({ fx: { sources: [source('north', `${feed.url}/north/rates`), gone] } })
+  const [north] = context.settings.fx.sources
   assert.ok(north)
-  const { rates } = (await openReader(north, desk.settings.fx, desk.clock)?.(AbortSignal.timeout(5000))) ?? {
+  const { rates } = (await openReader(north, context.settings.fx, context.clock)?.(AbortSignal.timeout(5000))) ?? {
     rates: [],
   }
   const close = async () => {
     await feed.close()
-    await desk[Symbol.asyncDispose]()
+    await context[Symbol.asyncDispose]()
   }
-  return { ...desk, rates, [Symbol.asyncDispose]: close }
+  return { ...context, rates, [Symbol.asyncDispose]: close }
 }
 
 test('the very rates that are stored agree; a source that does not answer is named with the reason', async () => {
-  await using desk = await openAsked()
-  await keepRates(desk.state, 'north', desk.rates, testNowMs)
-  const { same, near, differing, far, silent } = await reaskSources(desk)
+  await using context = await openAsked()
+  await keepRates(context.state, 'north', context.rates, testNowMs)
+  const { same, near, differing, far, silent } = await reaskSources(context)
   assert.deepEqual([same, near, differing, far], [8, 0, [], []])
   assert.equal(silent.length, 1)
   assert.match(silent[0] ?? '', /^gone: /)
 })
 
 test('another rate under the same time is a difference', async () => {
-  await using desk = await openAsked()
-  await keepRates(desk.state, 'north', desk.rates, testNowMs)
-  await desk.state.write((tx) => tx.run(`update fx_rates set rate = '1.5' where base = 'EUR'`))
-  const { same, differing } = await reaskSources(desk)
+  await using context = await openAsked()
+  await keepRates(context.state, 'north', context.rates, testNowMs)
+  await context.state.write((tx) => tx.run(`update fx_rates set rate = '1.5' where base = 'EUR'`))
+  const { same, differing } = await reaskSources(context)
   assert.equal(same, 7)
   assert.match(differing[0] ?? '', /^north EUR\/USD: stored 1\.5, it says 1\.\d+ for the same time$/)
 })
 
 test('a newer rate is near or far from the latest stored; a stale one, or none, is not held against anything', async () => {
-  await using desk = await openAsked()
-  const before = desk.rates.map((rate) => ({ ...rate, atMs: rate.atMs - 5000 }))
+  await using context = await openAsked()
+  const before = context.rates.map((rate) => ({ ...rate, atMs: rate.atMs - 5000 }))
   const moved = before.map((rate) => (rate.base === 'EUR' ? { ...rate, rate: '1.5' } : rate))
-  await keepRates(desk.state, 'north', moved, testNowMs)
-  const { same, near, far } = await reaskSources(desk)
+  await keepRates(context.state, 'north', moved, testNowMs)
+  const { same, near, far } = await reaskSources(context)
   assert.deepEqual([same, near], [0, 7])
   assert.match(far[0] ?? '', /^north EUR\/USD: stored 1\.5, it now says 1\.\d+$/)
-  await desk.state.write((tx) => tx.run('update fx_latest set at_ms = at_ms - 60000'))
-  assert.deepEqual((await reaskSources(desk)).near, 0)
-  await desk.state.write((tx) => tx.run('delete from fx_latest'))
-  assert.deepEqual((await reaskSources(desk)).far, [])
+  await context.state.write((tx) => tx.run('update fx_latest set at_ms = at_ms - 60000'))
+  assert.deepEqual((await reaskSources(context)).near, 0)
+  await context.state.write((tx) => tx.run('delete from fx_latest'))
+  assert.deepEqual((await reaskSources(context)).far, [])
 })
 
 test('near: within the parts per million, bounds included', () => {

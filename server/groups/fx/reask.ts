@@ -1,13 +1,13 @@
 // Every source asked once more, and what it says held against what is stored, for the doctor (decision 0130). Sources keep no
 // past: only a rate of the very same time can be the very same rate. One that is newer is held against the latest stored.
 import { compare, compareFractions, decimal, fractionOf } from '#core/decimal.ts'
-import type { Desk } from '#serve/answer.ts'
+import type { Context } from '#serve/context.ts'
 import { isFresh, type Rate, type StoredRate } from './mid.ts'
 import { allLatestRates, rateHistory } from './rate-store.ts'
 import { openReader } from './sources.ts'
 import { outlierPpm } from './terms.ts'
 
-export type ReaskDesk = Pick<Desk, 'state' | 'settings' | 'clock'>
+export type ReaskContext = Pick<Context, 'state' | 'settings' | 'clock'>
 
 export interface Reasked {
   /** The very rate that is stored. */
@@ -24,16 +24,16 @@ export interface Reasked {
 
 const askMs = 20_000
 
-export async function reaskSources(desk: ReaskDesk): Promise<Reasked> {
-  const { fx } = desk.settings
+export async function reaskSources(context: ReaskContext): Promise<Reasked> {
+  const { fx } = context.settings
   const sum = { same: 0, near: 0, differing: [] as string[], far: [] as string[], silent: [] as string[] }
   for (const source of fx.sources) {
-    const reader = openReader(source, fx, desk.clock)
+    const reader = openReader(source, fx, context.clock)
     if (!reader) continue
     try {
       const { rates } = await reader(AbortSignal.timeout(askMs))
-      const latest = (await allLatestRates(desk.state)).filter((one) => one.source === source.id)
-      for (const rate of rates) await judge(desk, rate, latest, sum)
+      const latest = (await allLatestRates(context.state)).filter((one) => one.source === source.id)
+      for (const rate of rates) await judge(context, rate, latest, sum)
     } catch (error) {
       sum.silent.push(`${source.id}: ${error instanceof Error ? error.message : String(error)}`)
     }
@@ -44,7 +44,7 @@ export async function reaskSources(desk: ReaskDesk): Promise<Reasked> {
 type Sum = { same: number; near: number; differing: string[]; far: string[] }
 
 async function judge(
-  { state, settings, clock }: ReaskDesk,
+  { state, settings, clock }: ReaskContext,
   rate: Rate,
   latestOfSource: readonly StoredRate[],
   sum: Sum,

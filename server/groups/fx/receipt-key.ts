@@ -6,7 +6,8 @@
 import type { KeyObject } from 'node:crypto'
 import { extensions } from '#api/extensions.ts'
 import { fingerprintOf, privateKeyOf, publicBytesOf, seedBytes } from '#core/ed25519.ts'
-import { answer, type Desk } from '#serve/answer.ts'
+import { answer } from '#serve/answer.ts'
+import type { Context } from '#serve/context.ts'
 import type { State, StateReader, StateWriter } from '#store/state.ts'
 import { shape } from './shape.ts'
 
@@ -23,7 +24,7 @@ interface KeyRow {
   readonly createdMs: number
 }
 
-type KeyDesk = Pick<Desk, 'state' | 'random' | 'clock'>
+type KeyContext = Pick<Context, 'state' | 'random' | 'clock'>
 
 const read = `select private_key as "seed", created_ms as "createdMs" from fx_receipt_keys
   where retired_ms is null order by created_ms, id limit 1`
@@ -31,7 +32,7 @@ const read = `select private_key as "seed", created_ms as "createdMs" from fx_re
 const remembered = new WeakMap<State, ReceiptKey>()
 
 /** The key that signs now; creates the first one. */
-export async function receiptSigner({ state, random, clock }: KeyDesk): Promise<ReceiptKey> {
+export async function receiptSigner({ state, random, clock }: KeyContext): Promise<ReceiptKey> {
   const row = (await stored(state)) ?? (await state.write((tx) => first(tx, random.bytes(seedBytes), clock.now())))
   const key = toKey(row)
   remembered.set(state, key)
@@ -39,8 +40,8 @@ export async function receiptSigner({ state, random, clock }: KeyDesk): Promise<
 }
 
 /** The key as it was last read. Another process may have retired it since: storing a quote then fails (quotes.ts, 2). */
-export const rememberedSigner = async (desk: KeyDesk): Promise<ReceiptKey> =>
-  remembered.get(desk.state) ?? receiptSigner(desk)
+export const rememberedSigner = async (context: KeyContext): Promise<ReceiptKey> =>
+  remembered.get(context.state) ?? receiptSigner(context)
 
 const stored = (reader: StateReader) => reader.get<KeyRow>(read)
 
@@ -58,7 +59,7 @@ async function put(tx: StateWriter, seed: Uint8Array, createdMs: number): Promis
 }
 
 /** From now on another key signs; what was signed before can still be checked. */
-export function rotateReceiptKey({ state, random, clock }: KeyDesk): Promise<ReceiptKey> {
+export function rotateReceiptKey({ state, random, clock }: KeyContext): Promise<ReceiptKey> {
   const nowMs = clock.now()
   return state.write(async (tx) => {
     await tx.run(
@@ -93,15 +94,15 @@ async function pastKeys(state: StateReader) {
 }
 
 /** What is shown to anyone. */
-export async function publicKeys(desk: KeyDesk) {
-  const { id, publicKey, createdMs } = await receiptSigner(desk)
+export async function publicKeys(context: KeyContext) {
+  const { id, publicKey, createdMs } = await receiptSigner(context)
   return {
     ...{ algorithm: 'Ed25519' as const, keyId: id, publicKey, createdAt: new Date(createdMs).toISOString() },
-    past: await pastKeys(desk.state),
+    past: await pastKeys(context.state),
   }
 }
 
-export const receiptKey = answer(extensions['fx.receiptKey'], shape, async (_, desk) => ({
+export const receiptKey = answer(extensions['fx.receiptKey'], shape, async (_, context) => ({
   is: 'body',
-  body: await publicKeys(desk),
+  body: await publicKeys(context),
 }))

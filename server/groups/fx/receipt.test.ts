@@ -6,9 +6,9 @@ import type { SignedReceipt } from '#api/wire/fx-desk.ts'
 import { canonicalJson } from '#core/canonical-json.ts'
 import { checker } from '#core/check.ts'
 import { privateKeyOf, publicBytesOf, signed } from '#core/ed25519.ts'
-import type { Desk } from '#serve/answer.ts'
+import type { Context } from '#serve/context.ts'
 import { openState } from '#store/open.ts'
-import { openDesk, type TestDesk, testNowMs, testVisit } from '#test/desk.ts'
+import { openContext, type TestContext, testNowMs, testVisit } from '#test/context.ts'
 import { createQuote } from './create-quote.ts'
 import { quote } from './quote.ts'
 import { keepRates } from './rate-store.ts'
@@ -38,13 +38,13 @@ const said: readonly [source: string, pair: string, rate: string][] = [
   ['b', 'USD/CHF', '0.8821'],
 ]
 
-async function openPriced(): Promise<TestDesk> {
-  const desk = await openDesk({ fx })
-  await tellRates(desk)
-  return desk
+async function openPriced(): Promise<TestContext> {
+  const context = await openContext({ fx })
+  await tellRates(context)
+  return context
 }
 
-async function tellRates({ state, clock }: Desk): Promise<void> {
+async function tellRates({ state, clock }: Context): Promise<void> {
   const nowMs = clock.now()
   for (const [id, pair, rate] of said) {
     const [base = '', to = ''] = pair.split('/')
@@ -53,7 +53,7 @@ async function tellRates({ state, clock }: Desk): Promise<void> {
 }
 
 type Ask = Partial<Parameters<typeof createQuote.reply>[0]>
-async function ask(desk: Desk, changes: Ask = {}) {
+async function ask(context: Context, changes: Ask = {}) {
   const outcome = await createQuote.reply(
     {
       from: { currency: 'USDC', amount: '1000' },
@@ -63,28 +63,28 @@ async function ask(desk: Desk, changes: Ask = {}) {
       recipientAddress: `0x${'11'.repeat(20)}`,
       ...changes,
     },
-    desk,
+    context,
     testVisit(),
   )
   assert.ok(outcome.is === 'bytes')
   return { id: String(JSON.parse(new TextDecoder().decode(outcome.bytes)).id), bytes: outcome.bytes }
 }
-async function receiptFor(desk: Desk, id: string): Promise<SignedReceipt> {
-  const outcome = await receipt.reply({ id }, desk, testVisit())
+async function receiptFor(context: Context, id: string): Promise<SignedReceipt> {
+  const outcome = await receipt.reply({ id }, context, testVisit())
   assert.ok(outcome.is === 'body')
   return JSON.parse(JSON.stringify(outcome.body)) as SignedReceipt
 }
-const countQuotes = async ({ state }: Desk) =>
+const countQuotes = async ({ state }: Context) =>
   (await state.get<{ n: number }>('select count(*) as n from fx_quotes'))?.n
 const isGood = (document: unknown, options = {}) => checkReceipt(document, options).every(({ ok }) => ok)
 
 describe('200', () => {
   test('a quote is read back byte for byte, expired or not', async () => {
-    await using desk = await openPriced()
-    const made = await ask(desk)
+    await using context = await openPriced()
+    const made = await ask(context)
     for (const waitMs of [0, 31_000, 86_400_000]) {
-      desk.clock.move(waitMs)
-      const outcome = await quote.reply({ id: made.id }, desk, testVisit())
+      context.clock.move(waitMs)
+      const outcome = await quote.reply({ id: made.id }, context, testVisit())
       assert.ok(outcome.is === 'bytes')
       assert.deepEqual(outcome.bytes, made.bytes)
       assert.equal(outcome.confidence?.asOf, new Date(testNowMs - 1000).toISOString())
@@ -92,9 +92,9 @@ describe('200', () => {
   })
 
   test('its receipt tells sources, times, mid, terms and rounding, and what was left out', async () => {
-    await using desk = await openPriced()
-    const made = await ask(desk)
-    const { receipt: told, signature } = await receiptFor(desk, made.id)
+    await using context = await openPriced()
+    const made = await ask(context)
+    const { receipt: told, signature } = await receiptFor(context, made.id)
     assert.deepEqual(checker(extensions['fx.receipt'].reply)({ receipt: told, signature }), [])
     const at = new Date(testNowMs - 1000).toISOString()
     assert.deepEqual(told.rates, [
@@ -111,76 +111,79 @@ describe('200', () => {
   })
 
   test('it stays the same whatever the configuration, the rates and the time have become', async () => {
-    await using desk = await openPriced()
-    const made = await ask(desk)
-    const first = await receiptFor(desk, made.id)
-    desk.clock.move(100_000_000)
+    await using context = await openPriced()
+    const made = await ask(context)
+    const first = await receiptFor(context, made.id)
+    context.clock.move(100_000_000)
     await keepRates(
-      desk.state,
+      context.state,
       'a',
-      [{ source: 'a', base: 'EUR', quote: 'USD', rate: '2', atMs: desk.clock.now() }],
-      desk.clock.now(),
+      [{ source: 'a', base: 'EUR', quote: 'USD', rate: '2', atMs: context.clock.now() }],
+      context.clock.now(),
     )
-    const changed = { ...desk, settings: { ...desk.settings, fx: { ...desk.settings.fx, tokens: [], sources: [] } } }
+    const changed = {
+      ...context,
+      settings: { ...context.settings, fx: { ...context.settings.fx, tokens: [], sources: [] } },
+    }
     assert.deepEqual(await receiptFor(changed, made.id), first)
   })
 
   test('it is signed when the quote is made: reading it signs nothing and needs no secret', async () => {
-    await using desk = await openPriced()
-    const made = await ask(desk)
-    const [row] = await desk.state.all<{ keyId: string; length: number }>(
+    await using context = await openPriced()
+    const made = await ask(context)
+    const [row] = await context.state.all<{ keyId: string; length: number }>(
       'select receipt_key as "keyId", length(receipt_signature) as length from fx_quotes',
     )
-    assert.deepEqual(row, { keyId: (await receiptSigner(desk)).id, length: 64 })
-    await desk.state.write((tx) => tx.run('update fx_receipt_keys set private_key = ?', new Uint8Array(0)))
-    const readOnly = { ...desk, state: { ...desk.state, get: desk.state.get.bind(desk.state) } } as Desk
+    assert.deepEqual(row, { keyId: (await receiptSigner(context)).id, length: 64 })
+    await context.state.write((tx) => tx.run('update fx_receipt_keys set private_key = ?', new Uint8Array(0)))
+    const readOnly = { ...context, state: { ...context.state, get: context.state.get.bind(context.state) } } as Context
     assert.ok(isGood(await receiptFor(readOnly, made.id), { reply: made.bytes }))
   })
 
   test('a receipt that was changed in the store is noticed: nobody signs it again', async () => {
-    await using desk = await openPriced()
-    const made = await ask(desk)
-    await desk.state.write((tx) =>
+    await using context = await openPriced()
+    const made = await ask(context)
+    await context.state.write((tx) =>
       tx.run(`update fx_quotes set priced_from = replace(priced_from, '"spreadPpm":500', '"spreadPpm":501')`),
     )
-    const [first] = checkReceipt(await receiptFor(desk, made.id))
+    const [first] = checkReceipt(await receiptFor(context, made.id))
     assert.deepEqual([first?.name, first?.ok], ['signature', false])
   })
 
   test('the key is made once and outlives the process; its public half is shown to anyone', async () => {
-    await using desk = await openPriced()
-    const [one, two] = await Promise.all([receiptSigner(desk), receiptSigner({ ...desk })])
+    await using context = await openPriced()
+    const [one, two] = await Promise.all([receiptSigner(context), receiptSigner({ ...context })])
     assert.equal(one.publicKey, two.publicKey)
-    const shown = await receiptKey.reply({}, desk, testVisit())
+    const shown = await receiptKey.reply({}, context, testVisit())
     assert.ok(shown.is === 'body')
     assert.equal(shown.body.publicKey, one.publicKey)
     assert.equal(shown.body.createdAt, new Date(testNowMs).toISOString())
     assert.deepEqual(shown.body.past, [])
-    const again = await openState(desk.dir, desk.settings.store)
-    assert.equal((await receiptSigner({ ...desk, state: again })).publicKey, one.publicKey)
+    const again = await openState(context.dir, context.settings.store)
+    assert.equal((await receiptSigner({ ...context, state: again })).publicKey, one.publicKey)
     await again.close()
   })
 })
 
 describe('decision 0132: a new key', () => {
-  const shownKeys = async (desk: Desk) => {
-    const shown = await receiptKey.reply({}, desk, testVisit())
+  const shownKeys = async (context: Context) => {
+    const shown = await receiptKey.reply({}, context, testVisit())
     assert.ok(shown.is === 'body')
     assert.deepEqual(checker(extensions['fx.receiptKey'].reply)(shown.body), [])
     return shown.body
   }
 
   test('signs new quotes; a receipt keeps the signature of the time its quote was made', async () => {
-    await using desk = await openPriced()
-    const made = [await ask(desk)]
+    await using context = await openPriced()
+    const made = [await ask(context)]
     for (let turns = 0; turns < 2; turns++) {
-      desk.clock.move(86_400_000)
-      await rotateReceiptKey(desk)
-      await tellRates(desk)
-      made.push(await ask(desk))
+      context.clock.move(86_400_000)
+      await rotateReceiptKey(context)
+      await tellRates(context)
+      made.push(await ask(context))
     }
-    const documents = await Promise.all(made.map(({ id }) => receiptFor(desk, id)))
-    const { publicKey, keyId, createdAt, past } = await shownKeys(desk)
+    const documents = await Promise.all(made.map(({ id }) => receiptFor(context, id)))
+    const { publicKey, keyId, createdAt, past } = await shownKeys(context)
     assert.deepEqual(
       documents.map(({ signature }) => signature.keyId),
       [past[1]?.keyId, past[0]?.keyId, keyId],
@@ -200,16 +203,16 @@ describe('decision 0132: a new key', () => {
   })
 
   test('made beside a running server is used by it at once; the secret of the old one is gone', async () => {
-    await using desk = await openPriced()
-    const { signature: before } = await receiptFor(desk, (await ask(desk)).id)
-    const beside = await openState(desk.dir, desk.settings.store)
-    const made = await rotateReceiptKey({ ...desk, state: beside })
+    await using context = await openPriced()
+    const { signature: before } = await receiptFor(context, (await ask(context)).id)
+    const beside = await openState(context.dir, context.settings.store)
+    const made = await rotateReceiptKey({ ...context, state: beside })
     await beside.close()
     assert.notEqual(made.publicKey, before.publicKey)
-    const { signature: after } = await receiptFor(desk, (await ask(desk)).id)
+    const { signature: after } = await receiptFor(context, (await ask(context)).id)
     assert.deepEqual([after.keyId, after.publicKey], [made.id, made.publicKey])
-    assert.equal(await countQuotes(desk), 2)
-    const rows = await desk.state.all<{ id: string; private_key: Uint8Array }>(
+    assert.equal(await countQuotes(context), 2)
+    const rows = await context.state.all<{ id: string; private_key: Uint8Array }>(
       'select id, private_key from fx_receipt_keys where retired_ms is not null',
     )
     assert.deepEqual(
@@ -219,29 +222,29 @@ describe('decision 0132: a new key', () => {
   })
 
   test('is the first where there was none', async () => {
-    await using desk = await openPriced()
-    const made = await rotateReceiptKey(desk)
-    const { keyId, past } = await shownKeys(desk)
+    await using context = await openPriced()
+    const made = await rotateReceiptKey(context)
+    const { keyId, past } = await shownKeys(context)
     assert.deepEqual([keyId, past], [made.id, []])
   })
 })
 
 describe('404', () => {
   test('no such quote, and the quote of another key, are the same nothing, decision 0086', async () => {
-    await using desk = await openPriced()
-    const made = await ask(desk)
+    await using context = await openPriced()
+    const made = await ask(context)
     const stranger = testVisit({ caller: { keyId: 'other', plan: 'enterprise' } })
     const nobody = '00000000-0000-4000-8000-000000000000'
     for (const endpoint of [quote, receipt]) {
-      assert.deepEqual(await endpoint.reply({ id: made.id }, desk, stranger), { is: 'nothing' })
-      assert.deepEqual(await endpoint.reply({ id: nobody }, desk, testVisit()), { is: 'nothing' })
+      assert.deepEqual(await endpoint.reply({ id: made.id }, context, stranger), { is: 'nothing' })
+      assert.deepEqual(await endpoint.reply({ id: nobody }, context, testVisit()), { is: 'nothing' })
     }
   })
 })
 
 describe('checked offline', () => {
   test('every quote’s receipt is good: direct, crossed, one currency, both sides, all decimals', async () => {
-    await using desk = await openPriced()
+    await using context = await openPriced()
     const codes = ['USDC', 'EURC', 'JPYX', 'CHFX'] as const
     let crossed = 0
     for (const from of codes) {
@@ -250,8 +253,8 @@ describe('checked offline', () => {
         for (const side of ['from', 'to'] as const) {
           const amounts = { from: { currency: from }, to: { currency: to } }
           const asked = { ...amounts, [side]: { currency: amounts[side].currency, amount: '123.45' } }
-          const made = await ask(desk, { ...asked, tenor: side === 'to' ? 'daily' : 'hourly' })
-          const document = await receiptFor(desk, made.id)
+          const made = await ask(context, { ...asked, tenor: side === 'to' ? 'daily' : 'hourly' })
+          const document = await receiptFor(context, made.id)
           if (document.receipt.via) crossed += 1
           const checks = checkReceipt(document, { publicKeys: [document.signature.publicKey], reply: made.bytes })
           assert.deepEqual(
@@ -267,8 +270,8 @@ describe('checked offline', () => {
   })
 
   test('any change to anything in it is noticed, by the signature alone', async () => {
-    await using desk = await openPriced()
-    const document = await receiptFor(desk, (await ask(desk)).id)
+    await using context = await openPriced()
+    const document = await receiptFor(context, (await ask(context)).id)
     const paths = leafPaths(document)
     assert.ok(paths.length > 40)
     fc.assert(
@@ -282,8 +285,8 @@ describe('checked offline', () => {
   })
 
   test('a server that signs a wrong price is found out: each step is worked out again', async () => {
-    await using desk = await openPriced()
-    const { receipt: honest } = await receiptFor(desk, (await ask(desk)).id)
+    await using context = await openPriced()
+    const { receipt: honest } = await receiptFor(context, (await ask(context)).id)
     const key = privateKeyOf(new Uint8Array(32).fill(9))
     const publicBytes = Buffer.from(publicBytesOf(key))
     const { fingerprintOf } = await import('#core/ed25519.ts')
@@ -313,9 +316,9 @@ describe('checked offline', () => {
   })
 
   test('another key, another reply and other documents are told as that', async () => {
-    await using desk = await openPriced()
-    const made = await ask(desk)
-    const document = await receiptFor(desk, made.id)
+    await using context = await openPriced()
+    const made = await ask(context)
+    const document = await receiptFor(context, made.id)
     const failing = (of: unknown, options = {}) =>
       checkReceipt(of, options)
         .filter(({ ok }) => !ok)

@@ -9,10 +9,10 @@ import { shape } from './shape.ts'
 export const setRate = answer(
   extensions['fx.setRate'],
   shape,
-  async ({ pair, rate, source, time }, desk, { caller }) => {
+  async ({ pair, rate, source, time }, context, { caller }) => {
     const atMs = time === undefined ? undefined : momentOf(time)
-    const kept = await pushRate(desk, { pair, rate, source, atMs })
-    desk.log.info({ keyId: caller.keyId, source: kept.source, pair, rate: kept.rate }, 'a rate was pushed')
+    const kept = await pushRate(context, { pair, rate, source, atMs })
+    context.log.info({ keyId: caller.keyId, source: kept.source, pair, rate: kept.rate }, 'a rate was pushed')
     const body = { source: kept.source, pair, rate: kept.rate, time: new Date(kept.atMs).toISOString() }
     return { is: 'body', body }
   },

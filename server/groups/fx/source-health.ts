@@ -3,7 +3,7 @@
 import { oldText } from '#core/age.ts'
 import type { FxSettings, FxSource } from '#core/settings/fx.ts'
 import { mayPriceTrades } from '#core/settings/fx-sources.ts'
-import type { Desk } from '#serve/answer.ts'
+import type { Context } from '#serve/context.ts'
 import type { State, StateReader } from '#store/state.ts'
 import { ageMs, findMid, isConfirmed, isFresh, type Rate, type StoredRate } from './mid.ts'
 import { allLatestRates } from './rate-store.ts'
@@ -41,7 +41,7 @@ export async function sourceHealth({
   state,
   settings,
   clock,
-}: Pick<Desk, 'state' | 'settings' | 'clock'>): Promise<readonly SourceHealth[]> {
+}: Pick<Context, 'state' | 'settings' | 'clock'>): Promise<readonly SourceHealth[]> {
   const nowMs = clock.now()
   const latest = await allLatestRates(state)
   const statuses = await readStatuses(state)
@@ -78,12 +78,12 @@ export interface SourceLine {
 
 /** For people: every source and every rate that is known; addresses stay where they are. */
 export async function sourcesReport(
-  desk: Pick<Desk, 'state' | 'settings' | 'clock'>,
+  context: Pick<Context, 'state' | 'settings' | 'clock'>,
 ): Promise<{ readonly sources: readonly SourceLine[]; readonly rates: readonly RateLine[] }> {
-  const health = await sourceHealth(desk)
+  const health = await sourceHealth(context)
   const known = new Set(health.map(({ source }) => source.id))
-  const others = (await allLatestRates(desk.state)).filter(({ source }) => !known.has(source))
-  const nowMs = desk.clock.now()
+  const others = (await allLatestRates(context.state)).filter(({ source }) => !known.has(source))
+  const nowMs = context.clock.now()
   return {
     sources: health.map(({ source: { id, kind }, status, rates }) => ({
       ...{ source: id, kind, failures: status?.failures ?? 0 },

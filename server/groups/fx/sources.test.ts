@@ -7,8 +7,8 @@ import { describe, test } from 'node:test'
 import type { FxSource } from '#core/settings/fx.ts'
 import { systemClock } from '#io/clock.ts'
 import { silentLog } from '#io/log.ts'
-import type { Desk } from '#serve/answer.ts'
-import { openDesk, settingsWith, testNowMs } from '#test/desk.ts'
+import type { Context } from '#serve/context.ts'
+import { openContext, settingsWith, testNowMs } from '#test/context.ts'
 import { evmMissing, openEvm } from '#test/real-evm.ts'
 import { openSettlement } from '#test/settlement.ts'
 import { readAggregator } from './aggregator.ts'
@@ -148,11 +148,11 @@ describe('a price feed on a chain', () => {
 })
 
 /** Waits until the sources have been asked so often, then stops. */
-async function follow(desk: Desk, count: number): Promise<void> {
+async function follow(context: Context, count: number): Promise<void> {
   const stop = new AbortController()
   const enough = Promise.withResolvers<void>()
   let told = 0
-  const ended = startRates(desk, stop.signal, () => {
+  const ended = startRates(context, stop.signal, () => {
     told += 1
     if (told === count) enough.resolve()
   })
@@ -170,7 +170,7 @@ describe('two sources of different kinds', () => {
       response.end(request.url === '/daily.xml' ? bank(day('2026-11-13', line('USD', '1.0842'))) : 'nothing')
     })
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    await using bare = await openDesk({}, nowMs)
+    await using bare = await openContext({}, nowMs)
     const path = join(bare.dir, 'desk.json')
     const time = new Date(nowMs - 5000).toISOString()
     await writeFile(path, JSON.stringify({ rates: [{ base: 'EUR', quote: 'USD', rate: 1.0844, time }] }))
@@ -179,10 +179,10 @@ describe('two sources of different kinds', () => {
       { id: 'file', kind: 'file', path },
       { id: 'bank', kind: 'ecb', url },
     ]
-    const desk = { ...bare, settings: settingsWith({ fx: { sources } }) }
+    const context = { ...bare, settings: settingsWith({ fx: { sources } }) }
     try {
-      await follow(desk, 2)
-      const health = await sourceHealth(desk)
+      await follow(context, 2)
+      const health = await sourceHealth(context)
       assert.deepEqual(
         health.map(({ source, status, rates }) => [
           source.id,
@@ -194,14 +194,14 @@ describe('two sources of different kinds', () => {
           ['bank', 0, ['used', (9 * 60 + 50 + 13 * 60) * 60_000]],
         ],
       )
-      assert.equal((await rateFindings(desk))[0]?.ok, true)
+      assert.equal((await rateFindings(context))[0]?.ok, true)
       await rm(path)
-      await follow(desk, 2)
-      const [file] = await sourceHealth(desk)
+      await follow(context, 2)
+      const [file] = await sourceHealth(context)
       assert.match(file?.status?.reason ?? '', /desk\.json does not exist/)
       assert.equal(file?.status?.goodMs, nowMs)
       // The reason may name a path or a host: the open page of readiness only counts.
-      const [finding] = await rateFindings(desk)
+      const [finding] = await rateFindings(context)
       assert.match(finding?.says ?? '', /file failed once/)
       assert.doesNotMatch(finding?.says ?? '', /desk\.json/)
     } finally {
@@ -217,14 +217,14 @@ test('a source that leaves the others is logged once, and once when it comes bac
     warn: (_: object, words: string) => lines.push(words),
     info: (_: object, words: string) => lines.push(words),
   }
-  await using bare = await openDesk()
+  await using bare = await openContext()
   const path = (id: string) => join(bare.dir, `${id}.json`)
   const say = (id: string, rate: string) => {
     const time = new Date(bare.clock.now()).toISOString()
     return writeFile(path(id), JSON.stringify({ rates: [{ base: 'EUR', quote: 'USD', rate, time }] }))
   }
   const sources = ['a', 'b', 'c'].map((id) => ({ id, kind: 'file', path: path(id) }))
-  const desk = { ...bare, log: log as unknown as Desk['log'], settings: settingsWith({ fx: { sources } }) }
+  const context = { ...bare, log: log as unknown as Context['log'], settings: settingsWith({ fx: { sources } }) }
   const stop = new AbortController()
   let told = 0
   let heard = Promise.withResolvers<void>()
@@ -235,7 +235,7 @@ test('a source that leaves the others is logged once, and once when it comes bac
     await heard.promise
   }
   for (const { id } of sources) await say(id, '1.25')
-  const ended = startRates(desk, stop.signal, () => {
+  const ended = startRates(context, stop.signal, () => {
     told += 1
     if (told % 3 === 0) heard.resolve()
   })

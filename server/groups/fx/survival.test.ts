@@ -11,9 +11,9 @@ import { fileURLToPath } from 'node:url'
 import { OwnedClock } from '#io/clock.ts'
 import { silentLog } from '#io/log.ts'
 import { systemRandom } from '#io/random.ts'
-import type { Desk } from '#serve/answer.ts'
+import type { Context } from '#serve/context.ts'
 import { openState } from '#store/open.ts'
-import { settingsWith, testNowMs, testVisit } from '#test/desk.ts'
+import { settingsWith, testNowMs, testVisit } from '#test/context.ts'
 import { createQuote } from './create-quote.ts'
 import { keepRates } from './rate-store.ts'
 
@@ -26,15 +26,15 @@ else test('every acknowledged quote is there after kill −9, and the store open
 
 async function quoteUntilKilled(folder: string): Promise<void> {
   const source = { id: 'a', kind: 'http-json', url: 'https://rates.example/' }
-  const desk = {
+  const context = {
     state: await openState(folder),
     settings: settingsWith({ fx: { spender: '0x3333333333333333333333333333333333333333', sources: [source] } }),
     clock: new OwnedClock(testNowMs),
     random: systemRandom,
     log: silentLog,
-  } as unknown as Desk
+  } as unknown as Context
   const rate = { source: 'a', base: 'EUR', quote: 'USD', rate: '1.25', atMs: testNowMs }
-  await keepRates(desk.state, 'a', [rate], testNowMs)
+  await keepRates(context.state, 'a', [rate], testNowMs)
   const ask = async (index: number): Promise<void> => {
     const outcome = await createQuote.reply(
       {
@@ -45,7 +45,7 @@ async function quoteUntilKilled(folder: string): Promise<void> {
         recipientAddress: '0x1111111111111111111111111111111111111111',
         idempotencyKey: `order-${index}`,
       },
-      desk,
+      context,
       testVisit(),
     )
     assert.ok(outcome.is === 'bytes')

@@ -6,7 +6,7 @@ import { MarketsFailure } from '#api/wire/markets.ts'
 import { checker } from '#core/check.ts'
 import { httpDate } from '#core/etag.ts'
 import { Fault, invalid } from '#core/fault.ts'
-import { openDesk, type TestDesk, testNowMs, testVisit } from '#test/desk.ts'
+import { openContext, type TestContext, testNowMs, testVisit } from '#test/context.ts'
 import { bySlug } from './by-slug.ts'
 import { putMarkets } from './records.ts'
 import type { MarketRecord } from './refine.ts'
@@ -18,21 +18,25 @@ const market = (id: string, fields: object, links = {}): MarketRecord => ({
   links,
 })
 
-const put = (desk: TestDesk, ...records: MarketRecord[]) =>
-  desk.state.write((tx) => putMarkets(tx, records, desk.clock.now()))
+const put = (context: TestContext, ...records: MarketRecord[]) =>
+  context.state.write((tx) => putMarkets(tx, records, context.clock.now()))
 
-async function deskWithBridge(overrides: object = {}): Promise<TestDesk> {
-  const desk = await openDesk(overrides)
-  await put(desk, market('501', { slug: 'bridge', question: 'Open?', pastSlugs: '["the-bridge"]' }, { tags: ['7'] }), {
-    kind: 'tag',
-    id: '7',
-    fields: { label: 'Ports' },
-  })
-  return desk
+async function contextWithBridge(overrides: object = {}): Promise<TestContext> {
+  const context = await openContext(overrides)
+  await put(
+    context,
+    market('501', { slug: 'bridge', question: 'Open?', pastSlugs: '["the-bridge"]' }, { tags: ['7'] }),
+    {
+      kind: 'tag',
+      id: '7',
+      fields: { label: 'Ports' },
+    },
+  )
+  return context
 }
 
-async function ask(desk: TestDesk, slug: string, include_tag = true, headers: Record<string, string> = {}) {
-  const outcome = await bySlug.reply({ slug, include_tag }, desk, testVisit({ headers }))
+async function ask(context: TestContext, slug: string, include_tag = true, headers: Record<string, string> = {}) {
+  const outcome = await bySlug.reply({ slug, include_tag }, context, testVisit({ headers }))
   const body = outcome.is === 'bytes' ? JSON.parse(Buffer.from(outcome.bytes).toString()) : undefined
   const sent: Record<string, string> =
     outcome.is === 'bytes' || outcome.is === 'unchanged' ? (outcome.headers ?? {}) : {}
@@ -41,8 +45,8 @@ async function ask(desk: TestDesk, slug: string, include_tag = true, headers: Re
 
 describe('200', () => {
   test('200: the market, with what a cache needs to know', async () => {
-    await using desk = await deskWithBridge()
-    const { body, headers } = await ask(desk, 'bridge')
+    await using context = await contextWithBridge()
+    const { body, headers } = await ask(context, 'bridge')
     assert.deepEqual(body.tags, [{ id: '7', label: 'Ports' }])
     const confidence = ['x-tetrad-as-of', 'x-tetrad-coverage']
     assert.deepEqual(Object.keys(headers), ['etag', 'last-modified', 'cache-control', 'vary', ...confidence])
@@ -52,90 +56,90 @@ describe('200', () => {
   })
 
   test('200: include_tag=false leaves the tags out, under a tag of its own', async () => {
-    await using desk = await deskWithBridge()
-    const bare = await ask(desk, 'bridge', false)
+    await using context = await contextWithBridge()
+    const bare = await ask(context, 'bridge', false)
     assert.deepEqual(bare.body, { id: '501', question: 'Open?', slug: 'bridge', pastSlugs: '["the-bridge"]' })
-    assert.notEqual(bare.headers.etag, (await ask(desk, 'bridge')).headers.etag)
+    assert.notEqual(bare.headers.etag, (await ask(context, 'bridge')).headers.etag)
   })
 
   test('200: a past slug answers the market and names its present path, decision 0042', async () => {
-    await using desk = await deskWithBridge()
-    const past = await ask(desk, 'the-bridge')
+    await using context = await contextWithBridge()
+    const past = await ask(context, 'the-bridge')
     assert.equal(past.body.slug, 'bridge')
     assert.equal(past.headers['content-location'], '/markets/slug/bridge')
-    const bare = await ask(desk, 'the-bridge', false)
+    const bare = await ask(context, 'the-bridge', false)
     assert.equal(bare.headers['content-location'], '/markets/slug/bridge?include_tag=false')
   })
 
   test('200: a present slug beats a past one, and of two past ones the market that changed last', async () => {
-    await using desk = await deskWithBridge()
-    desk.clock.move(1000)
-    await put(desk, market('502', { slug: 'tunnel', pastSlugs: 'bridge,the-bridge' }))
-    assert.equal((await ask(desk, 'bridge')).body.id, '501')
-    assert.equal((await ask(desk, 'the-bridge')).body.id, '502')
+    await using context = await contextWithBridge()
+    context.clock.move(1000)
+    await put(context, market('502', { slug: 'tunnel', pastSlugs: 'bridge,the-bridge' }))
+    assert.equal((await ask(context, 'bridge')).body.id, '501')
+    assert.equal((await ask(context, 'the-bridge')).body.id, '502')
   })
 
   test('200: a change is seen by the next call, a commit elsewhere is none', async () => {
-    await using desk = await deskWithBridge()
-    const before = await ask(desk, 'bridge')
-    await desk.state.write((tx) => tx.run("insert into label_lists (chain, revision, entries) values ('1', 1, 0)"))
-    assert.equal((await ask(desk, 'bridge')).headers.etag, before.headers.etag)
-    desk.clock.move(5000)
-    await put(desk, { kind: 'tag', id: '7', fields: { label: 'Harbours' } })
-    const after = await ask(desk, 'bridge')
+    await using context = await contextWithBridge()
+    const before = await ask(context, 'bridge')
+    await context.state.write((tx) => tx.run("insert into label_lists (chain, revision, entries) values ('1', 1, 0)"))
+    assert.equal((await ask(context, 'bridge')).headers.etag, before.headers.etag)
+    context.clock.move(5000)
+    await put(context, { kind: 'tag', id: '7', fields: { label: 'Harbours' } })
+    const after = await ask(context, 'bridge')
     assert.equal(after.body.tags[0].label, 'Harbours')
     assert.equal(after.headers['last-modified'], httpDate(testNowMs + 5000))
   })
 
   test('200: answers stay right when none or few can be kept', async () => {
-    await using desk = await deskWithBridge({ markets: { cacheMegabytes: 0 } })
-    for (const slug of ['bridge', 'the-bridge', 'bridge']) assert.equal((await ask(desk, slug)).body.id, '501')
+    await using context = await contextWithBridge({ markets: { cacheMegabytes: 0 } })
+    for (const slug of ['bridge', 'the-bridge', 'bridge']) assert.equal((await ask(context, slug)).body.id, '501')
   })
 
   test('200: a renamed market answers by every slug it had, listed by the source or not, decision 0042', async () => {
-    await using desk = await deskWithBridge()
-    await ask(desk, 'the-bridge')
-    await put(desk, market('501', { slug: 'new-bridge' }))
+    await using context = await contextWithBridge()
+    await ask(context, 'the-bridge')
+    await put(context, market('501', { slug: 'new-bridge' }))
     for (const slug of ['bridge', 'the-bridge']) {
-      const { body, headers } = await ask(desk, slug)
+      const { body, headers } = await ask(context, slug)
       assert.deepEqual([body.slug, headers['content-location']], ['new-bridge', '/markets/slug/new-bridge'], slug)
     }
-    await put(desk, market('501', { slug: 'bridge' }))
-    assert.equal((await ask(desk, 'bridge')).headers['content-location'], undefined)
-    assert.equal((await ask(desk, 'new-bridge')).headers['content-location'], '/markets/slug/bridge')
+    await put(context, market('501', { slug: 'bridge' }))
+    assert.equal((await ask(context, 'bridge')).headers['content-location'], undefined)
+    assert.equal((await ask(context, 'new-bridge')).headers['content-location'], '/markets/slug/bridge')
   })
 
   test('200: a slug that a market had once goes to another that has it now or lists it as past', async () => {
-    await using desk = await deskWithBridge()
-    await put(desk, market('501', { slug: 'new-bridge' }))
-    await put(desk, market('502', { slug: 'tunnel', pastSlugs: 'bridge' }))
-    assert.equal((await ask(desk, 'bridge')).body.id, '502')
-    await put(desk, market('503', { slug: 'bridge' }))
-    assert.equal((await ask(desk, 'bridge')).body.id, '503')
+    await using context = await contextWithBridge()
+    await put(context, market('501', { slug: 'new-bridge' }))
+    await put(context, market('502', { slug: 'tunnel', pastSlugs: 'bridge' }))
+    assert.equal((await ask(context, 'bridge')).body.id, '502')
+    await put(context, market('503', { slug: 'bridge' }))
+    assert.equal((await ask(context, 'bridge')).body.id, '503')
   })
 })
 
 describe('304', () => {
   test('304: by tag or by date, with the headers of the 200', async () => {
-    await using desk = await deskWithBridge()
-    const { headers } = await ask(desk, 'bridge')
+    await using context = await contextWithBridge()
+    const { headers } = await ask(context, 'bridge')
     for (const condition of [
       { 'if-none-match': headers.etag ?? '' },
       { 'if-none-match': `"other", W/${headers.etag}` },
       { 'if-none-match': '*' },
       { 'if-modified-since': headers['last-modified'] ?? '' },
     ]) {
-      assert.deepEqual(await ask(desk, 'bridge', true, condition), { is: 'unchanged', body: undefined, headers })
+      assert.deepEqual(await ask(context, 'bridge', true, condition), { is: 'unchanged', body: undefined, headers })
     }
-    assert.equal((await ask(desk, 'bridge', false, { 'if-none-match': headers.etag ?? '' })).is, 'bytes')
+    assert.equal((await ask(context, 'bridge', false, { 'if-none-match': headers.etag ?? '' })).is, 'bytes')
   })
 })
 
 describe('404', () => {
   test('404: an unknown slug, and one in another letter case', async () => {
-    await using desk = await deskWithBridge()
-    assert.equal((await ask(desk, 'nowhere')).is, 'nothing')
-    assert.equal((await ask(desk, 'Bridge')).is, 'nothing')
+    await using context = await contextWithBridge()
+    assert.equal((await ask(context, 'nowhere')).is, 'nothing')
+    assert.equal((await ask(context, 'Bridge')).is, 'nothing')
     const body = { type: 'not found error', error: 'slug not found' }
     assert.deepEqual(bySlug.shape.nothing(), { status: 404, body })
     assert.deepEqual(bySlug.shape.fault(new Fault('record.unknown')), { status: 404, body })

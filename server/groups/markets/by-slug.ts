@@ -5,7 +5,8 @@ import { encodingFor } from '#core/accept-encoding.ts'
 import { isUnchanged } from '#core/etag.ts'
 import { invalid } from '#core/fault.ts'
 import { readMoment } from '#core/moment.ts'
-import { answer, type Desk, type Outcome, type Visit } from '#serve/answer.ts'
+import { answer, type Outcome, type Visit } from '#serve/answer.ts'
+import type { Context } from '#serve/context.ts'
 import { type Coverage, nothingIn, readSoFar } from './coverage.ts'
 import { withoutTags } from './documents.ts'
 import { marketAsOf } from './past.ts'
@@ -17,35 +18,35 @@ import { logHead } from './versions.ts'
 /** A past answer stays what it is; how long it is kept here is the operator's choice, so not for ever. */
 const pastAgeSeconds = 3600
 
-export const bySlug = answer(contract['markets.bySlug'], shape, async ({ slug, include_tag, asOf }, desk, visit) => {
-  const read = await readSoFar(desk)
-  if (asOf !== undefined) return inThePast(desk, visit, read, slug, include_tag, momentOf(asOf))
-  const ready = await readyMarket(desk, slug, include_tag, takesGzip(desk, visit.headers['accept-encoding']))
-  if (!ready) return nothingIn(desk.state, read, slug)
+export const bySlug = answer(contract['markets.bySlug'], shape, async ({ slug, include_tag, asOf }, context, visit) => {
+  const read = await readSoFar(context)
+  if (asOf !== undefined) return inThePast(context, visit, read, slug, include_tag, momentOf(asOf))
+  const ready = await readyMarket(context, slug, include_tag, takesGzip(context, visit.headers['accept-encoding']))
+  if (!ready) return nothingIn(context.state, read, slug)
   const { bytes, etag, modifiedMs } = ready
   const headers: Record<string, string> = { ...ready.headers, 'x-tetrad-coverage': read.coverage }
   // What the feed shows of a rejected market is not in the answer, so the answer keeps the time of its own last change.
-  const isKept = ready.vanished || (await isRejected(desk.state, ready.slug, read.incomplete))
+  const isKept = ready.vanished || (await isRejected(context.state, ready.slug, read.incomplete))
   if (read.asOf !== undefined && !isKept) headers['x-tetrad-as-of'] = read.asOf
   if (isUnchanged(visit.headers, etag, modifiedMs)) return { is: 'unchanged', headers }
   return { is: 'bytes', bytes, headers }
 })
 
 async function inThePast(
-  desk: Desk,
+  context: Context,
   visit: Visit,
   read: Coverage,
   slug: string,
   tags: boolean,
   asOfMs: number,
 ): Promise<Outcome<never>> {
-  const { atMs: settledMs } = await logHead(desk.state)
-  refuseFuture(asOfMs, desk.clock.now(), settledMs)
-  const past = await marketAsOf(desk.state, slug, asOfMs)
-  if (!past) return nothingIn(desk.state, read, slug)
+  const { atMs: settledMs } = await logHead(context.state)
+  refuseFuture(asOfMs, context.clock.now(), settledMs)
+  const past = await marketAsOf(context.state, slug, asOfMs)
+  if (!past) return nothingIn(context.state, read, slug)
   const etag = tags || past.tagsAt < 0 ? past.etag : `${past.etag.slice(0, -1)}-t"`
   // A page that is being written is stamped with a time before its end: only what is older than the newest entry stays as it is.
-  const maxAge = asOfMs < settledMs ? pastAgeSeconds : desk.settings.markets.maxAgeSeconds
+  const maxAge = asOfMs < settledMs ? pastAgeSeconds : context.settings.markets.maxAgeSeconds
   const headers = { etag, 'cache-control': `public, max-age=${maxAge}` }
   if (isUnchanged(visit.headers, etag)) return { is: 'unchanged', headers }
   const bytes = tags ? past.body : withoutTags(past.body, past.tagsAt)
@@ -66,8 +67,8 @@ function momentOf(text: string): number {
 }
 
 /** Where fields are renamed on the way out, the bytes must stay text. */
-function takesGzip(desk: Desk, header: string | undefined): boolean {
-  for (const _ in desk.settings.aliases.responseFields) return false
+function takesGzip(context: Context, header: string | undefined): boolean {
+  for (const _ in context.settings.aliases.responseFields) return false
   return encodingFor(header, packings) !== undefined
 }
 const packings = ['gzip'] as const

@@ -4,7 +4,7 @@ import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import type { StateReader, Value } from '#store/state.ts'
 import { stateWith } from '#test/admission.ts'
-import { openDesk, type TestDesk, testNowMs, testVisit } from '#test/desk.ts'
+import { openContext, type TestContext, testNowMs, testVisit } from '#test/context.ts'
 import { turnsDuring } from '#test/turns.ts'
 import { changesAfter, changesOf } from './changes.ts'
 import { readyMarket } from './ready.ts'
@@ -13,8 +13,8 @@ import { putMarkets } from './records.ts'
 import type { MarketRecord } from './refine.ts'
 import { changeStream } from './stream-changes.ts'
 
-const put = (desk: TestDesk, ...records: MarketRecord[]) =>
-  desk.state.write((tx) => putMarkets(tx, records, desk.clock.now()))
+const put = (context: TestContext, ...records: MarketRecord[]) =>
+  context.state.write((tx) => putMarkets(tx, records, context.clock.now()))
 
 const tagged = (tags: number): MarketRecord[] => {
   const ids = Array.from({ length: tags }, (_, at) => `t${at}`)
@@ -25,8 +25,8 @@ const tagged = (tags: number): MarketRecord[] => {
 }
 
 /** Entries at the end of the log, as if so much had happened. */
-const append = (desk: TestDesk, names: readonly (readonly [kind: string, id: string])[]) =>
-  desk.state.write(async (tx) => {
+const append = (context: TestContext, names: readonly (readonly [kind: string, id: string])[]) =>
+  context.state.write(async (tx) => {
     const from = (await tx.get<{ seq: number }>('select seq from market_revision'))?.seq ?? 0
     const rows = names.map(([kind, id], at): Value[] => [
       ...[from + at + 1, testNowMs + at, kind, id, 'changed', '{"bestBid":[0.1,0.2]}'],
@@ -52,13 +52,13 @@ function counting(reader: StateReader): { reader: StateReader; statements: () =>
 
 describe('changes of one market', () => {
   test('a page that finds nothing takes few statements and many turns, and says where to go on', async () => {
-    await using desk = await openDesk()
-    await put(desk, ...tagged(60))
+    await using context = await openContext()
+    await put(context, ...tagged(60))
     await append(
-      desk,
+      context,
       Array.from({ length: 12_000 }, () => ['market', '1'] as const),
     )
-    const { reader, statements } = counting(desk.state)
+    const { reader, statements } = counting(context.state)
     const options = { limit: 1, fields: ['nothing'], related: true }
     const { result, turns } = await turnsDuring(() => changesOf(reader, '1', options))
     assert.deepEqual(result.changes, [])
@@ -76,20 +76,20 @@ describe('changes of one market', () => {
     const history = fc.array(name, { minLength: 1, maxLength: 60 })
     await fc.assert(
       fc.asyncProperty(history, fc.integer({ min: 1, max: 12 }), async (names, limit) => {
-        await using desk = await openDesk()
-        await put(desk, ...tagged(3))
+        await using context = await openContext()
+        await put(context, ...tagged(3))
         await append(
-          desk,
+          context,
           names.map((one) => one.split('/') as [string, string]),
         )
         const shown = new Set(['market/1', 'tag/t0', 'tag/t1', 'tag/t2'])
-        const all = await desk.state.all<{ seq: number; kind: string; id: string }>(
+        const all = await context.state.all<{ seq: number; kind: string; id: string }>(
           'select seq, kind, id from market_versions order by seq desc',
         )
         const expected = all.filter(({ kind, id }) => shown.has(`${kind}/${id}`)).map(({ seq }) => String(seq))
         const seen: string[] = []
         for (let cursor: number | undefined, more = true; more; ) {
-          const page = await changesOf(desk.state, '1', { cursor, limit, related: true })
+          const page = await changesOf(context.state, '1', { cursor, limit, related: true })
           seen.push(...page.changes.map((change) => change.cursor))
           cursor = page.next
           more = cursor !== undefined
@@ -101,21 +101,21 @@ describe('changes of one market', () => {
   })
 
   test('400: a market that shows more records than can be drawn together is refused, not answered in part', async () => {
-    await using desk = await openDesk()
-    await put(desk, ...tagged(1001))
-    await assert.rejects(changesOf(desk.state, '1', { limit: 1, related: true }), {
+    await using context = await openContext()
+    await put(context, ...tagged(1001))
+    await assert.rejects(changesOf(context.state, '1', { limit: 1, related: true }), {
       code: 'markets.too_much',
       says: /leave `related` out/,
     })
-    assert.equal((await changesOf(desk.state, '1', { limit: 1, related: false })).changes.length, 1)
+    assert.equal((await changesOf(context.state, '1', { limit: 1, related: false })).changes.length, 1)
   })
 })
 
 describe('changes of chosen records', () => {
   test('pages that find nothing end at the head, and never beyond it', async () => {
-    await using desk = await openDesk()
+    await using context = await openContext()
     const head = await append(
-      desk,
+      context,
       Array.from({ length: 12_000 }, (_, at) => (at % 4000 === 3999 ? ['tag', 'x'] : ['market', '1'])),
     )
     for (const [filter, found] of [
@@ -128,32 +128,32 @@ describe('changes of chosen records', () => {
       let after = 0
       for (let more = true, pages = 0; more; pages++) {
         assert.ok(pages < 10)
-        const page = await changesAfter(desk.state, after, 100, filter)
+        const page = await changesAfter(context.state, after, 100, filter)
         seen.push(...page.changes.map(({ cursor }) => cursor))
         after = page.next
         more = page.more
       }
       assert.deepEqual([seen, after], [found, head])
     }
-    const beyond = await changesAfter(desk.state, head + 7, 100, { kinds: ['tag'] })
+    const beyond = await changesAfter(context.state, head + 7, 100, { kinds: ['tag'] })
     assert.deepEqual(beyond, { changes: [], next: head + 7, more: false })
   })
 
   test('a stream that catches up looks once in a turn, so that others have theirs, and says that it lives', async () => {
-    await using desk = await openDesk()
+    await using context = await openContext()
     await append(
-      desk,
+      context,
       Array.from({ length: 60_000 }, () => ['market', '1'] as const),
     )
     let turn = 0
     const looks: number[] = []
-    const state = stateWith(desk.state, {
+    const state = stateWith(context.state, {
       all: (sql, ...values) => {
         looks.push(turn)
-        return desk.state.all(sql, ...values)
+        return context.state.all(sql, ...values)
       },
     })
-    const outcome = await changeStream.reply({ after: '0', kinds: ['tag'] }, { ...desk, state }, testVisit())
+    const outcome = await changeStream.reply({ after: '0', kinds: ['tag'] }, { ...context, state }, testVisit())
     assert.ok(outcome.is === 'stream')
     const stop = new AbortController()
     let text = ''
@@ -162,10 +162,10 @@ describe('changes of chosen records', () => {
     })()
     for (; turn < 100_000 && looks.length < 12; turn++) {
       await new Promise((resolve) => setImmediate(resolve))
-      desk.clock.move(2000)
+      context.clock.move(2000)
     }
     stop.abort()
-    desk.clock.move(250)
+    context.clock.move(250)
     await following
     // 60 000 entries, 5000 in one look.
     assert.equal(new Set(looks).size, 12)
@@ -183,33 +183,33 @@ describe('documents', () => {
     }),
   )
   /** In one statement: what one reader sees at one moment. */
-  const volumes = async (desk: TestDesk) => {
-    const rows = await desk.state.all<{ body: Uint8Array }>('select body from market_documents')
+  const volumes = async (context: TestContext) => {
+    const rows = await context.state.all<{ body: Uint8Array }>('select body from market_documents')
     return [...new Set(rows.map(({ body }) => Number(JSON.parse(Buffer.from(body).toString()).events[0].volume)))]
   }
 
   test('are written with a turn for others between them, who see all of them before or all of them after', async () => {
-    await using desk = await openDesk()
-    await put(desk, event(1), ...markets)
+    await using context = await openContext()
+    await put(context, event(1), ...markets)
     const seen: number[][] = []
     let over = false
     const watching = (async () => {
       while (!over) {
-        seen.push(await volumes(desk))
+        seen.push(await volumes(context))
         await new Promise((resolve) => setImmediate(resolve))
       }
     })()
-    const { result, turns } = await turnsDuring(() => put(desk, event(2)))
+    const { result, turns } = await turnsDuring(() => put(context, event(2)))
     over = true
     await watching
     assert.equal(result.written, 100)
     assert.ok(turns >= 40, `${turns} turns for 100 documents`)
     assert.ok(seen.every((some) => some.length === 1))
-    assert.deepEqual(await volumes(desk), [2])
+    assert.deepEqual(await volumes(context), [2])
   })
 
   test('that were left for later are found upwards in batches, each written once', async () => {
-    await using desk = await openDesk()
+    await using context = await openContext()
     const events = Array.from(
       { length: 450 },
       (_, at): MarketRecord => ({
@@ -224,31 +224,31 @@ describe('documents', () => {
       ({ id }): MarketRecord => ({ kind: 'market', id, fields: { slug: `m-${id}` }, links: { events: [id] } }),
     )
     const writeLater = (...records: MarketRecord[]) =>
-      desk.state.write((tx) => putMarkets(tx, records, desk.clock.now(), { later: true }))
+      context.state.write((tx) => putMarkets(tx, records, context.clock.now(), { later: true }))
     await writeLater(series, ...events, ...shown)
-    assert.equal(await settle(desk.state, () => testNowMs), 450)
+    assert.equal(await settle(context.state, () => testNowMs), 450)
     await writeLater({ ...series, fields: { slug: 'twenty', volume: 2 } })
-    const { result, turns } = await turnsDuring(() => settle(desk.state, () => testNowMs))
+    const { result, turns } = await turnsDuring(() => settle(context.state, () => testNowMs))
     assert.equal(result, 450)
     assert.ok(turns >= 100, `${turns} turns`)
-    assert.match(Buffer.from((await readyMarket(desk, 'm-e7', true))?.bytes ?? []).toString(), /"volume":2/)
-    assert.equal(await settle(desk.state, () => testNowMs), 0)
+    assert.match(Buffer.from((await readyMarket(context, 'm-e7', true))?.bytes ?? []).toString(), /"volume":2/)
+    assert.equal(await settle(context.state, () => testNowMs), 0)
   })
 })
 
 test('a page by kind reads its stretch of the log and puts nothing in order, whatever the filter', async (t) => {
-  await using desk = await openDesk()
-  if (desk.state.engine !== 'sqlite') return t.skip('the state of this run is on a server')
+  await using context = await openContext()
+  if (context.state.engine !== 'sqlite') return t.skip('the state of this run is on a server')
   const asked: (readonly [string, ...Value[]])[] = []
   const all: StateReader['all'] = (sql, ...values) => {
     asked.push([sql, ...values])
-    return desk.state.all(sql, ...values)
+    return context.state.all(sql, ...values)
   }
   for (const filter of [{}, { kinds: ['market', 'tag'] as const }, { marketIds: new Set(['1', '2']) }])
-    await changesAfter(stateWith(desk.state, { all }), 0, 100, filter)
+    await changesAfter(stateWith(context.state, { all }), 0, 100, filter)
   assert.equal(asked.length, 3)
   for (const [sql, ...values] of asked) {
-    const plan = await desk.state.all<{ detail: string }>(`explain query plan ${sql}`, ...values)
+    const plan = await context.state.all<{ detail: string }>(`explain query plan ${sql}`, ...values)
     const steps = plan.map(({ detail }) => detail).join('; ')
     assert.match(steps, /SEARCH market_versions USING INTEGER PRIMARY KEY \(rowid>\? AND rowid<\?\)/)
     assert.doesNotMatch(steps, /TEMP B-TREE/)

@@ -14,7 +14,7 @@ import { MarketsFailure } from '#api/wire/markets.ts'
 import { checker } from '#core/check.ts'
 import { silentLog } from '#io/log.ts'
 import { type Running, start } from '#server/main.ts'
-import { settingsWith } from '#test/desk.ts'
+import { settingsWith } from '#test/context.ts'
 import { kindNames } from './kinds.ts'
 import { putMarkets } from './records.ts'
 import type { MarketRecord } from './refine.ts'
@@ -56,7 +56,7 @@ after(async () => {
 
 const put = (...records: MarketRecord[]) => {
   nowMs += 1000
-  return server.desk.state.write((tx) => putMarkets(tx, records, nowMs))
+  return server.context.state.write((tx) => putMarkets(tx, records, nowMs))
 }
 
 const short = ({ kind, id, change, fields }: MarketChange) =>
@@ -143,11 +143,13 @@ describe('404, 410, 422', () => {
     const other = await mkdtemp(join(tmpdir(), 'tetrad-gone-'))
     const small = await start({ settings: settingsWith({ server: { port: 0 } }), dataDir: other, log: silentLog })
     const write = (ms: number, bestBid: number) =>
-      small.desk.state.write((tx) => putMarkets(tx, [{ kind: 'market', id: '1', fields: { slug: 'a', bestBid } }], ms))
+      small.context.state.write((tx) =>
+        putMarkets(tx, [{ kind: 'market', id: '1', fields: { slug: 'a', bestBid } }], ms),
+      )
     await write(1000, 0.1)
     await write(2000, 0.2)
     await write(3000, 0.3)
-    await small.desk.state.write((tx) => dropBefore(tx, 2500))
+    await small.context.state.write((tx) => dropBefore(tx, 2500))
     assert.equal((await fetch(`${small.url}/markets/changes?after=1`)).status, 410)
     assert.equal((await fetch(`${small.url}/markets/changes?after=2`)).status, 200)
     const page = (await (await fetch(`${small.url}/markets/changes`)).json()) as { changes: MarketChange[] }

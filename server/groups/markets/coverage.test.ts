@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { faults } from '#api/faults.ts'
 import type { Fault } from '#core/fault.ts'
-import { openDesk, type TestDesk, testNowMs, testVisit } from '#test/desk.ts'
+import { openContext, type TestContext, testNowMs, testVisit } from '#test/context.ts'
 import { bySlug } from './by-slug.ts'
 import { coverageOf } from './coverage.ts'
 import { changesBySlug } from './list-changes.ts'
@@ -22,14 +22,14 @@ const bridge: readonly MarketRecord[] = [
 ]
 
 /** As a first pass and an import do it: answers are written at the end. */
-const bringIn = (desk: TestDesk, records = bridge) =>
-  desk.state.write((tx) => putMarkets(tx, records, desk.clock.now(), { later: true }))
+const bringIn = (context: TestContext, records = bridge) =>
+  context.state.write((tx) => putMarkets(tx, records, context.clock.now(), { later: true }))
 
-const stand = (desk: TestDesk, source: string, standing: Partial<Standing>) =>
-  desk.state.write((tx) => putStanding(tx, { ...newStanding(source), ...standing }))
+const stand = (context: TestContext, source: string, standing: Partial<Standing>) =>
+  context.state.write((tx) => putStanding(tx, { ...newStanding(source), ...standing }))
 
-async function ask(desk: TestDesk, slug: string, headers: Record<string, string> = {}, include_tag = true) {
-  const outcome = await bySlug.reply({ slug, include_tag }, desk, testVisit({ headers }))
+async function ask(context: TestContext, slug: string, headers: Record<string, string> = {}, include_tag = true) {
+  const outcome = await bySlug.reply({ slug, include_tag }, context, testVisit({ headers }))
   const bytes = outcome.is === 'bytes' ? Buffer.from(outcome.bytes).toString() : undefined
   const sent: Record<string, string> =
     outcome.is === 'bytes' || outcome.is === 'unchanged' ? (outcome.headers ?? {}) : {}
@@ -56,25 +56,25 @@ describe('what has been read', () => {
 })
 
 describe('while a feed is read for the first time', () => {
-  async function deskMidway() {
-    const desk = await openDesk({ markets: { feeds: [feed('main'), feed('other')] } })
-    await stand(desk, 'other', { fullAtMs: testNowMs, doneAtMs: testNowMs, asOfMs: testNowMs - 9000 })
-    await stand(desk, 'main', { page: 3, startedMs: testNowMs - 5000 })
-    await bringIn(desk)
-    return desk
+  async function contextMidway() {
+    const context = await openContext({ markets: { feeds: [feed('main'), feed('other')] } })
+    await stand(context, 'other', { fullAtMs: testNowMs, doneAtMs: testNowMs, asOfMs: testNowMs - 9000 })
+    await stand(context, 'main', { page: 3, startedMs: testNowMs - 5000 })
+    await bringIn(context)
+    return context
   }
 
   test('200: a market that has come in is answered before its document is written, and says what is there', async () => {
-    await using desk = await deskMidway()
-    const { bytes, headers } = await ask(desk, 'bridge')
+    await using context = await contextMidway()
+    const { bytes, headers } = await ask(context, 'bridge')
     assert.match(bytes ?? '', /"slug":"bridge".*"tags":\[\{"id":"7","label":"Ports"\}\]/)
     assert.deepEqual([headers['x-tetrad-coverage'], headers['x-tetrad-as-of']], ['feed:other', iso(testNowMs)])
-    assert.equal((await ask(desk, 'bridge', { 'if-none-match': headers.etag ?? '' })).is, 'unchanged')
-    assert.equal((await ask(desk, 'the-bridge')).headers['content-location'], '/markets/slug/bridge')
+    assert.equal((await ask(context, 'bridge', { 'if-none-match': headers.etag ?? '' })).is, 'unchanged')
+    assert.equal((await ask(context, 'the-bridge')).headers['content-location'], '/markets/slug/bridge')
   })
 
   test('503: one that has not come in may still come; also in the past and in the list of its changes', async () => {
-    await using desk = await deskMidway()
+    await using context = await contextMidway()
     const refused = (fault: Fault) => {
       assert.equal(fault.code, 'markets.not_covered')
       assert.ok((fault.retryAfterMs ?? 0) > 0)
@@ -84,55 +84,58 @@ describe('while a feed is read for the first time', () => {
       assert.deepEqual([status, (body as { type: string }).type], [503, 'availability error'])
       return true
     }
-    await assert.rejects(ask(desk, 'tunnel'), refused)
-    const past = { slug: 'tunnel', include_tag: true, asOf: iso(desk.clock.now()) }
-    await assert.rejects(bySlug.reply(past, desk, testVisit()), refused)
-    await assert.rejects(changesBySlug.reply({ slug: 'tunnel', limit: 1, related: false }, desk, testVisit()), refused)
+    await assert.rejects(ask(context, 'tunnel'), refused)
+    const past = { slug: 'tunnel', include_tag: true, asOf: iso(context.clock.now()) }
+    await assert.rejects(bySlug.reply(past, context, testVisit()), refused)
+    await assert.rejects(
+      changesBySlug.reply({ slug: 'tunnel', limit: 1, related: false }, context, testVisit()),
+      refused,
+    )
     assert.equal(faults['markets.not_covered'].retry, 'later')
   })
 
   test('200: a search answers what is there and says so', async () => {
-    await using desk = await deskMidway()
-    const found = await search.reply({ q: 'tunnel', limit: 1 }, desk, testVisit())
+    await using context = await contextMidway()
+    const found = await search.reply({ q: 'tunnel', limit: 1 }, context, testVisit())
     assert.deepEqual(found, { is: 'body', body: { markets: [] }, confidence: { coverage: 'feed:other' } })
   })
 
   test('404: once every feed has been read completely, with the time that this rests on', async () => {
-    await using desk = await deskMidway()
-    await assert.rejects(ask(desk, 'tunnel'))
-    await stand(desk, 'main', { fullAtMs: testNowMs, doneAtMs: testNowMs, asOfMs: testNowMs - 5000 })
-    const { is, confidence } = await ask(desk, 'tunnel')
+    await using context = await contextMidway()
+    await assert.rejects(ask(context, 'tunnel'))
+    await stand(context, 'main', { fullAtMs: testNowMs, doneAtMs: testNowMs, asOfMs: testNowMs - 5000 })
+    const { is, confidence } = await ask(context, 'tunnel')
     assert.deepEqual([is, confidence], ['nothing', { coverage: 'complete', asOf: iso(testNowMs - 9000) }])
   })
 })
 
 describe('what an answer rests on', () => {
   test('the start of the last finished pass, of the feed that is furthest behind, also with a 304', async () => {
-    await using desk = await openDesk({ markets: { feeds: [feed('main')] } })
-    await stand(desk, 'main', { fullAtMs: testNowMs, doneAtMs: testNowMs, asOfMs: testNowMs - 7000 })
-    await bringIn(desk)
-    await settle(desk.state, () => desk.clock.now())
-    const first = await ask(desk, 'bridge')
+    await using context = await openContext({ markets: { feeds: [feed('main')] } })
+    await stand(context, 'main', { fullAtMs: testNowMs, doneAtMs: testNowMs, asOfMs: testNowMs - 7000 })
+    await bringIn(context)
+    await settle(context.state, () => context.clock.now())
+    const first = await ask(context, 'bridge')
     assert.deepEqual(
       [first.headers['x-tetrad-coverage'], first.headers['x-tetrad-as-of']],
       ['complete', iso(testNowMs - 7000)],
     )
-    await stand(desk, 'main', { fullAtMs: testNowMs, doneAtMs: testNowMs + 9000, asOfMs: testNowMs + 8000 })
-    const again = await ask(desk, 'bridge', { 'if-none-match': first.headers.etag ?? '' })
+    await stand(context, 'main', { fullAtMs: testNowMs, doneAtMs: testNowMs + 9000, asOfMs: testNowMs + 8000 })
+    const again = await ask(context, 'bridge', { 'if-none-match': first.headers.etag ?? '' })
     assert.deepEqual([again.is, again.headers['x-tetrad-as-of']], ['unchanged', iso(testNowMs + 8000)])
     assert.deepEqual({ ...again.headers, 'x-tetrad-as-of': '' }, { ...first.headers, 'x-tetrad-as-of': '' })
   })
 
   test('without feeds its own time, and what was imported is complete: answered before and after alike', async () => {
-    await using desk = await openDesk()
-    await bringIn(desk)
-    const before = await ask(desk, 'bridge')
-    const bare = await ask(desk, 'bridge', {}, false)
-    desk.clock.move(1000)
-    await settle(desk.state, () => desk.clock.now())
-    const after = await ask(desk, 'bridge')
+    await using context = await openContext()
+    await bringIn(context)
+    const before = await ask(context, 'bridge')
+    const bare = await ask(context, 'bridge', {}, false)
+    context.clock.move(1000)
+    await settle(context.state, () => context.clock.now())
+    const after = await ask(context, 'bridge')
     assert.deepEqual([before.bytes, before.headers.etag], [after.bytes, after.headers.etag])
-    assert.equal((await ask(desk, 'bridge', {}, false)).bytes, bare.bytes)
+    assert.equal((await ask(context, 'bridge', {}, false)).bytes, bare.bytes)
     assert.deepEqual(
       [before, after].map(({ headers }) => [headers['x-tetrad-coverage'], headers['x-tetrad-as-of']]),
       [
@@ -140,14 +143,14 @@ describe('what an answer rests on', () => {
         ['complete', iso(testNowMs + 1000)],
       ],
     )
-    assert.deepEqual((await ask(desk, 'tunnel')).confidence, { coverage: 'complete' })
+    assert.deepEqual((await ask(context, 'tunnel')).confidence, { coverage: 'complete' })
   })
 
   test('what is put together for one call is not kept: the next change is seen', async () => {
-    await using desk = await openDesk()
-    await bringIn(desk)
-    await ask(desk, 'bridge')
-    await bringIn(desk, [{ kind: 'tag', id: '7', fields: { label: 'Harbours' } }])
-    assert.match((await ask(desk, 'bridge')).bytes ?? '', /Harbours/)
+    await using context = await openContext()
+    await bringIn(context)
+    await ask(context, 'bridge')
+    await bringIn(context, [{ kind: 'tag', id: '7', fields: { label: 'Harbours' } }])
+    assert.match((await ask(context, 'bridge')).bytes ?? '', /Harbours/)
   })
 })

@@ -2,7 +2,8 @@
 // what the headers of an answer say (decisions 0002, 0193).
 import { Fault } from '#core/fault.ts'
 import type { MarketFeed } from '#core/settings/markets.ts'
-import type { Confidence, Desk } from '#serve/answer.ts'
+import type { Confidence } from '#serve/answer.ts'
+import type { Context } from '#serve/context.ts'
 import type { State } from '#store/state.ts'
 import { isRejected } from './rejects.ts'
 import { allStandings, type FeedStanding } from './standing.ts'
@@ -38,7 +39,7 @@ const withoutFeeds = coverageOf([], [])
 const lastRead = new WeakMap<State, { readonly version: number; readonly read: Coverage }>()
 
 /** To be asked before a market is looked for: what is read afterwards may hold it. */
-export async function readSoFar({ state, settings }: Pick<Desk, 'state' | 'settings'>): Promise<Coverage> {
+export async function readSoFar({ state, settings }: Pick<Context, 'state' | 'settings'>): Promise<Coverage> {
   const { feeds } = settings.markets
   if (feeds.length === 0) return withoutFeeds
   const version = state.version()

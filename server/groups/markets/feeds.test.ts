@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { stateWith } from '#test/admission.ts'
-import { openDesk, testNowMs } from '#test/desk.ts'
+import { openContext, testNowMs } from '#test/context.ts'
 import { serveScript } from '#test/scripted-server.ts'
 import { startMarkets } from './feeds.ts'
 import { putMarkets } from './records.ts'
@@ -9,31 +9,35 @@ import { putMarkets } from './records.ts'
 test('what was left for later and cannot be written is tried again, and the feeds are read meanwhile', async () => {
   await using server = await serveScript({ body: [{ id: '2', slug: 'two' }] }, { body: [] })
   const paging = { kind: 'offset', size: 2, overlap: 0 }
-  await using desk = await openDesk({ markets: { feeds: [{ id: 'main', url: server.url, perSecond: 10, paging }] } })
-  await desk.state.write((tx) =>
+  await using context = await openContext({
+    markets: { feeds: [{ id: 'main', url: server.url, perSecond: 10, paging }] },
+  })
+  await context.state.write((tx) =>
     putMarkets(tx, [{ kind: 'market', id: '1', fields: { slug: 'one' } }], testNowMs, { later: true }),
   )
   let isFull = true
   let failed = 0
-  const state = stateWith(desk.state, {
+  const state = stateWith(context.state, {
     get: async (sql, ...values) => {
       if (isFull && sql.includes('market_unsettled')) {
         failed += 1
         throw new Error('the disk is full')
       }
-      return desk.state.get(sql, ...values)
+      return context.state.get(sql, ...values)
     },
   })
   const slugs = async () =>
-    (await desk.state.all<{ slug: string }>('select slug from market_documents order by slug')).map(({ slug }) => slug)
+    (await context.state.all<{ slug: string }>('select slug from market_documents order by slug')).map(
+      ({ slug }) => slug,
+    )
   const stop = new AbortController()
   const told: string[] = []
-  const loops = startMarkets({ ...desk, state }, stop.signal, ({ is }) => told.push(is))
+  const loops = startMarkets({ ...context, state }, stop.signal, ({ is }) => told.push(is))
   const until = async (isSo: () => boolean | Promise<boolean>) => {
     for (let turn = 0; !(await isSo()); turn++) {
       assert.ok(turn < 5000, 'in time')
       await new Promise((resolve) => setImmediate(resolve))
-      desk.clock.move(100)
+      context.clock.move(100)
     }
   }
   await until(() => failed > 2 && told.includes('page'))

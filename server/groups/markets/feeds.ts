@@ -3,7 +3,7 @@
 import type { MarketFeed } from '#core/settings/markets.ts'
 import { type PollOutcome, poll } from '#ingest/poll.ts'
 import { nextTurn } from '#io/clock.ts'
-import type { Desk } from '#serve/answer.ts'
+import type { Context } from '#serve/context.ts'
 import type { Finding } from '#serve/health.ts'
 import { type PassReport, readFeed } from './ingest.ts'
 import { settle } from './rebuild.ts'
@@ -27,29 +27,32 @@ export type MarketNotice = {
 
 /** Reads every feed until the signal aborts; resolves when all have stopped. */
 export async function startMarkets(
-  desk: Desk,
+  context: Context,
   signal: AbortSignal,
   tell: (notice: MarketNotice) => void = () => {},
 ): Promise<void> {
-  const holder = desk.random.uuid()
-  const loops = desk.settings.markets.feeds.map((feed) => follow(desk, feed, holder, signal, tell))
-  await Promise.all([...loops, catchUp(desk, signal), prune(desk, signal)])
+  const holder = context.random.uuid()
+  const loops = context.settings.markets.feeds.map((feed) => follow(context, feed, holder, signal, tell))
+  await Promise.all([...loops, catchUp(context, signal), prune(context, signal)])
 }
 
 /** Writes the documents that an interrupted import or first pass left for its end. */
-async function catchUp(desk: Desk, signal: AbortSignal): Promise<void> {
+async function catchUp(context: Context, signal: AbortSignal): Promise<void> {
   const done = new AbortController()
   await poll(
-    desk,
+    context,
     {
       everyMs: catchUpAgainMs,
       timeoutMs: passMaxMs,
       backoffMaxMs,
-      work: (stop) => settle(desk.state, () => desk.clock.now(), stop),
+      work: (stop) => settle(context.state, () => context.clock.now(), stop),
       report: (outcome) => {
         if (outcome.is === 'done') return done.abort()
         const reason = outcome.error instanceof Error ? outcome.error.message : String(outcome.error)
-        desk.log.warn({ failures: outcome.failures, reason }, 'documents that were left for later could not be written')
+        context.log.warn(
+          { failures: outcome.failures, reason },
+          'documents that were left for later could not be written',
+        )
       },
     },
     AbortSignal.any([signal, done.signal]),
@@ -57,7 +60,7 @@ async function catchUp(desk: Desk, signal: AbortSignal): Promise<void> {
 }
 
 async function follow(
-  desk: Desk,
+  context: Context,
   feed: MarketFeed,
   holder: string,
   signal: AbortSignal,
@@ -67,26 +70,26 @@ async function follow(
   // One server owns a data folder, so whoever held the feed before is gone, or is a command that can be repeated.
   let takeOver = true
   await poll(
-    desk,
+    context,
     {
       everyMs: feed.everyMs,
       timeoutMs: passMaxMs,
       backoffMaxMs: Math.max(feed.everyMs, backoffMaxMs),
       work: (stop) => {
         const onPage = (report: PassReport) => tell({ source: feed.id, is: 'page', report })
-        const pass = readFeed(desk, feed, { holder, takeOver, signal: stop, onPage })
+        const pass = readFeed(context, feed, { holder, takeOver, signal: stop, onPage })
         takeOver = false
         running = pass.catch(() => {})
         return pass
       },
-      report: (outcome) => tell(noticeOf(desk, feed, outcome)),
+      report: (outcome) => tell(noticeOf(context, feed, outcome)),
     },
     signal,
   )
   await running
 }
 
-function noticeOf({ log }: Desk, { id }: MarketFeed, outcome: PollOutcome<PassReport>): MarketNotice {
+function noticeOf({ log }: Context, { id }: MarketFeed, outcome: PollOutcome<PassReport>): MarketNotice {
   if (outcome.is === 'failed') {
     const reason = outcome.error instanceof Error ? outcome.error.message : String(outcome.error)
     log.warn({ source: id, failures: outcome.failures, reason }, 'markets could not be read')
@@ -103,32 +106,34 @@ function noticeOf({ log }: Desk, { id }: MarketFeed, outcome: PollOutcome<PassRe
 }
 
 /** Drops versions whose time is up, a little at a time (decision 0047). */
-export async function prune(desk: Desk, signal: AbortSignal): Promise<void> {
-  const { historyDays } = desk.settings.markets
+export async function prune(context: Context, signal: AbortSignal): Promise<void> {
+  const { historyDays } = context.settings.markets
   while (historyDays > 0 && !signal.aborted) {
     try {
-      const cutoffMs = desk.clock.now() - historyDays * dayMs
-      while (!signal.aborted && (await desk.state.write((tx) => dropBefore(tx, cutoffMs))) > 0) await nextTurn()
+      const cutoffMs = context.clock.now() - historyDays * dayMs
+      while (!signal.aborted && (await context.state.write((tx) => dropBefore(tx, cutoffMs))) > 0) await nextTurn()
     } catch (error) {
       if (signal.aborted) return
-      desk.log.warn({ reason: (error as Error).message }, 'old market versions could not be dropped')
+      context.log.warn({ reason: (error as Error).message }, 'old market versions could not be dropped')
     }
-    await desk.clock.sleep(pruneEveryMs, signal)
+    await context.clock.sleep(pruneEveryMs, signal)
   }
 }
 
 /** One finding per feed: ok when everything has been read once, nothing is left out, and a pass was finished lately. */
-export async function marketFindings(desk: Pick<Desk, 'state' | 'settings' | 'clock'>): Promise<readonly Finding[]> {
-  const { markets, groups } = desk.settings
+export async function marketFindings(
+  context: Pick<Context, 'state' | 'settings' | 'clock'>,
+): Promise<readonly Finding[]> {
+  const { markets, groups } = context.settings
   if (!groups.markets.on || markets.feeds.length === 0) return []
-  const standings = new Map((await allStandings(desk.state)).map((one) => [one.source, one]))
+  const standings = new Map((await allStandings(context.state)).map((one) => [one.source, one]))
   return markets.feeds.map(({ id, staleMs }) => {
     const standing = standings.get(id)
     const name = `market feed ${id}`
     if (!standing || standing.fullAtMs === null || standing.doneAtMs === null) {
       return { name, ok: false, says: `is being read for the first time, ${standing?.page ?? 0} pages so far` }
     }
-    const ageMs = desk.clock.now() - standing.doneAtMs
+    const ageMs = context.clock.now() - standing.doneAtMs
     const lastRead = `last read ${Math.round(ageMs / 1000)} s ago`
     const trouble = feedTrouble(standing)
     // A rejected record concerns one market: report it, but keep the server in rotation for everything else.

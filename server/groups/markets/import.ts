@@ -1,7 +1,7 @@
 // Market records out of files, in batches: each batch is one transaction, so a run that is cut off has done whole
 // batches, and running it again changes nothing that is there already.
 import { parseJson } from '#api/json.ts'
-import type { Desk } from '#serve/answer.ts'
+import type { Context } from '#serve/context.ts'
 import { decompose, type Renames } from './decompose.ts'
 import type { KindName } from './kinds.ts'
 import { settle } from './rebuild.ts'
@@ -39,7 +39,7 @@ export interface ImportOptions {
 }
 
 export async function importMarkets(
-  desk: Pick<Desk, 'state' | 'clock'>,
+  context: Pick<Context, 'state' | 'clock'>,
   pieces: AsyncIterable<Piece>,
   options: ImportOptions,
 ): Promise<ImportTotals> {
@@ -58,15 +58,15 @@ export async function importMarkets(
     batch = []
     waiting = 0
     chars = 0
-    const report: PutReport = await desk.state.write((tx) =>
-      putMarkets(tx, records, desk.clock.now(), { source, later: true }),
+    const report: PutReport = await context.state.write((tx) =>
+      putMarkets(tx, records, context.clock.now(), { source, later: true }),
     )
     totals.changed += report.changed
     totals.written += report.written
     totals.stale += report.stale
     for (const one of report.rejects) await reject(one)
     onBatch?.({ ...totals })
-    await desk.clock.sleep(breathMs, signal)
+    await context.clock.sleep(breathMs, signal)
   }
   for await (const piece of pieces) {
     if (signal?.aborted) break
@@ -84,7 +84,7 @@ export async function importMarkets(
   }
   if (!signal?.aborted) await flush()
   // Also when it was stopped: what went in is answered from now on.
-  totals.written += await settle(desk.state, () => desk.clock.now())
+  totals.written += await settle(context.state, () => context.clock.now())
   return totals
 }
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { MarketFeed } from '#core/settings/markets.ts'
 import { stateWith } from '#test/admission.ts'
-import { openDesk, type TestDesk, testNowMs } from '#test/desk.ts'
+import { openContext, type TestContext, testNowMs } from '#test/context.ts'
 import { serveScript } from '#test/scripted-server.ts'
 import { readFeed } from './ingest.ts'
 import { standingOf } from './standing.ts'
@@ -19,20 +19,22 @@ const events = (bestBid: number) =>
     })),
   }))
 
-async function deskFor(url: string): Promise<{ desk: TestDesk; feed: MarketFeed }> {
+async function contextFor(url: string): Promise<{ context: TestContext; feed: MarketFeed }> {
   const paging = { kind: 'offset', size: 30, overlap: 0 }
-  const desk = await openDesk({ markets: { feeds: [{ id: 'main', url, record: 'event', perSecond: 1000, paging }] } })
-  return { desk, feed: desk.settings.markets.feeds[0] as MarketFeed }
+  const context = await openContext({
+    markets: { feeds: [{ id: 'main', url, record: 'event', perSecond: 1000, paging }] },
+  })
+  return { context, feed: context.settings.markets.feeds[0] as MarketFeed }
 }
 
-const pass = async (desk: TestDesk, feed: MarketFeed) => {
-  const reading = readFeed(desk, feed, { holder: 'test', signal: new AbortController().signal })
-  const clock = setInterval(() => desk.clock.move(10), 1)
+const pass = async (context: TestContext, feed: MarketFeed) => {
+  const reading = readFeed(context, feed, { holder: 'test', signal: new AbortController().signal })
+  const clock = setInterval(() => context.clock.move(10), 1)
   return reading.finally(() => clearInterval(clock))
 }
 
 /** Everything that a page leaves behind, without its times. */
-async function leftBy({ state }: TestDesk) {
+async function leftBy({ state }: TestContext) {
   const tables = {
     records: 'select kind, id, fields, links, since from market_records order by kind, id',
     versions: 'select kind, id, what, diff from market_versions order by seq',
@@ -48,28 +50,28 @@ async function leftBy({ state }: TestDesk) {
 
 test('no transaction holds much more than 200 records, and the cursor moves with the last', async () => {
   await using server = await serveScript({ body: events(0.5) }, { body: [] })
-  const { desk, feed } = await deskFor(server.url)
+  const { context, feed } = await contextFor(server.url)
   const sizes: number[] = []
   const pages: (number | undefined)[] = []
-  const state = stateWith(desk.state, {
+  const state = stateWith(context.state, {
     write: async (work, options) => {
-      const before = await counted(desk)
-      const result = await desk.state.write(work, options)
-      sizes.push((await counted(desk)) - before)
-      pages.push((await standingOf(desk.state, 'main'))?.page)
+      const before = await counted(context)
+      const result = await context.state.write(work, options)
+      sizes.push((await counted(context)) - before)
+      pages.push((await standingOf(context.state, 'main'))?.page)
       return result
     },
   })
-  const report = await pass({ ...desk, state }, feed)
+  const report = await pass({ ...context, state }, feed)
   assert.deepEqual([report.pages, report.records, report.rejected], [2, 30, 1])
   const [largest] = sizes.toSorted((a, b) => b - a)
   assert.ok(largest !== undefined && largest <= 222 && largest >= 150, `${largest} records`)
   // Taking hold, three parts of the first page, the empty page that ends the pass.
   assert.deepEqual(pages.slice(0, 5), [0, 0, 0, 1, 0])
-  await desk[Symbol.asyncDispose]()
+  await context[Symbol.asyncDispose]()
 })
 
-const counted = async ({ state }: TestDesk) =>
+const counted = async ({ state }: TestContext) =>
   (await state.get<{ n: number }>('select count(*) as n from market_records'))?.n ?? 0
 
 test('cut off at any part and begun again, a page leaves what it leaves when nothing happens', async () => {
@@ -78,20 +80,20 @@ test('cut off at any part and begun again, a page leaves what it leaves when not
     return { body: searchParams.get('offset') === '0' ? events(pathname === '/later' ? 0.7 : 0.5) : [] }
   })
   const run = async (cutAt: number) => {
-    const { desk, feed } = await deskFor(server.url)
+    const { context, feed } = await contextFor(server.url)
     const later = { ...feed, url: `${server.url}/later` }
-    await pass(desk, feed)
+    await pass(context, feed)
     let writes = 0
-    const state = stateWith(desk.state, {
+    const state = stateWith(context.state, {
       write: (work, options) => {
         writes += 1
-        return writes === cutAt ? Promise.reject(new Error('cut off')) : desk.state.write(work, options)
+        return writes === cutAt ? Promise.reject(new Error('cut off')) : context.state.write(work, options)
       },
     })
-    if (cutAt > 0) await assert.rejects(pass({ ...desk, state }, later), /cut off/)
-    await pass(desk, later)
-    const left = await leftBy(desk)
-    await desk[Symbol.asyncDispose]()
+    if (cutAt > 0) await assert.rejects(pass({ ...context, state }, later), /cut off/)
+    await pass(context, later)
+    const left = await leftBy(context)
+    await context[Symbol.asyncDispose]()
     return left
   }
   const whole = await run(0)

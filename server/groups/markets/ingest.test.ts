@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { MarketFeed } from '#core/settings/markets.ts'
-import { openDesk, type TestDesk, testNowMs, testVisit } from '#test/desk.ts'
+import { openContext, type TestContext, testNowMs, testVisit } from '#test/context.ts'
 import { type Scripted, serveScript } from '#test/scripted-server.ts'
 import { bySlug } from './by-slug.ts'
 import { listDrift } from './drift.ts'
@@ -19,14 +19,14 @@ const market = (id: number, fields: object = {}) => ({
 const pageOf = (...ids: number[]): Scripted => ({ body: ids.map((id) => market(id)) })
 const nothing: Scripted = { body: [] }
 
-async function deskFor(url: string, feed: object = {}): Promise<{ desk: TestDesk; feed: MarketFeed }> {
+async function contextFor(url: string, feed: object = {}): Promise<{ context: TestContext; feed: MarketFeed }> {
   const paging = { kind: 'offset', size: 2, overlap: 0 }
-  const desk = await openDesk({ markets: { feeds: [{ id: 'main', url, perSecond: 10, paging, ...feed }] } })
-  return { desk, feed: desk.settings.markets.feeds[0] as MarketFeed }
+  const context = await openContext({ markets: { feeds: [{ id: 'main', url, perSecond: 10, paging, ...feed }] } })
+  return { context, feed: context.settings.markets.feeds[0] as MarketFeed }
 }
 
 /** Lets time run until the work is over. */
-async function run<T>(desk: TestDesk, work: Promise<T>, stepMs = 50): Promise<T> {
+async function run<T>(context: TestContext, work: Promise<T>, stepMs = 50): Promise<T> {
   let over = false
   void work
     .catch(() => {})
@@ -35,32 +35,32 @@ async function run<T>(desk: TestDesk, work: Promise<T>, stepMs = 50): Promise<T>
     })
   while (!over) {
     await new Promise((resolve) => setImmediate(resolve))
-    desk.clock.move(stepMs)
+    context.clock.move(stepMs)
   }
   return work
 }
 
-const pass = (desk: TestDesk, feed: MarketFeed, options: Partial<PassOptions> = {}) =>
-  run(desk, readFeed(desk, feed, { holder: 'test', signal: new AbortController().signal, ...options }))
+const pass = (context: TestContext, feed: MarketFeed, options: Partial<PassOptions> = {}) =>
+  run(context, readFeed(context, feed, { holder: 'test', signal: new AbortController().signal, ...options }))
 
-const slugsOf = async (desk: TestDesk) =>
-  (await desk.state.all<{ slug: string }>('select slug from market_documents order by slug')).map(({ slug }) => slug)
+const slugsOf = async (context: TestContext) =>
+  (await context.state.all<{ slug: string }>('select slug from market_documents order by slug')).map(({ slug }) => slug)
 
 const queries = (asked: readonly { url: string }[]) => asked.map(({ url }) => url.replace(/^[^?]*\?/, ''))
 
 describe('pages', () => {
   test('by offset: until a page brings nothing, overlapping as told', async () => {
     await using server = await serveScript(pageOf(1, 2, 3), pageOf(3, 4, 5), pageOf(5))
-    const { desk, feed } = await deskFor(server.url, { paging: { kind: 'offset', size: 3, overlap: 1 } })
-    const report = await pass(desk, feed)
+    const { context, feed } = await contextFor(server.url, { paging: { kind: 'offset', size: 3, overlap: 1 } })
+    const report = await pass(context, feed)
     assert.deepEqual(queries(server.asked), ['limit=3&offset=0', 'limit=3&offset=2', 'limit=3&offset=4'])
     assert.deepEqual(
       [report.pages, report.records, report.written],
       [3, 5, 0],
       'what pages overlap by counts once; answers come at the end of a first pass',
     )
-    assert.deepEqual(await slugsOf(desk), ['m-1', 'm-2', 'm-3', 'm-4', 'm-5'])
-    await desk[Symbol.asyncDispose]()
+    assert.deepEqual(await slugsOf(context), ['m-1', 'm-2', 'm-3', 'm-4', 'm-5'])
+    await context[Symbol.asyncDispose]()
   })
 
   test('by cursor in the page, and by a field of the last record', async () => {
@@ -72,29 +72,29 @@ describe('pages', () => {
       nothing,
     )
     const inPage = { list: 'data', paging: { kind: 'keyset', cursor: 'after', next: 'meta.next' } }
-    const one = await deskFor(server.url, inPage)
-    await pass(one.desk, one.feed)
+    const one = await contextFor(server.url, inPage)
+    await pass(one.context, one.feed)
     const last = { query: { all: '1' }, paging: { kind: 'keyset', limit: '', cursor: 'since_id', next: 'last.id' } }
-    const two = await deskFor(server.url, last)
-    await pass(two.desk, two.feed)
+    const two = await contextFor(server.url, last)
+    await pass(two.context, two.feed)
     assert.deepEqual(queries(server.asked), [
       ...['limit=100', 'limit=100&after=abc'],
       ...['all=1', 'all=1&since_id=3', 'all=1&since_id=4'],
     ])
-    assert.deepEqual(await slugsOf(two.desk), ['m-3', 'm-4'])
-    await one.desk[Symbol.asyncDispose]()
-    await two.desk[Symbol.asyncDispose]()
+    assert.deepEqual(await slugsOf(two.context), ['m-3', 'm-4'])
+    await one.context[Symbol.asyncDispose]()
+    await two.context[Symbol.asyncDispose]()
   })
 
   test('a cursor that leads to itself and a source without end are left', async () => {
     await using circle = await serveScript({ body: { data: [market(1)], next_cursor: 'same' } })
-    const one = await deskFor(circle.url, { list: 'data', paging: { kind: 'keyset' } })
-    assert.equal((await pass(one.desk, one.feed)).pages, 2)
+    const one = await contextFor(circle.url, { list: 'data', paging: { kind: 'keyset' } })
+    assert.equal((await pass(one.context, one.feed)).pages, 2)
     await using endless = await serveScript(pageOf(1, 2))
-    const two = await deskFor(endless.url, { pagesMax: 3 })
-    await assert.rejects(pass(two.desk, two.feed), /more than 3 pages/)
-    await one.desk[Symbol.asyncDispose]()
-    await two.desk[Symbol.asyncDispose]()
+    const two = await contextFor(endless.url, { pagesMax: 3 })
+    await assert.rejects(pass(two.context, two.feed), /more than 3 pages/)
+    await one.context[Symbol.asyncDispose]()
+    await two.context[Symbol.asyncDispose]()
   })
 })
 
@@ -102,69 +102,69 @@ describe('passes', () => {
   test('after a full pass, what changed since the mark, with its overlap; after a while everything again', async () => {
     await using server = await serveScript(pageOf(1, 2), nothing, pageOf(3), nothing, pageOf(1, 2, 3), nothing)
     const recent = { since: 'updated_since', overlapMs: 1000, query: { order: 'asc' } }
-    const { desk, feed } = await deskFor(server.url, { recent, fullEveryMs: 600_000 })
-    assert.equal((await pass(desk, feed)).pass, 'full')
+    const { context, feed } = await contextFor(server.url, { recent, fullEveryMs: 600_000 })
+    assert.equal((await pass(context, feed)).pass, 'full')
     const mark = testNowMs - 60_000 + 2
-    assert.equal((await standingOf(desk.state, 'main'))?.markMs, mark)
-    const second = await pass(desk, feed)
+    assert.equal((await standingOf(context.state, 'main'))?.markMs, mark)
+    const second = await pass(context, feed)
     assert.deepEqual([second.pass, second.written], ['recent', 1])
     const since = new URLSearchParams(queries(server.asked)[2])
     assert.deepEqual([since.get('updated_since'), since.get('order')], [new Date(mark - 1000).toISOString(), 'asc'])
-    desk.clock.move(600_000)
-    assert.equal((await pass(desk, feed)).pass, 'full')
-    await desk[Symbol.asyncDispose]()
+    context.clock.move(600_000)
+    assert.equal((await pass(context, feed)).pass, 'full')
+    await context[Symbol.asyncDispose]()
   })
 
   test('newest first: reading stops at what is known', async () => {
     const recent = { newestFirst: true, query: { order: 'newest' }, overlapMs: 0 }
     await using server = await serveScript(pageOf(9, 8), nothing, pageOf(12, 11), pageOf(9, 8), pageOf(7, 6))
-    const { desk, feed } = await deskFor(server.url, { recent })
-    await pass(desk, feed)
-    const second = await pass(desk, feed)
+    const { context, feed } = await contextFor(server.url, { recent })
+    await pass(context, feed)
+    const second = await pass(context, feed)
     assert.deepEqual([second.pass, second.pages], ['recent', 2])
-    assert.deepEqual(await slugsOf(desk), ['m-11', 'm-12', 'm-8', 'm-9'])
-    await desk[Symbol.asyncDispose]()
+    assert.deepEqual(await slugsOf(context), ['m-11', 'm-12', 'm-8', 'm-9'])
+    await context[Symbol.asyncDispose]()
   })
 
   test('the mark never runs beyond the start of the pass', async () => {
     const late = { body: [market(1, { updatedAt: '2027-01-01T00:00:00Z' })] }
     await using server = await serveScript(late, nothing)
-    const { desk, feed } = await deskFor(server.url, { recent: { since: 's' } })
-    await pass(desk, feed)
-    assert.equal((await standingOf(desk.state, 'main'))?.markMs, testNowMs)
-    await desk[Symbol.asyncDispose]()
+    const { context, feed } = await contextFor(server.url, { recent: { since: 's' } })
+    await pass(context, feed)
+    assert.equal((await standingOf(context.state, 'main'))?.markMs, testNowMs)
+    await context[Symbol.asyncDispose]()
   })
 
   test('a pass that was stopped goes on at the page it had come to', async () => {
     await using server = await serveScript(pageOf(1, 2), pageOf(3, 4), pageOf(5), nothing)
-    const { desk, feed } = await deskFor(server.url)
+    const { context, feed } = await contextFor(server.url)
     const stop = new AbortController()
-    await assert.rejects(pass(desk, feed, { signal: stop.signal, onPage: () => stop.abort() }))
-    await pass(desk, feed, { holder: 'another' })
+    await assert.rejects(pass(context, feed, { signal: stop.signal, onPage: () => stop.abort() }))
+    await pass(context, feed, { holder: 'another' })
     assert.deepEqual(
       queries(server.asked).map((query) => new URLSearchParams(query).get('offset')),
       ['0', '2', '4', '5'],
     )
-    assert.equal((await slugsOf(desk)).length, 5)
-    await desk[Symbol.asyncDispose]()
+    assert.equal((await slugsOf(context)).length, 5)
+    await context[Symbol.asyncDispose]()
   })
 
   test('one reader at a time; who is taken over writes nothing more', async () => {
     await using server = await serveScript(pageOf(1, 2), pageOf(3, 4), nothing)
-    const { desk, feed } = await deskFor(server.url)
+    const { context, feed } = await contextFor(server.url)
     let other: Promise<unknown> | undefined
     const onPage = () => {
       other ??= Promise.all([
-        assert.rejects(readFeed(desk, feed, { holder: 'b', signal: new AbortController().signal }), {
+        assert.rejects(readFeed(context, feed, { holder: 'b', signal: new AbortController().signal }), {
           name: 'FeedHeld',
         }),
-        desk.state.write((tx) => tx.run("update market_feeds set holder = 'thief'")),
+        context.state.write((tx) => tx.run("update market_feeds set holder = 'thief'")),
       ])
     }
-    await assert.rejects(pass(desk, feed, { onPage }), { name: 'FeedHeld' })
+    await assert.rejects(pass(context, feed, { onPage }), { name: 'FeedHeld' })
     await other
-    assert.equal((await standingOf(desk.state, 'main'))?.page, 1)
-    await desk[Symbol.asyncDispose]()
+    assert.equal((await standingOf(context.state, 'main'))?.page, 1)
+    await context[Symbol.asyncDispose]()
   })
 })
 
@@ -177,29 +177,29 @@ describe('politeness and failures', () => {
       { body: '[{"cut' },
       nothing,
     )
-    const { desk, feed } = await deskFor(server.url, { perSecond: 0.5 })
-    const startMs = desk.clock.now()
-    const report = await pass(desk, feed)
+    const { context, feed } = await contextFor(server.url, { perSecond: 0.5 })
+    const startMs = context.clock.now()
+    const report = await pass(context, feed)
     assert.equal(report.pages, 2)
     // 2 s between pages, 7 s as asked, then at least 2 s and 4 s.
-    assert.ok(desk.clock.now() - startMs >= 15_000, `${desk.clock.now() - startMs} ms`)
-    await desk[Symbol.asyncDispose]()
+    assert.ok(context.clock.now() - startMs >= 15_000, `${context.clock.now() - startMs} ms`)
+    await context[Symbol.asyncDispose]()
   })
 
   test('what will not pass is not tried again', async () => {
     await using server = await serveScript({ status: 404 })
-    const { desk, feed } = await deskFor(server.url)
-    await assert.rejects(pass(desk, feed), /status 404/)
+    const { context, feed } = await contextFor(server.url)
+    await assert.rejects(pass(context, feed), /status 404/)
     assert.equal(server.asked.length, 1)
-    await desk[Symbol.asyncDispose]()
+    await context[Symbol.asyncDispose]()
   })
 
   test('rejects and drift are kept with where and what', async () => {
     const body = [market(1, { slug: '' }), market(2, { oddity: { a: 1 }, spread: '0.1', active: 'yes' }), null, 7]
     await using server = await serveScript({ body }, nothing)
-    const { desk, feed } = await deskFor(server.url)
-    assert.equal((await pass(desk, feed)).rejected, 2)
-    const rejects = await listRejects(desk.state, 10)
+    const { context, feed } = await contextFor(server.url)
+    assert.equal((await pass(context, feed)).rejected, 2)
+    const rejects = await listRejects(context.state, 10)
     assert.deepEqual(
       rejects.map(({ id, field, reason, place }) => [id, field, reason, place.replace(/^\S+ /, '')]),
       [
@@ -208,20 +208,20 @@ describe('politeness and failures', () => {
       ],
     )
     assert.deepEqual(
-      (await listDrift(desk.state)).map(({ source, field, problem, sample }) => [source, field, problem, sample]),
+      (await listDrift(context.state)).map(({ source, field, problem, sample }) => [source, field, problem, sample]),
       [
         ['main', 'active', 'left out', '"yes"'],
         ['main', 'oddity', 'unknown', '{"a":1}'],
         ['main', 'spread', 'converted', '"0.1"'],
       ],
     )
-    await desk[Symbol.asyncDispose]()
+    await context[Symbol.asyncDispose]()
   })
 })
 
 describe('values and records that do not fit', () => {
-  const ask = async (desk: TestDesk, slug: string) => {
-    const outcome = await bySlug.reply({ slug, include_tag: true }, desk, testVisit())
+  const ask = async (context: TestContext, slug: string) => {
+    const outcome = await bySlug.reply({ slug, include_tag: true }, context, testVisit())
     assert.ok(outcome.is === 'bytes', outcome.is)
     return { body: JSON.parse(Buffer.from(outcome.bytes).toString()), headers: outcome.headers ?? {} }
   }
@@ -243,10 +243,10 @@ describe('values and records that do not fit', () => {
       { body: [changed, fresh] },
       nothing,
     )
-    const { desk, feed } = await deskFor(server.url)
-    await pass(desk, feed)
-    assert.equal((await pass(desk, feed)).rejected, 0)
-    const { body, headers } = await ask(desk, 'm-1')
+    const { context, feed } = await contextFor(server.url)
+    await pass(context, feed)
+    assert.equal((await pass(context, feed)).rejected, 0)
+    const { body, headers } = await ask(context, 'm-1')
     const { updatedAt, events: shownEvents, ...own } = body
     assert.deepEqual(own, {
       ...{ id: '1', slug: 'm-1', bestBid: 0.6, spread: 0.01 },
@@ -257,9 +257,9 @@ describe('values and records that do not fit', () => {
       ...{ id: '10', title: 'Ten', volume: 7.5, endDate: '2026-01-02T00:00:00Z', tags: [{ id: 't', label: 'Ports' }] },
     })
     assert.equal(headers['x-tetrad-coverage'], 'complete')
-    assert.equal((await ask(desk, 'm-2')).body.spread, 0.02)
+    assert.equal((await ask(context, 'm-2')).body.spread, 0.02)
     assert.deepEqual(
-      (await listDrift(desk.state)).map(({ kind, field, problem }) => `${kind} ${field} ${problem}`),
+      (await listDrift(context.state)).map(({ kind, field, problem }) => `${kind} ${field} ${problem}`),
       [
         ...['event endDate converted', 'event id converted', 'event series left out', 'event volume converted'],
         ...['image id converted', 'image imageOptimizedComplete left out', 'image imageSizeKbSource converted'],
@@ -267,7 +267,7 @@ describe('values and records that do not fit', () => {
         ...['market iconOptimized left out', 'market tags left out'],
       ],
     )
-    await desk[Symbol.asyncDispose]()
+    await context[Symbol.asyncDispose]()
   })
 
   test('a record without id or slug: coverage, readiness and its own answer say so, until it is well again', async () => {
@@ -280,37 +280,37 @@ describe('values and records that do not fit', () => {
       pageOf(1, 2, 3),
       nothing,
     )
-    const { desk, feed } = await deskFor(server.url)
-    await pass(desk, feed)
-    const ownMs = Date.parse((await ask(desk, 'm-1')).headers['last-modified'] ?? '')
-    desk.clock.move(60_000)
-    const secondMs = desk.clock.now()
-    assert.equal((await pass(desk, feed)).rejected, 2)
-    const known = await ask(desk, 'm-1')
+    const { context, feed } = await contextFor(server.url)
+    await pass(context, feed)
+    const ownMs = Date.parse((await ask(context, 'm-1')).headers['last-modified'] ?? '')
+    context.clock.move(60_000)
+    const secondMs = context.clock.now()
+    assert.equal((await pass(context, feed)).rejected, 2)
+    const known = await ask(context, 'm-1')
     assert.equal(known.headers['x-tetrad-coverage'], 'feed:main;incomplete')
     assert.equal(Math.floor(Date.parse(known.headers['x-tetrad-as-of'] ?? '') / 1000), Math.floor(ownMs / 1000))
-    const other = await ask(desk, 'm-3')
+    const other = await ask(context, 'm-3')
     assert.equal(other.headers['x-tetrad-as-of'], new Date(secondMs).toISOString())
-    await assert.rejects(ask(desk, 'm-2'), { code: 'markets.not_covered', says: /without an id/ })
-    const [finding] = await marketFindings(desk)
+    await assert.rejects(ask(context, 'm-2'), { code: 'markets.not_covered', says: /without an id/ })
+    const [finding] = await marketFindings(context)
     assert.equal(finding?.ok, true, 'one bad record does not take the server out of rotation')
     assert.match(finding?.says ?? '', /2 records have no id or no slug and cannot be stored/)
-    await pass(desk, feed)
-    assert.deepEqual(await listRejects(desk.state, 10), [])
-    assert.equal((await ask(desk, 'm-2')).headers['x-tetrad-coverage'], 'complete')
-    assert.equal((await marketFindings(desk))[0]?.ok, true)
-    await desk[Symbol.asyncDispose]()
+    await pass(context, feed)
+    assert.deepEqual(await listRejects(context.state, 10), [])
+    assert.equal((await ask(context, 'm-2')).headers['x-tetrad-coverage'], 'complete')
+    assert.equal((await marketFindings(context))[0]?.ok, true)
+    await context[Symbol.asyncDispose]()
   })
 
   test('a reject goes when the feed no longer shows the record', async () => {
     await using server = await serveScript({ body: [market(1), 7] }, nothing, pageOf(1), nothing)
-    const { desk, feed } = await deskFor(server.url)
-    await pass(desk, feed)
-    assert.equal((await listRejects(desk.state, 10)).length, 1)
-    desk.clock.move(1000)
-    await pass(desk, feed)
-    assert.deepEqual(await listRejects(desk.state, 10), [])
-    await desk[Symbol.asyncDispose]()
+    const { context, feed } = await contextFor(server.url)
+    await pass(context, feed)
+    assert.equal((await listRejects(context.state, 10)).length, 1)
+    context.clock.move(1000)
+    await pass(context, feed)
+    assert.deepEqual(await listRejects(context.state, 10), [])
+    await context[Symbol.asyncDispose]()
   })
 })
 
@@ -318,33 +318,35 @@ describe('vanished markets, decision 0048', () => {
   test('missing from two full passes it is marked and still answered; seen again the mark goes', async () => {
     const missing = [pageOf(1), nothing]
     await using server = await serveScript(pageOf(1, 2), nothing, ...missing, ...missing, pageOf(1, 2), nothing)
-    const { desk, feed } = await deskFor(server.url)
+    const { context, feed } = await contextFor(server.url)
     const headersOf = async () => {
-      const outcome = await bySlug.reply({ slug: 'm-2', include_tag: true }, desk, testVisit())
+      const outcome = await bySlug.reply({ slug: 'm-2', include_tag: true }, context, testVisit())
       return outcome.is === 'bytes' ? outcome.headers?.['x-tetrad-as-of'] : outcome.is
     }
-    await pass(desk, feed)
-    const seenMs = desk.clock.now()
-    desk.clock.move(10_000)
-    const secondMs = desk.clock.now()
-    assert.equal((await pass(desk, feed)).vanished, 0)
+    await pass(context, feed)
+    const seenMs = context.clock.now()
+    context.clock.move(10_000)
+    const secondMs = context.clock.now()
+    assert.equal((await pass(context, feed)).vanished, 0)
     assert.equal(await headersOf(), new Date(secondMs).toISOString(), 'as of the start of the last pass')
-    assert.equal((await pass(desk, feed)).vanished, 1)
+    assert.equal((await pass(context, feed)).vanished, 1)
     assert.deepEqual(
-      (await listVanished(desk.state, 10)).map(({ slug }) => slug),
+      (await listVanished(context.state, 10)).map(({ slug }) => slug),
       ['m-2'],
     )
     const marked = Date.parse((await headersOf()) ?? '')
     assert.ok(marked >= testNowMs && marked <= seenMs, 'the time it was last seen')
-    const lastMs = desk.clock.now()
-    await pass(desk, feed)
+    const lastMs = context.clock.now()
+    await pass(context, feed)
     assert.equal(await headersOf(), new Date(lastMs).toISOString())
-    const log = await desk.state.all<{ what: string }>("select what from market_versions where id = '2' order by seq")
+    const log = await context.state.all<{ what: string }>(
+      "select what from market_versions where id = '2' order by seq",
+    )
     assert.deepEqual(
       log.map(({ what }) => what),
       ['created', 'vanished', 'returned'],
     )
-    await desk[Symbol.asyncDispose]()
+    await context[Symbol.asyncDispose]()
   })
 
   const many = Array.from({ length: 50 }, (_, at) => at + 1)
@@ -352,29 +354,29 @@ describe('vanished markets, decision 0048', () => {
   test('a feed that suddenly shows nothing is reported, and none of its markets is marked', async () => {
     const whole = [{ body: many.map((id) => market(id)) }, nothing]
     await using server = await serveScript(...whole, nothing, nothing, nothing, ...whole)
-    const { desk, feed } = await deskFor(server.url, { fullEveryMs: 1000 })
-    await pass(desk, feed)
-    desk.clock.move(1000)
+    const { context, feed } = await contextFor(server.url, { fullEveryMs: 1000 })
+    await pass(context, feed)
+    context.clock.move(1000)
     const asOf = async () => {
-      const outcome = await bySlug.reply({ slug: 'm-2', include_tag: true }, desk, testVisit())
+      const outcome = await bySlug.reply({ slug: 'm-2', include_tag: true }, context, testVisit())
       return outcome.is === 'bytes' ? outcome.headers?.['x-tetrad-as-of'] : outcome.is
     }
     const before = await asOf()
     for (let times = 0; times < 3; times++) {
-      const { vanished, absent } = await pass(desk, feed)
+      const { vanished, absent } = await pass(context, feed)
       assert.deepEqual([vanished, absent], [0, 50])
-      desk.clock.move(1000)
+      context.clock.move(1000)
     }
-    assert.deepEqual(await listVanished(desk.state, 10), [])
+    assert.deepEqual(await listVanished(context.state, 10), [])
     assert.equal(await asOf(), before, 'answers rest on the pass before')
-    const [finding] = await marketFindings(desk)
+    const [finding] = await marketFindings(context)
     assert.equal(finding?.ok, false)
     assert.match(finding?.says ?? '', /left out 50 markets/)
-    const { absent } = await pass(desk, feed)
+    const { absent } = await pass(context, feed)
     assert.equal(absent, 0)
-    assert.equal((await marketFindings(desk))[0]?.ok, true)
+    assert.equal((await marketFindings(context))[0]?.ok, true)
     assert.notEqual(await asOf(), before)
-    await desk[Symbol.asyncDispose]()
+    await context[Symbol.asyncDispose]()
   })
 
   for (const [name, shown, share, expected] of [
@@ -386,12 +388,12 @@ describe('vanished markets, decision 0048', () => {
       const some = { body: many.slice(0, shown).map((id) => market(id)) }
       const pages = shown > 0 ? [some, nothing] : [nothing]
       await using server = await serveScript({ body: many.map((id) => market(id)) }, nothing, ...pages)
-      const { desk, feed } = await deskFor(server.url, { vanishAfter: 1, vanishShareMax: share })
-      await pass(desk, feed)
-      desk.clock.move(1000)
-      const { vanished, absent } = await pass(desk, feed)
+      const { context, feed } = await contextFor(server.url, { vanishAfter: 1, vanishShareMax: share })
+      await pass(context, feed)
+      context.clock.move(1000)
+      const { vanished, absent } = await pass(context, feed)
       assert.deepEqual([vanished, absent], expected)
-      await desk[Symbol.asyncDispose]()
+      await context[Symbol.asyncDispose]()
     })
   }
 
@@ -400,37 +402,37 @@ describe('vanished markets, decision 0048', () => {
     await using two = await serveScript(pageOf(2), nothing)
     const paging = { kind: 'offset', size: 2, overlap: 0 }
     const feeds = [one, two].map(({ url }, at) => ({ id: `feed-${at}`, url, paging, vanishAfter: 1 }))
-    await using desk = await openDesk({ markets: { feeds } })
-    const [first, second] = desk.settings.markets.feeds as [MarketFeed, MarketFeed]
-    await pass(desk, first)
-    await pass(desk, second)
-    assert.equal((await pass(desk, first)).vanished, 0)
+    await using context = await openContext({ markets: { feeds } })
+    const [first, second] = context.settings.markets.feeds as [MarketFeed, MarketFeed]
+    await pass(context, first)
+    await pass(context, second)
+    assert.equal((await pass(context, first)).vanished, 0)
   })
 })
 
 test('the loops read every feed, survive failures, tell how it stands, and end with the signal', async () => {
   await using server = await serveScript({ status: 404 }, pageOf(1), nothing)
-  const { desk } = await deskFor(server.url, { everyMs: 1000, staleMs: 60_000 })
+  const { context } = await contextFor(server.url, { everyMs: 1000, staleMs: 60_000 })
   const stop = new AbortController()
   const told: string[] = []
-  const loops = startMarkets(desk, stop.signal, ({ is }) => {
+  const loops = startMarkets(context, stop.signal, ({ is }) => {
     told.push(is)
     if (is === 'done') stop.abort()
   })
   assert.deepEqual(
-    (await marketFindings(desk)).map(({ ok }) => ok),
+    (await marketFindings(context)).map(({ ok }) => ok),
     [false],
   )
-  await run(desk, loops)
+  await run(context, loops)
   assert.deepEqual(told, ['failed', 'page', 'page', 'done'])
   assert.deepEqual(
-    (await marketFindings(desk)).map(({ ok }) => ok),
+    (await marketFindings(context)).map(({ ok }) => ok),
     [true],
   )
-  desk.clock.move(120_000)
+  context.clock.move(120_000)
   assert.deepEqual(
-    (await marketFindings(desk)).map(({ ok }) => ok),
+    (await marketFindings(context)).map(({ ok }) => ok),
     [false],
   )
-  await desk[Symbol.asyncDispose]()
+  await context[Symbol.asyncDispose]()
 })

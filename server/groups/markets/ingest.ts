@@ -4,7 +4,7 @@
 import type { MarketFeed } from '#core/settings/markets.ts'
 import { nextTurn } from '#io/clock.ts'
 import { cleanUrl, FetchError, fetchJson } from '#io/fetch.ts'
-import type { Desk } from '#serve/answer.ts'
+import type { Context } from '#serve/context.ts'
 import type { StateWriter } from '#store/state.ts'
 import { decompose, Renames } from './decompose.ts'
 import { endOf, hasRecent, newIn, type Page, type Pass, pageUrl, readPage } from './feed.ts'
@@ -54,9 +54,9 @@ export class FeedHeld extends Error {
 }
 
 /** One pass over a feed, or the rest of one that was cut off. */
-export async function readFeed(desk: Desk, feed: MarketFeed, options: PassOptions): Promise<PassReport> {
+export async function readFeed(context: Context, feed: MarketFeed, options: PassOptions): Promise<PassReport> {
   const { signal, onPage } = options
-  let standing = await begin(desk, feed, options)
+  let standing = await begin(context, feed, options)
   const renames = new Renames(feed.fields)
   const total = {
     pass: standing.pass,
@@ -69,18 +69,18 @@ export async function readFeed(desk: Desk, feed: MarketFeed, options: PassOption
     absent: 0,
   }
   const sinceMs = standing.markMs === null ? undefined : standing.markMs - feed.recent.overlapMs
-  const pace = paceOf(desk, feed)
+  const pace = paceOf(context, feed)
   let before: ReadonlySet<string> = new Set()
   try {
     for (;;) {
       await pace(signal)
       signal.throwIfAborted()
-      const page = await fetchPage(desk, feed, standing, sinceMs, signal)
+      const page = await fetchPage(context, feed, standing, sinceMs, signal)
       const last = isLast(feed, standing, page, sinceMs)
       if (!last && standing.page + 1 >= feed.pagesMax) throw new Error(`more than ${feed.pagesMax} pages; see pagesMax`)
       const found = newIn(feed, page, before)
       before = endOf(feed, page)
-      const wrote = await writePage(desk, feed, renames, standing, { ...page, found, last })
+      const wrote = await writePage(context, feed, renames, standing, { ...page, found, last })
       standing = wrote.standing
       total.pages += 1
       total.records += found.length
@@ -94,15 +94,15 @@ export async function readFeed(desk: Desk, feed: MarketFeed, options: PassOption
     }
   } finally {
     // The first pass brings everything and is served nowhere yet: its documents are written once, at its end.
-    if (total.pass === 'full') await settle(desk.state, () => desk.clock.now(), signal)
-    await release(desk, feed.id, options.holder)
+    if (total.pass === 'full') await settle(context.state, () => context.clock.now(), signal)
+    await release(context, feed.id, options.holder)
   }
 }
 
 /** Takes hold of the feed and decides which pass this is. */
-function begin(desk: Desk, feed: MarketFeed, { holder, takeOver, full }: PassOptions): Promise<Standing> {
-  const nowMs = desk.clock.now()
-  return desk.state.write(async (tx) => {
+function begin(context: Context, feed: MarketFeed, { holder, takeOver, full }: PassOptions): Promise<Standing> {
+  const nowMs = context.clock.now()
+  return context.state.write(async (tx) => {
     const known = (await standingOf(tx, feed.id)) ?? newStanding(feed.id)
     const held = known.holder !== '' && known.holder !== holder && known.heldUntilMs > nowMs
     if (held && !takeOver) throw new FeedHeld(feed.id, known.heldUntilMs)
@@ -127,8 +127,8 @@ function newPass(feed: MarketFeed, known: Standing, nowMs: number, full = false)
 const holdMs = (feed: MarketFeed): number => triesMax * (feed.timeoutMs + longestWaitMs) + 1000 / feed.perSecond
 
 /** Lets somebody else read; what goes wrong here ends by itself when the time is up. */
-async function release(desk: Desk, source: string, holder: string): Promise<void> {
-  await desk.state
+async function release(context: Context, source: string, holder: string): Promise<void> {
+  await context.state
     .write((tx) => tx.run("update market_feeds set holder = '' where source = ? and holder = ?", source, holder))
     .catch(() => {})
 }
@@ -141,17 +141,17 @@ function isLast(feed: MarketFeed, { pass }: Standing, { next, oldestMs }: Page, 
 }
 
 /** Waits so long that requests keep to the feed's rate. */
-function paceOf(desk: Desk, { perSecond }: MarketFeed): (signal: AbortSignal) => Promise<void> {
+function paceOf(context: Context, { perSecond }: MarketFeed): (signal: AbortSignal) => Promise<void> {
   let lastMs = Number.NEGATIVE_INFINITY
   return async (signal) => {
-    const waitMs = lastMs + 1000 / perSecond - desk.clock.monotonicMs()
-    if (waitMs > 0) await desk.clock.sleep(waitMs, signal)
-    lastMs = desk.clock.monotonicMs()
+    const waitMs = lastMs + 1000 / perSecond - context.clock.monotonicMs()
+    if (waitMs > 0) await context.clock.sleep(waitMs, signal)
+    lastMs = context.clock.monotonicMs()
   }
 }
 
 async function fetchPage(
-  desk: Desk,
+  context: Context,
   feed: MarketFeed,
   { pass, cursor }: Standing,
   sinceMs: number | undefined,
@@ -166,10 +166,13 @@ async function fetchPage(
     } catch (error) {
       if (signal.aborted || tries >= triesMax || !mayPass(error)) throw error
       const asked = error instanceof FetchError ? (error.retryAfterMs ?? 0) : 0
-      const [byte = 0] = desk.random.bytes(1)
+      const [byte = 0] = context.random.bytes(1)
       const waitMs = Math.max(asked, firstWaitMs * 2 ** (tries - 1) * (1 + byte / 512))
-      desk.log.debug({ source: feed.id, tries, waitMs, reason: (error as Error).message }, 'a page is asked for again')
-      await desk.clock.sleep(Math.min(waitMs, longestWaitMs), signal)
+      context.log.debug(
+        { source: feed.id, tries, waitMs, reason: (error as Error).message },
+        'a page is asked for again',
+      )
+      await context.clock.sleep(Math.min(waitMs, longestWaitMs), signal)
       signal.throwIfAborted()
     }
   }
@@ -206,18 +209,18 @@ async function partsOf(feed: MarketFeed, renames: Renames, where: string, { foun
 }
 
 /** The page and what it says about presence, part by part. What is counted and the cursor come with the last. */
-async function writePage(desk: Desk, feed: MarketFeed, renames: Renames, standing: Standing, page: FoundPage) {
+async function writePage(context: Context, feed: MarketFeed, renames: Renames, standing: Standing, page: FoundPage) {
   const parts = await partsOf(feed, renames, `${cleanUrl(feed.url)} page ${standing.page + 1}`, page)
   const total = { changed: 0, written: 0 }
   const rejects: Reject[] = []
   for (const [at, records] of parts.entries()) {
     const isLast = at === parts.length - 1
-    const wrote = await desk.state.write(async (tx) => {
-      const nowMs = desk.clock.now()
+    const wrote = await context.state.write(async (tx) => {
+      const nowMs = context.clock.now()
       const report = await writePart(tx, feed, standing, records, nowMs)
       if (!isLast) return { report }
       await keepRejects(tx, feed.id, [...rejects, ...report.rejects], nowMs)
-      return { report, end: await turnPage(tx, desk, feed, standing, page, nowMs) }
+      return { report, end: await turnPage(tx, context, feed, standing, page, nowMs) }
     })
     total.changed += wrote.report.changed
     total.written += wrote.report.written
@@ -251,7 +254,7 @@ async function writePart(
 /** The cursor after the page; after a full pass also what it did not show. */
 async function turnPage(
   tx: StateWriter,
-  desk: Desk,
+  context: Context,
   feed: MarketFeed,
   standing: Standing,
   { last, next, newestMs }: FoundPage,
@@ -268,7 +271,7 @@ async function turnPage(
   await putStanding(tx, after)
   if (absent > 0) return { standing: after, vanished: 0 }
   await dropUnseen(tx, feed.id, standing.startedMs)
-  const others = desk.settings.markets.feeds.map(({ id }) => id).filter((id) => id !== feed.id)
+  const others = context.settings.markets.feeds.map(({ id }) => id).filter((id) => id !== feed.id)
   const vanished = await markVanished(tx, feed.id, others, standing.sweep, feed.vanishAfter, nowMs)
   return { standing: after, vanished: vanished.length }
 }

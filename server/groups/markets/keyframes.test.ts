@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import type { StateReader } from '#store/state.ts'
-import { openDesk, type TestDesk, testNowMs } from '#test/desk.ts'
+import { openContext, type TestContext, testNowMs } from '#test/context.ts'
 import { turnsDuring } from '#test/turns.ts'
 import { frameEvery } from './keyframes.ts'
 import { marketAsOf } from './past.ts'
@@ -12,8 +12,8 @@ import { putMarkets } from './records.ts'
 import type { MarketRecord } from './refine.ts'
 import { dropBefore } from './versions.ts'
 
-const put = (desk: TestDesk, ...records: MarketRecord[]) =>
-  desk.state.write((tx) => putMarkets(tx, records, desk.clock.now()))
+const put = (context: TestContext, ...records: MarketRecord[]) =>
+  context.state.write((tx) => putMarkets(tx, records, context.clock.now()))
 
 const market = (id: string, fields: object, events = ['10']): MarketRecord => ({
   kind: 'market',
@@ -25,7 +25,7 @@ const event = (fields: object): MarketRecord => ({ kind: 'event', id: '10', fiel
 
 const first = [market('1', { bestBid: 0 }), market('2', {}), event({ title: 'Ten' })]
 
-const countOf = async ({ state }: TestDesk, table: string) =>
+const countOf = async ({ state }: TestContext, table: string) =>
   (await state.get<{ n: number }>(`select count(*) as n from ${table}`))?.n
 
 /** The same reader, and the rows it has given. */
@@ -48,45 +48,45 @@ function counted(reader: StateReader): { reader: StateReader; rows: () => number
 }
 
 /** One second and one price after another; what was answered at the beginning. */
-async function trades(desk: TestDesk, count: number): Promise<string | undefined> {
-  await put(desk, ...first)
-  const etag = (await readyMarket(desk, 'm-1', true))?.etag
-  const startMs = desk.clock.now()
-  await desk.state.write(async (tx) => {
+async function trades(context: TestContext, count: number): Promise<string | undefined> {
+  await put(context, ...first)
+  const etag = (await readyMarket(context, 'm-1', true))?.etag
+  const startMs = context.clock.now()
+  await context.state.write(async (tx) => {
     for (let at = 1; at <= count; at++) {
       const records = [market('1', { bestBid: at / 1000 }), market('2', { bestAsk: at / 1000 })]
       await putMarkets(tx, records, startMs + at * 1000)
     }
   })
-  desk.clock.move(count * 1000)
+  context.clock.move(count * 1000)
   return etag
 }
 
 describe('a question about the past', () => {
   test('reads a keyframe’s worth of versions of each record, however often it has changed since', async () => {
-    await using desk = await openDesk()
-    const etag = await trades(desk, 3 * frameEvery + 50)
-    assert.equal(await countOf(desk, 'market_keyframes'), 6)
-    const { reader, rows } = counted(desk.state)
+    await using context = await openContext()
+    const etag = await trades(context, 3 * frameEvery + 50)
+    assert.equal(await countOf(context, 'market_keyframes'), 6)
+    const { reader, rows } = counted(context.state)
     assert.equal((await marketAsOf(reader, 'm-1', testNowMs))?.etag, etag)
     // Two markets of 350 changes each; what else is read are single rows.
     assert.ok(rows() <= 2 * frameEvery + 50, `${rows()} rows were read`)
   })
 
   test('400: is refused where it would read more than one answer may, and says what to do', async () => {
-    await using desk = await openDesk()
-    await trades(desk, 60)
-    await assert.rejects(marketAsOf(desk.state, 'm-1', testNowMs, 100), {
+    await using context = await openContext()
+    await trades(context, 60)
+    await assert.rejects(marketAsOf(context.state, 'm-1', testNowMs, 100), {
       code: 'markets.too_much',
       status: 400,
       says: /ask for a later time/,
     })
-    assert.ok(await marketAsOf(desk.state, 'm-1', testNowMs + 50_000, 100))
+    assert.ok(await marketAsOf(context.state, 'm-1', testNowMs + 50_000, 100))
   })
 
   test('lets others have their turn while it reads', async () => {
-    await using desk = await openDesk()
-    await put(desk, ...first)
+    await using context = await openContext()
+    await put(context, ...first)
     const diff = '{"bestBid":[0.1,0.2]}'
     const rows = Array.from({ length: 20_000 }, (_, at) => [
       at + 100,
@@ -96,10 +96,10 @@ describe('a question about the past', () => {
       'changed',
       diff,
     ])
-    await desk.state.write((tx) =>
+    await context.state.write((tx) =>
       tx.insertMany('market_versions', ['seq', 'at_ms', 'kind', 'id', 'what', 'diff'], rows),
     )
-    const { turns } = await turnsDuring(() => marketAsOf(desk.state, 'm-1', testNowMs))
+    const { turns } = await turnsDuring(() => marketAsOf(context.state, 'm-1', testNowMs))
     assert.ok(turns >= 30, `${turns} turns in 20 000 versions`)
   })
 })
@@ -114,25 +114,25 @@ test('1: any history, with keyframes or without, gives what was answered then', 
   const history = fc.array(step, { minLength: 230, maxLength: 260 })
   await fc.assert(
     fc.asyncProperty(history, async (steps) => {
-      await using desk = await openDesk()
-      await put(desk, ...first)
+      await using context = await openContext()
+      await put(context, ...first)
       const told: { atMs: number; slug: string; etag: string | undefined }[] = []
       for (const [at, { id, title, bestBid, apart }] of steps.entries()) {
-        desk.clock.move(1000)
+        context.clock.move(1000)
         // `volume` counts up, so that the market and the event change in every step.
-        await put(desk, market(id, { bestBid, volumeNum: at }, apart ? [] : ['10']), event({ title, volume: at }))
+        await put(context, market(id, { bestBid, volumeNum: at }, apart ? [] : ['10']), event({ title, volume: at }))
         if (at % 15 > 0) continue
         const slug = `m-${1 + (at % 2)}`
-        told.push({ atMs: desk.clock.now(), slug, etag: (await readyMarket(desk, slug, true))?.etag })
+        told.push({ atMs: context.clock.now(), slug, etag: (await readyMarket(context, slug, true))?.etag })
       }
       const check = async (how: string) => {
         for (const { atMs, slug, etag } of told) {
-          assert.equal((await marketAsOf(desk.state, slug, atMs))?.etag, etag, `${how}, ${slug} at ${atMs}`)
+          assert.equal((await marketAsOf(context.state, slug, atMs))?.etag, etag, `${how}, ${slug} at ${atMs}`)
         }
       }
-      assert.ok(((await countOf(desk, 'market_keyframes')) ?? 0) >= 2)
+      assert.ok(((await countOf(context, 'market_keyframes')) ?? 0) >= 2)
       await check('with keyframes')
-      await desk.state.write((tx) => tx.run('delete from market_keyframes'))
+      await context.state.write((tx) => tx.run('delete from market_keyframes'))
       await check('without')
     }),
     // A history that fails is told as it is: making it smaller takes long.
@@ -141,14 +141,14 @@ test('1: any history, with keyframes or without, gives what was answered then', 
 })
 
 test('a keyframe goes with the versions before it, so that none is taken for a later state', async () => {
-  await using desk = await openDesk()
-  await trades(desk, frameEvery + 10)
-  const cutoffMs = desk.clock.now() + 1
-  while ((await desk.state.write((tx) => dropBefore(tx, cutoffMs))) > 0);
-  assert.equal(await countOf(desk, 'market_versions'), 0)
-  assert.equal(await countOf(desk, 'market_keyframes'), 0)
-  const etag = (await readyMarket(desk, 'm-1', true))?.etag
-  desk.clock.move(5000)
-  await put(desk, market('1', { bestBid: 0.99 }))
-  assert.equal((await marketAsOf(desk.state, 'm-1', cutoffMs))?.etag, etag)
+  await using context = await openContext()
+  await trades(context, frameEvery + 10)
+  const cutoffMs = context.clock.now() + 1
+  while ((await context.state.write((tx) => dropBefore(tx, cutoffMs))) > 0);
+  assert.equal(await countOf(context, 'market_versions'), 0)
+  assert.equal(await countOf(context, 'market_keyframes'), 0)
+  const etag = (await readyMarket(context, 'm-1', true))?.etag
+  context.clock.move(5000)
+  await put(context, market('1', { bestBid: 0.99 }))
+  assert.equal((await marketAsOf(context.state, 'm-1', cutoffMs))?.etag, etag)
 })

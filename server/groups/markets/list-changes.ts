@@ -14,10 +14,10 @@ const valueCharsMax = 100
 
 const bytesOf = (value: unknown): Uint8Array => Buffer.from(stringifyJson(value))
 
-export const changesBySlug = answer(extensions['markets.changesBySlug'], shape, async (input, desk) => {
-  const { state } = desk
+export const changesBySlug = answer(extensions['markets.changesBySlug'], shape, async (input, context) => {
+  const { state } = context
   refuseUnknown(input.fields, input.related)
-  const read = await readSoFar(desk)
+  const read = await readSoFar(context)
   const id = await marketIdOf(state, input.slug)
   if (id === undefined) return nothingIn(state, read, input.slug)
   const { limit, fields, related } = input

@@ -1,7 +1,7 @@
 // Versions, and 4.8 with `asOf`.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openDesk, type TestDesk, testNowMs, testVisit } from '#test/desk.ts'
+import { openContext, type TestContext, testNowMs, testVisit } from '#test/context.ts'
 import { bySlug } from './by-slug.ts'
 import type { KindName } from './kinds.ts'
 import { readyMarket } from './ready.ts'
@@ -16,8 +16,8 @@ const record = (kind: KindName, id: string, fields: object, links: Record<string
   links,
 })
 
-const put = (desk: TestDesk, ...records: MarketRecord[]) =>
-  desk.state.write((tx) => putMarkets(tx, records, desk.clock.now()))
+const put = (context: TestContext, ...records: MarketRecord[]) =>
+  context.state.write((tx) => putMarkets(tx, records, context.clock.now()))
 
 const first: readonly MarketRecord[] = [
   record('market', '1', { slug: 'one', question: 'One?', bestBid: 0.4 }, { events: ['10'], tags: ['7'] }),
@@ -48,99 +48,99 @@ const slugs = ['one', 'two', 'due', 'uno', 'first', 'four', 'nowhere']
 
 const textOf = (bytes: Uint8Array | undefined) => (bytes ? Buffer.from(bytes).toString() : undefined)
 
-async function askPast(desk: TestDesk, slug: string, atMs: number, include_tag = true, headers = {}) {
+async function askPast(context: TestContext, slug: string, atMs: number, include_tag = true, headers = {}) {
   const asOf = new Date(atMs).toISOString()
-  const outcome = await bySlug.reply({ slug, include_tag, asOf }, desk, testVisit({ headers }))
+  const outcome = await bySlug.reply({ slug, include_tag, asOf }, context, testVisit({ headers }))
   return outcome.is === 'bytes' ? textOf(outcome.bytes) : outcome.is
 }
 
 test('200: asOf answers what was answered then, byte for byte, with and without tags', async () => {
-  await using desk = await openDesk()
+  await using context = await openContext()
   const told: { slug: string; tags: boolean; atMs: number; text: string | undefined }[] = []
   for (const chapter of story) {
-    await put(desk, ...chapter)
+    await put(context, ...chapter)
     for (const slug of slugs) {
       for (const tags of [true, false]) {
-        const ready = await readyMarket(desk, slug, tags)
-        told.push({ slug, tags, atMs: desk.clock.now(), text: textOf(ready?.bytes) })
+        const ready = await readyMarket(context, slug, tags)
+        told.push({ slug, tags, atMs: context.clock.now(), text: textOf(ready?.bytes) })
       }
     }
-    desk.clock.move(1000)
+    context.clock.move(1000)
   }
   assert.ok(new Set(told.map(({ text }) => text)).size > 12, 'the story changes the answers')
   for (const { slug, tags, atMs, text } of told) {
     for (const later of [0, 999]) {
-      const past = await askPast(desk, slug, atMs + later, tags)
+      const past = await askPast(context, slug, atMs + later, tags)
       if (text !== undefined) assert.equal(past, text, `${slug} at ${atMs - testNowMs + later}`)
     }
   }
 })
 
 test('200: whoever knows only the present name may ask about the time before it', async () => {
-  await using desk = await openDesk()
+  await using context = await openContext()
   for (const chapter of story) {
-    await put(desk, ...chapter)
-    desk.clock.move(1000)
+    await put(context, ...chapter)
+    context.clock.move(1000)
   }
-  const past = JSON.parse((await askPast(desk, 'uno', testNowMs)) ?? '')
+  const past = JSON.parse((await askPast(context, 'uno', testNowMs)) ?? '')
   assert.deepEqual([past.slug, past.bestBid, past.events[0].markets.length], ['one', 0.4, 2])
 })
 
 test('200: a past answer says what time it is about, and has the tag it had', async () => {
-  await using desk = await openDesk()
-  await put(desk, ...first)
-  const then = await readyMarket(desk, 'one', true)
-  desk.clock.move(5000)
-  await put(desk, record('market', '1', { slug: 'one', bestBid: 0.9 }))
+  await using context = await openContext()
+  await put(context, ...first)
+  const then = await readyMarket(context, 'one', true)
+  context.clock.move(5000)
+  await put(context, record('market', '1', { slug: 'one', bestBid: 0.9 }))
   const asOf = '2026-11-15T12:00:01'
-  const outcome = await bySlug.reply({ slug: 'one', include_tag: true, asOf }, desk, testVisit())
+  const outcome = await bySlug.reply({ slug: 'one', include_tag: true, asOf }, context, testVisit())
   assert.ok(outcome.is === 'bytes')
   assert.equal(outcome.headers?.etag, then?.etag)
   assert.deepEqual(outcome.confidence, { asOf: '2026-11-15T12:00:01.000Z' })
   assert.equal(outcome.headers?.['cache-control'], 'public, max-age=3600')
   // What is being written at this moment may still be stamped with a time after the newest entry.
-  desk.clock.move(5000)
+  context.clock.move(5000)
   const open = { slug: 'one', include_tag: true, asOf: '2026-11-15T12:00:07' }
-  const young = await bySlug.reply(open, desk, testVisit())
+  const young = await bySlug.reply(open, context, testVisit())
   assert.equal(young.is === 'bytes' && young.headers?.['cache-control'], 'public, max-age=5')
-  assert.equal(await askPast(desk, 'one', testNowMs, true, { 'if-none-match': then?.etag }), 'unchanged')
+  assert.equal(await askPast(context, 'one', testNowMs, true, { 'if-none-match': then?.etag }), 'unchanged')
 })
 
 test('404: a market that was not known yet at a time that is covered, and one that never was', async () => {
-  await using desk = await openDesk()
-  assert.equal(await askPast(desk, 'one', testNowMs), 'nothing')
-  await put(desk, ...first)
-  desk.clock.move(1000)
-  await put(desk, record('market', '4', { slug: 'four' }))
-  assert.equal(await askPast(desk, 'four', testNowMs + 999), 'nothing')
-  assert.notEqual(await askPast(desk, 'four', testNowMs + 1000), 'nothing')
-  assert.equal(await askPast(desk, 'nowhere', testNowMs), 'nothing')
+  await using context = await openContext()
+  assert.equal(await askPast(context, 'one', testNowMs), 'nothing')
+  await put(context, ...first)
+  context.clock.move(1000)
+  await put(context, record('market', '4', { slug: 'four' }))
+  assert.equal(await askPast(context, 'four', testNowMs + 999), 'nothing')
+  assert.notEqual(await askPast(context, 'four', testNowMs + 1000), 'nothing')
+  assert.equal(await askPast(context, 'nowhere', testNowMs), 'nothing')
 })
 
 test('410: a time before anything was kept, though nothing was ever dropped, decision 0192', async () => {
-  await using desk = await openDesk()
-  await put(desk, ...first)
+  await using context = await openContext()
+  await put(context, ...first)
   const says = 'What is kept here begins at 2026-11-15T12:00:00.000Z; ask for then or later.'
-  await assert.rejects(askPast(desk, 'one', testNowMs - 1), { code: 'markets.history_gone', status: 410, says })
-  assert.notEqual(await askPast(desk, 'one', testNowMs), 'nothing')
+  await assert.rejects(askPast(context, 'one', testNowMs - 1), { code: 'markets.history_gone', status: 410, says })
+  assert.notEqual(await askPast(context, 'one', testNowMs), 'nothing')
 })
 
 test('410: a time before what is kept is refused, not answered with nothing', async () => {
-  await using desk = await openDesk()
-  await put(desk, ...first)
-  desk.clock.move(10_000)
-  await put(desk, record('market', '1', { slug: 'one', bestBid: 0.5 }))
+  await using context = await openContext()
+  await put(context, ...first)
+  context.clock.move(10_000)
+  await put(context, record('market', '1', { slug: 'one', bestBid: 0.5 }))
   const cutoffMs = testNowMs + 5000
-  assert.equal(await desk.state.write((tx) => dropBefore(tx, cutoffMs)), 6)
-  assert.equal(await desk.state.write((tx) => dropBefore(tx, cutoffMs)), 0)
-  await assert.rejects(askPast(desk, 'one', testNowMs), { code: 'markets.history_gone', status: 410 })
-  assert.equal(JSON.parse((await askPast(desk, 'one', cutoffMs)) ?? '').bestBid, 0.4)
-  assert.equal(JSON.parse((await askPast(desk, 'one', desk.clock.now())) ?? '').bestBid, 0.5)
+  assert.equal(await context.state.write((tx) => dropBefore(tx, cutoffMs)), 6)
+  assert.equal(await context.state.write((tx) => dropBefore(tx, cutoffMs)), 0)
+  await assert.rejects(askPast(context, 'one', testNowMs), { code: 'markets.history_gone', status: 410 })
+  assert.equal(JSON.parse((await askPast(context, 'one', cutoffMs)) ?? '').bestBid, 0.4)
+  assert.equal(JSON.parse((await askPast(context, 'one', context.clock.now())) ?? '').bestBid, 0.5)
 })
 
 test('422: a time that has not come yet; the present may be asked for, also by a clock that was set back', async () => {
-  await using desk = await openDesk()
-  await put(desk, ...first)
+  await using context = await openContext()
+  await put(context, ...first)
   const problems = [
     {
       at: ['query', 'asOf'],
@@ -148,39 +148,39 @@ test('422: a time that has not come yet; the present may be asked for, also by a
       value: undefined,
     },
   ]
-  await assert.rejects(askPast(desk, 'one', testNowMs + 1), { code: 'input.invalid', problems })
-  assert.notEqual(await askPast(desk, 'one', testNowMs), 'nothing')
+  await assert.rejects(askPast(context, 'one', testNowMs + 1), { code: 'input.invalid', problems })
+  assert.notEqual(await askPast(context, 'one', testNowMs), 'nothing')
   const later = [record('market', '1', { slug: 'one', bestBid: 0.9 })]
-  await desk.state.write((tx) => putMarkets(tx, later, testNowMs + 5000))
-  assert.equal(JSON.parse((await askPast(desk, 'one', testNowMs + 5000)) ?? '').bestBid, 0.9)
-  await assert.rejects(askPast(desk, 'one', testNowMs + 5001), { code: 'input.invalid' })
+  await context.state.write((tx) => putMarkets(tx, later, testNowMs + 5000))
+  assert.equal(JSON.parse((await askPast(context, 'one', testNowMs + 5000)) ?? '').bestBid, 0.9)
+  await assert.rejects(askPast(context, 'one', testNowMs + 5001), { code: 'input.invalid' })
 })
 
 test('422: a time that is none', async () => {
-  await using desk = await openDesk()
-  const ask = bySlug.reply({ slug: 'one', include_tag: true, asOf: '2026-11-15T25:00:00Z' }, desk, testVisit())
+  await using context = await openContext()
+  const ask = bySlug.reply({ slug: 'one', include_tag: true, asOf: '2026-11-15T25:00:00Z' }, context, testVisit())
   await assert.rejects(ask, { code: 'input.invalid' })
 })
 
 test('an entry holds the changed fields of one record, however many markets show it, decision 0047', async () => {
-  await using desk = await openDesk()
-  await put(desk, ...first)
-  const { seq } = await logHead(desk.state)
+  await using context = await openContext()
+  await put(context, ...first)
+  const { seq } = await logHead(context.state)
   assert.equal(seq, 6, 'one entry for each record that was created')
-  const { written } = await put(desk, record('event', '10', { slug: 'ten', title: 'Ten', volume: 3 }))
+  const { written } = await put(context, record('event', '10', { slug: 'ten', title: 'Ten', volume: 3 }))
   assert.equal(written, 2)
-  const rows = await desk.state.all('select kind, id, what, diff from market_versions where seq > ?', seq)
+  const rows = await context.state.all('select kind, id, what, diff from market_versions where seq > ?', seq)
   assert.deepEqual(rows, [{ kind: 'event', id: '10', what: 'changed', diff: '{"volume":[1,3]}' }])
 })
 
 test('numbers and times of entries only rise, whatever the clock does', async () => {
-  await using desk = await openDesk()
+  await using context = await openContext()
   const at = (ms: number, bid: number) =>
-    desk.state.write((tx) => putMarkets(tx, [record('market', '1', { slug: 'one', bestBid: bid })], ms))
+    context.state.write((tx) => putMarkets(tx, [record('market', '1', { slug: 'one', bestBid: bid })], ms))
   await at(5000, 0.1)
   await at(3000, 0.2)
   await at(7000, 0.3)
-  const rows = await desk.state.all<{ seq: number; at_ms: number }>(
+  const rows = await context.state.all<{ seq: number; at_ms: number }>(
     'select seq, at_ms from market_versions order by seq',
   )
   assert.deepEqual(
@@ -194,19 +194,19 @@ test('numbers and times of entries only rise, whatever the clock does', async ()
 })
 
 test('the same again, and what is put aside, make no entry', async () => {
-  await using desk = await openDesk()
-  await put(desk, ...first)
-  const before = await logHead(desk.state)
-  await put(desk, ...first, record('tag', '7', { label: 'Seven', odd: true }))
-  assert.deepEqual(await logHead(desk.state), before)
+  await using context = await openContext()
+  await put(context, ...first)
+  const before = await logHead(context.state)
+  await put(context, ...first, record('tag', '7', { label: 'Seven', odd: true }))
+  assert.deepEqual(await logHead(context.state), before)
 })
 
 test('integers of any size come back with every digit, from now and from then', async () => {
-  await using desk = await openDesk()
+  await using context = await openContext()
   const big = (n: bigint) => record('market', '1', { slug: 'one', marketGroup: n })
-  await put(desk, big(12345678901234567890n))
-  desk.clock.move(1000)
-  await put(desk, big(12345678901234567891n))
-  assert.match((await askPast(desk, 'one', testNowMs)) ?? '', /"marketGroup":12345678901234567890\b/)
-  assert.match(textOf((await readyMarket(desk, 'one', true))?.bytes) ?? '', /"marketGroup":12345678901234567891\b/)
+  await put(context, big(12345678901234567890n))
+  context.clock.move(1000)
+  await put(context, big(12345678901234567891n))
+  assert.match((await askPast(context, 'one', testNowMs)) ?? '', /"marketGroup":12345678901234567890\b/)
+  assert.match(textOf((await readyMarket(context, 'one', true))?.bytes) ?? '', /"marketGroup":12345678901234567891\b/)
 })

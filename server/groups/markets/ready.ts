@@ -7,7 +7,7 @@
 // 3. At most `markets.cacheMegabytes` are kept; the answer asked for longest ago goes first.
 import { httpDate } from '#core/etag.ts'
 import { Fault } from '#core/fault.ts'
-import type { Desk } from '#serve/answer.ts'
+import type { Context } from '#serve/context.ts'
 import type { State } from '#store/state.ts'
 import { withoutTags } from './documents.ts'
 import { marketAsOf } from './past.ts'
@@ -50,9 +50,14 @@ const bySlug = `
 
 const shelves = new WeakMap<State, Shelf>()
 
-export async function readyMarket(desk: Desk, slug: string, tags: boolean, packed = false): Promise<Ready | undefined> {
-  const { state } = desk
-  const shelf = shelfOf(desk)
+export async function readyMarket(
+  context: Context,
+  slug: string,
+  tags: boolean,
+  packed = false,
+): Promise<Ready | undefined> {
+  const { state } = context
+  const shelf = shelfOf(context)
   const version = state.version()
   if (version !== shelf.version) await shelf.renew(state, version)
   let forms = shelf.find(slug)
@@ -60,7 +65,7 @@ export async function readyMarket(desk: Desk, slug: string, tags: boolean, packe
     const row = await state.get<Row | NotWritten>(bySlug, slug)
     if (!row) return undefined
     const whole = row.body === null ? await unwritten(state, slug) : row
-    forms = formsOf(whole, slug, desk.settings.markets.maxAgeSeconds)
+    forms = formsOf(whole, slug, context.settings.markets.maxAgeSeconds)
     if (whole === row && shelf.version === version && state.version() === version) shelf.keep(slug, forms)
   }
   return forms.form(tags, packed)
@@ -82,7 +87,7 @@ async function unwritten(state: State, slug: string): Promise<Row> {
 /** More is drawn together for it than a call may read: it waits for its document. */
 const beingWritten = { says: 'This market has come in and its answer is being written.', retryAfterMs: 10_000 }
 
-function shelfOf({ state, settings }: Desk): Shelf {
+function shelfOf({ state, settings }: Context): Shelf {
   const known = shelves.get(state)
   if (known) return known
   const shelf = new Shelf(settings.markets.cacheMegabytes * 2 ** 20)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { openDesk, type TestDesk } from '#test/desk.ts'
+import { openContext, type TestContext } from '#test/context.ts'
 import type { KindName } from './kinds.ts'
 import { readyMarket } from './ready.ts'
 import { putMarkets } from './records.ts'
@@ -28,31 +28,33 @@ const world: readonly MarketRecord[] = [
   record('tag', '8', { label: 'Eight' }),
 ]
 
-const put = (desk: TestDesk, records: readonly MarketRecord[]) =>
-  desk.state.write((tx) => putMarkets(tx, records, desk.clock.now()))
+const put = (context: TestContext, records: readonly MarketRecord[]) =>
+  context.state.write((tx) => putMarkets(tx, records, context.clock.now()))
 
-async function shown(desk: TestDesk, slug: string, tags = true) {
-  const ready = await readyMarket(desk, slug, tags)
+async function shown(context: TestContext, slug: string, tags = true) {
+  const ready = await readyMarket(context, slug, tags)
   return ready && JSON.parse(Buffer.from(ready.bytes).toString())
 }
 
-async function tagsOf(desk: TestDesk): Promise<Record<string, string>> {
-  const rows = await desk.state.all<{ market_id: string; etag: string }>('select market_id, etag from market_documents')
+async function tagsOf(context: TestContext): Promise<Record<string, string>> {
+  const rows = await context.state.all<{ market_id: string; etag: string }>(
+    'select market_id, etag from market_documents',
+  )
   return Object.fromEntries(rows.map(({ market_id, etag }) => [market_id, etag]))
 }
 
 /** The markets whose documents a change wrote anew. */
-async function writtenBy(desk: TestDesk, ...changes: MarketRecord[]): Promise<string[]> {
-  const before = await tagsOf(desk)
-  await put(desk, changes)
-  const after = await tagsOf(desk)
+async function writtenBy(context: TestContext, ...changes: MarketRecord[]): Promise<string[]> {
+  const before = await tagsOf(context)
+  await put(context, changes)
+  const after = await tagsOf(context)
   return Object.keys(after).filter((id) => after[id] !== before[id])
 }
 
 test('a document shows its records in full and what would be a cycle by reference, decision 0041', async () => {
-  await using desk = await openDesk()
-  await put(desk, world)
-  assert.deepEqual(await shown(desk, 'm-1'), {
+  await using context = await openContext()
+  await put(context, world)
+  assert.deepEqual(await shown(context, 'm-1'), {
     id: '1',
     question: 'One?',
     slug: 'm-1',
@@ -94,44 +96,44 @@ test('a document shows its records in full and what would be a cycle by referenc
 })
 
 test('without tags only the own tags go, and nothing else changes, decision 0043', async () => {
-  await using desk = await openDesk()
-  await put(desk, world)
-  const { tags, ...rest } = await shown(desk, 'm-1')
+  await using context = await openContext()
+  await put(context, world)
+  const { tags, ...rest } = await shown(context, 'm-1')
   assert.ok(tags)
-  assert.deepEqual(await shown(desk, 'm-1', false), rest)
-  const { tags: none, ...other } = await shown(desk, 'm-2')
+  assert.deepEqual(await shown(context, 'm-1', false), rest)
+  const { tags: none, ...other } = await shown(context, 'm-2')
   assert.deepEqual(none, [])
-  assert.deepEqual(await shown(desk, 'm-2', false), other)
-  assert.deepEqual(await shown(desk, 'm-3', false), await shown(desk, 'm-3'))
+  assert.deepEqual(await shown(context, 'm-2', false), other)
+  assert.deepEqual(await shown(context, 'm-3', false), await shown(context, 'm-3'))
 })
 
 test('JSON in a text passes byte for byte', async () => {
-  await using desk = await openDesk()
+  await using context = await openContext()
   const outcomes = ' [ "Yes" ,"N\\u006f", "ü\u2028😀" ]'
-  await put(desk, [record('market', '1', { slug: 'm', outcomes })])
-  assert.equal((await shown(desk, 'm')).outcomes, outcomes)
+  await put(context, [record('market', '1', { slug: 'm', outcomes })])
+  assert.equal((await shown(context, 'm')).outcomes, outcomes)
 })
 
 test('invariant 1: the same again changes nothing, not even the time', async () => {
-  await using desk = await openDesk()
-  const first = await put(desk, world)
+  await using context = await openContext()
+  const first = await put(context, world)
   assert.deepEqual([first.changed, first.written, first.rejects.length], [10, 3, 0])
-  desk.clock.move(60_000)
-  const again = await put(desk, [...world].reverse())
+  context.clock.move(60_000)
+  const again = await put(context, [...world].reverse())
   assert.deepEqual([again.changed, again.written], [0, 0])
-  const times = await desk.state.all('select distinct modified_ms from market_documents')
-  assert.deepEqual(times, [{ modified_ms: desk.clock.now() - 60_000 }])
+  const times = await context.state.all('select distinct modified_ms from market_documents')
+  assert.deepEqual(times, [{ modified_ms: context.clock.now() - 60_000 }])
 })
 
 test('invariant 1: a link left out stays as it was; an empty list replaces it, null takes it away', async () => {
-  await using desk = await openDesk()
-  await put(desk, world)
-  await put(desk, [{ kind: 'market', id: '1', fields: { slug: 'm-1' } }])
-  assert.equal((await shown(desk, 'm-1')).tags.length, 1)
-  await put(desk, [{ kind: 'market', id: '1', fields: { slug: 'm-1' }, links: { tags: [] } }])
-  assert.deepEqual((await shown(desk, 'm-1')).tags, [])
-  await put(desk, [{ kind: 'market', id: '1', fields: { slug: 'm-1' }, links: { tags: null } }])
-  assert.equal((await shown(desk, 'm-1')).tags, undefined)
+  await using context = await openContext()
+  await put(context, world)
+  await put(context, [{ kind: 'market', id: '1', fields: { slug: 'm-1' } }])
+  assert.equal((await shown(context, 'm-1')).tags.length, 1)
+  await put(context, [{ kind: 'market', id: '1', fields: { slug: 'm-1' }, links: { tags: [] } }])
+  assert.deepEqual((await shown(context, 'm-1')).tags, [])
+  await put(context, [{ kind: 'market', id: '1', fields: { slug: 'm-1' }, links: { tags: null } }])
+  assert.equal((await shown(context, 'm-1')).tags, undefined)
 })
 
 const reach: readonly [name: string, change: MarketRecord, markets: string[]][] = [
@@ -153,90 +155,90 @@ const reach: readonly [name: string, change: MarketRecord, markets: string[]][] 
 ]
 for (const [name, change, markets] of reach) {
   test(`invariant 3: a change writes what shows it: ${name}`, async () => {
-    await using desk = await openDesk()
-    await put(desk, world)
-    assert.deepEqual((await writtenBy(desk, change)).sort(), markets)
+    await using context = await openContext()
+    await put(context, world)
+    assert.deepEqual((await writtenBy(context, change)).sort(), markets)
   })
 }
 
 test('invariant 2: in any order and any batches the documents end up the same', async () => {
-  await using expected = await openDesk()
+  await using expected = await openContext()
   await put(expected, world)
   const truth = await tagsOf(expected)
   const orders = fc.shuffledSubarray([...world], { minLength: world.length })
-  await using desk = await openDesk()
+  await using context = await openContext()
   await fc.assert(
     fc.asyncProperty(orders, fc.integer({ min: 1, max: 5 }), async (order, batch) => {
       for (const table of ['records', 'links', 'documents', 'slugs']) {
-        await desk.state.write((tx) => tx.run(`delete from market_${table}`))
+        await context.state.write((tx) => tx.run(`delete from market_${table}`))
       }
-      for (let at = 0; at < order.length; at += batch) await put(desk, order.slice(at, at + batch))
-      assert.deepEqual(await tagsOf(desk), truth)
+      for (let at = 0; at < order.length; at += batch) await put(context, order.slice(at, at + batch))
+      assert.deepEqual(await tagsOf(context), truth)
     }),
     { numRuns: 40 },
   )
 })
 
 test('a market without a slug is rejected by name, and the others go in', async () => {
-  await using desk = await openDesk()
-  const report = await put(desk, [record('market', '1', { active: true }), record('market', '2', { slug: 'n' })])
+  await using context = await openContext()
+  const report = await put(context, [record('market', '1', { active: true }), record('market', '2', { slug: 'n' })])
   assert.deepEqual(
     report.rejects.map(({ kind, id, problems }) => [kind, id, problems[0]?.at[0]]),
     [['market', '1', 'slug']],
   )
-  assert.deepEqual(await shown(desk, 'n'), { id: '2', slug: 'n' })
+  assert.deepEqual(await shown(context, 'n'), { id: '2', slug: 'n' })
 })
 
 test('an empty text is kept in the answer, in nested records, in references and in the history', async () => {
-  await using desk = await openDesk()
-  await put(desk, [
+  await using context = await openContext()
+  await put(context, [
     record('market', '1', { slug: 'm', question: '', marketMakerAddress: '' }, { events: ['10'] }),
     { kind: 'event', id: '10', fields: { slug: '', title: 'Ten' }, partial: true },
   ])
-  assert.deepEqual(await shown(desk, 'm'), {
+  assert.deepEqual(await shown(context, 'm'), {
     ...{ id: '1', question: '', slug: 'm', marketMakerAddress: '' },
     events: [{ id: '10', slug: '', title: 'Ten', markets: [{ id: '1', slug: 'm', question: '' }] }],
   })
-  await put(desk, [{ kind: 'event', id: '10', fields: { slug: 'ten', title: '' }, partial: true }])
-  assert.deepEqual((await shown(desk, 'm')).events[0].title, '')
-  const last = await desk.state.get<{ diff: string }>('select diff from market_versions order by seq desc limit 1')
+  await put(context, [{ kind: 'event', id: '10', fields: { slug: 'ten', title: '' }, partial: true }])
+  assert.deepEqual((await shown(context, 'm')).events[0].title, '')
+  const last = await context.state.get<{ diff: string }>('select diff from market_versions order by seq desc limit 1')
   assert.deepEqual(JSON.parse(last?.diff ?? ''), { slug: ['', 'ten'], title: ['Ten', ''] })
 })
 
 test('a nested record keeps its other fields when one cannot be used, and forgets that once it can', async () => {
-  await using desk = await openDesk()
+  await using context = await openContext()
   const event = (fields: object): MarketRecord => ({ kind: 'event', id: '10', fields: { ...fields }, partial: true })
-  await put(desk, [record('market', '1', { slug: 'm' }, { events: ['10'] }), event({ title: 'Ten', volume: 5 })])
+  await put(context, [record('market', '1', { slug: 'm' }, { events: ['10'] }), event({ title: 'Ten', volume: 5 })])
   const shownEvent = async () => {
-    const { markets, ...own } = (await shown(desk, 'm')).events[0]
+    const { markets, ...own } = (await shown(context, 'm')).events[0]
     return own
   }
   const asideOf = async () =>
-    (await desk.state.get<{ aside: string }>("select aside from market_records where kind = 'event'"))?.aside
-  await put(desk, [event({ volume: { amount: 6 } })])
+    (await context.state.get<{ aside: string }>("select aside from market_records where kind = 'event'"))?.aside
+  await put(context, [event({ volume: { amount: 6 } })])
   assert.deepEqual(await shownEvent(), { id: '10', title: 'Ten' }, 'not the volume of before')
   assert.equal(await asideOf(), '{"volume":{"amount":6}}')
-  await put(desk, [event({ volume: '6' })])
+  await put(context, [event({ volume: '6' })])
   assert.deepEqual(await shownEvent(), { id: '10', title: 'Ten', volume: 6 })
   assert.equal(await asideOf(), null)
 })
 
 test('what the contract does not know is kept, and not served, decision 0044', async () => {
-  await using desk = await openDesk()
-  await put(desk, [record('market', '1', { slug: 'm', novel: [1, 2] })])
-  assert.deepEqual(await shown(desk, 'm'), { id: '1', slug: 'm' })
-  assert.deepEqual(await desk.state.get('select aside from market_records'), { aside: '{"novel":[1,2]}' })
+  await using context = await openContext()
+  await put(context, [record('market', '1', { slug: 'm', novel: [1, 2] })])
+  assert.deepEqual(await shown(context, 'm'), { id: '1', slug: 'm' })
+  assert.deepEqual(await context.state.get('select aside from market_records'), { aside: '{"novel":[1,2]}' })
 })
 
 test('a transaction that fails leaves no half update', async () => {
-  await using desk = await openDesk()
-  await put(desk, world)
-  const before = await tagsOf(desk)
-  const broken = desk.state.write(async (tx) => {
-    await putMarkets(tx, [record('tag', '7', { label: 'Half' })], desk.clock.now())
+  await using context = await openContext()
+  await put(context, world)
+  const before = await tagsOf(context)
+  const broken = context.state.write(async (tx) => {
+    await putMarkets(tx, [record('tag', '7', { label: 'Half' })], context.clock.now())
     throw new Error('power cut')
   })
   await assert.rejects(broken, /power cut/)
-  assert.deepEqual(await tagsOf(desk), before)
-  assert.equal((await shown(desk, 'm-1')).tags[0].label, 'Seven')
+  assert.deepEqual(await tagsOf(context), before)
+  assert.equal((await shown(context, 'm-1')).tags[0].label, 'Seven')
 })

@@ -7,7 +7,7 @@ import { after, before, test } from 'node:test'
 import { type Client, createClient } from '#api/client.ts'
 import { silentLog } from '#io/log.ts'
 import { type Running, start } from '#server/main.ts'
-import { settingsWith } from '#test/desk.ts'
+import { settingsWith } from '#test/context.ts'
 import { putMarkets } from './records.ts'
 import { dropBefore } from './versions.ts'
 
@@ -28,7 +28,9 @@ after(async () => {
 })
 
 const put = (atMs: number, bestBid: number) =>
-  server.desk.state.write((tx) => putMarkets(tx, [{ kind: 'market', id: '1', fields: { slug: 'uno', bestBid } }], atMs))
+  server.context.state.write((tx) =>
+    putMarkets(tx, [{ kind: 'market', id: '1', fields: { slug: 'uno', bestBid } }], atMs),
+  )
 
 test('422: says what was expected, and of a list which item', async () => {
   const told = async (path: string) => {
@@ -84,7 +86,7 @@ test('410: a cursor ahead of the newest change, in the list and the stream, deci
 
 test('410: what is no longer kept, with what to do instead', async () => {
   await put(firstMs + 2000, 0.5)
-  await server.desk.state.write((tx) => dropBefore(tx, firstMs + 1000))
+  await server.context.state.write((tx) => dropBefore(tx, firstMs + 1000))
   const told = async (path: string) => {
     const { statusCode, body } = await server.inject({ url: `/markets/${path}` })
     return [statusCode, JSON.parse(body).error]

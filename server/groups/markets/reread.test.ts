@@ -4,7 +4,7 @@ import type { MarketFeed } from '#core/settings/markets.ts'
 import { systemClock } from '#io/clock.ts'
 import { startMarketFeed } from '#sim/markets/feed.ts'
 import { LivingWorld } from '#sim/markets/living.ts'
-import { openDesk } from '#test/desk.ts'
+import { openContext } from '#test/context.ts'
 import { readFeed } from './ingest.ts'
 import { rereadFeed } from './reread.ts'
 
@@ -13,15 +13,15 @@ async function openRead(paging: object, more: object = {}) {
   const world = new LivingWorld('reread', () => systemClock.now() - 60_000)
   const server = await startMarketFeed({ seed: 'reread', book: world })
   const feed = { id: 'main', url: server.url, perSecond: 1000, paging: { size: 8, overlap: 0, ...paging }, ...more }
-  const desk = await openDesk({ markets: { feeds: [feed] } })
-  const own = desk.settings.markets.feeds[0] as MarketFeed
+  const context = await openContext({ markets: { feeds: [feed] } })
+  const own = context.settings.markets.feeds[0] as MarketFeed
   const options = { holder: 'test', signal: new AbortController().signal }
-  await readFeed({ ...desk, clock: systemClock }, own, options)
+  await readFeed({ ...context, clock: systemClock }, own, options)
   const close = async () => {
     await server.close()
-    await desk[Symbol.asyncDispose]()
+    await context[Symbol.asyncDispose]()
   }
-  return { ...desk, world, feed: own, [Symbol.asyncDispose]: close }
+  return { ...context, world, feed: own, [Symbol.asyncDispose]: close }
 }
 const first = () => 0
 const last = (until: number) => until - 1
@@ -31,38 +31,38 @@ for (const [name, paging, more] of [
   ['cursor', { kind: 'keyset' }, { list: 'data', query: { style: 'wrapped' } }],
 ] as const) {
   test(`by ${name}: records of any page agree with what is stored, each once`, async () => {
-    await using desk = await openRead(paging, more)
-    assert.deepEqual(await rereadFeed(desk, desk.feed, 5, first), { same: 5, movedOn: 0, differing: [] })
-    assert.deepEqual(await rereadFeed(desk, desk.feed, 100, first), { same: 8, movedOn: 0, differing: [] })
-    const { same, differing } = await rereadFeed(desk, desk.feed, 100, last)
+    await using context = await openRead(paging, more)
+    assert.deepEqual(await rereadFeed(context, context.feed, 5, first), { same: 5, movedOn: 0, differing: [] })
+    assert.deepEqual(await rereadFeed(context, context.feed, 100, first), { same: 8, movedOn: 0, differing: [] })
+    const { same, differing } = await rereadFeed(context, context.feed, 100, last)
     assert.deepEqual([same > 0, differing], [true, []])
   })
 }
 
 test('a stored field that the feed does not show is a difference, and so is a market that is not there', async () => {
-  await using desk = await openRead({ kind: 'offset' })
-  await desk.state.write(async (tx) => {
+  await using context = await openRead({ kind: 'offset' })
+  await context.state.write(async (tx) => {
     await tx.run(
       `update market_records set fields = replace(fields, '"question":"', '"question":"Not ') where kind = 'market' and id = '1'`,
     )
     await tx.run(`delete from market_records where kind = 'market' and id = '2'`)
   })
-  const { same, differing } = await rereadFeed(desk, desk.feed, 100, first)
+  const { same, differing } = await rereadFeed(context, context.feed, 100, first)
   assert.equal(same, 6)
   assert.match(differing[0] ?? '', /^market 1: question is "Not .*", the feed main shows "/)
   assert.equal(differing[1], 'market 2: the feed main shows it, and it is not stored')
 })
 
 test('what has changed at the source since, or is told differently by two feeds, is not a difference', async () => {
-  await using desk = await openRead({ kind: 'offset' })
+  await using context = await openRead({ kind: 'offset' })
   const meddle = (id: string, from: string, to: string) =>
-    desk.state.write((tx) =>
+    context.state.write((tx) =>
       tx.run(`update market_records set fields = replace(fields, ?, ?) where kind = 'market' and id = ?`, from, to, id),
     )
   await meddle('1', '"updatedAt":"2', '"updatedAt":"1')
   await meddle('2', '"question":"', '"question":"Not ')
-  await desk.state.write((tx) =>
+  await context.state.write((tx) =>
     tx.run(`insert into market_sightings (source, market_id, sweep, seen_ms) values ('other', '2', 1, 1)`),
   )
-  assert.deepEqual(await rereadFeed(desk, desk.feed, 100, first), { same: 6, movedOn: 2, differing: [] })
+  assert.deepEqual(await rereadFeed(context, context.feed, 100, first), { same: 6, movedOn: 2, differing: [] })
 })

@@ -3,7 +3,7 @@
 import { stringifyJson } from '#api/json.ts'
 import type { MarketFeed } from '#core/settings/markets.ts'
 import { fetchJson } from '#io/fetch.ts'
-import type { Desk } from '#serve/answer.ts'
+import type { Context } from '#serve/context.ts'
 import { decompose, Renames } from './decompose.ts'
 import { pageUrl, readPage } from './feed.ts'
 import { presentRecords } from './library.ts'
@@ -27,23 +27,23 @@ const valueCharsMax = 60
 
 /** `draw(until)`: a whole number from 0 up to and without it. */
 export async function rereadFeed(
-  desk: Pick<Desk, 'state'>,
+  context: Pick<Context, 'state'>,
   feed: MarketFeed,
   count: number,
   draw: (until: number) => number,
 ): Promise<RereadRecords> {
-  const page = [...(await somePage(desk, feed, draw))]
+  const page = [...(await somePage(context, feed, draw))]
   const renames = new Renames(feed.fields)
   const sum = { same: 0, movedOn: 0, differing: [] as string[] }
   for (let taken = 0; taken < count && page.length > 0; taken++) {
     const [value] = page.splice(draw(page.length), 1)
     const stated = decompose(value, feed.record, renames).filter(({ partial }) => partial !== true)
-    for (const record of stated) await judge(desk, feed, record, sum)
+    for (const record of stated) await judge(context, feed, record, sum)
   }
   return sum
 }
 
-async function somePage({ state }: Pick<Desk, 'state'>, feed: MarketFeed, draw: (until: number) => number) {
+async function somePage({ state }: Pick<Context, 'state'>, feed: MarketFeed, draw: (until: number) => number) {
   const ask = async (cursor: string) => {
     const limits = { timeoutMs: feed.timeoutMs, bytesMax: feed.pageBytesMax, headers: { accept: 'application/json' } }
     return readPage(await fetchJson(pageUrl(feed, 'full', cursor, undefined), limits), feed, cursor)
@@ -62,7 +62,12 @@ async function somePage({ state }: Pick<Desk, 'state'>, feed: MarketFeed, draw: 
 
 type Sum = { same: number; movedOn: number; differing: string[] }
 
-async function judge({ state }: Pick<Desk, 'state'>, feed: MarketFeed, record: MarketRecord, sum: Sum): Promise<void> {
+async function judge(
+  { state }: Pick<Context, 'state'>,
+  feed: MarketFeed,
+  record: MarketRecord,
+  sum: Sum,
+): Promise<void> {
   const { kind, id } = record
   const refined = refine(record)
   // It was rejected when it came; `tetrad markets rejects` lists it.
@@ -91,7 +96,7 @@ async function judge({ state }: Pick<Desk, 'state'>, feed: MarketFeed, record: M
 }
 
 /** Two feeds may say different things of one market; the one that spoke last is stored. */
-const hasOther = async (state: Desk['state'], feed: MarketFeed, id: string): Promise<boolean> =>
+const hasOther = async (state: Context['state'], feed: MarketFeed, id: string): Promise<boolean> =>
   (await state.get(
     'select 1 as one from market_sightings where market_id = ? and source <> ? limit 1',
     id,

@@ -9,9 +9,9 @@ import { extensions } from '#api/extensions.ts'
 import { MarketsFailure } from '#api/wire/markets.ts'
 import { checker } from '#core/check.ts'
 import { silentLog } from '#io/log.ts'
-import type { Desk } from '#serve/answer.ts'
+import type { Context } from '#serve/context.ts'
 import { start } from '#server/main.ts'
-import { openDesk, settingsWith, testNowMs, testVisit } from '#test/desk.ts'
+import { openContext, settingsWith, testNowMs, testVisit } from '#test/context.ts'
 import { settle } from './rebuild.ts'
 import { putMarkets } from './records.ts'
 import type { MarketRecord } from './refine.ts'
@@ -28,8 +28,8 @@ const market = (id: string, question: string, more: object = {}, links: MarketRe
   fields: { id, question, slug: wordsOf(question).join('-'), active: true, closed: false, ...more },
 })
 
-const put = (desk: Desk, records: readonly MarketRecord[], nowMs = testNowMs) =>
-  desk.state.write((tx) => putMarkets(tx, records, nowMs))
+const put = (context: Context, records: readonly MarketRecord[], nowMs = testNowMs) =>
+  context.state.write((tx) => putMarkets(tx, records, nowMs))
 
 const harbour = [
   tag('1', 'City Works'),
@@ -42,14 +42,14 @@ const harbour = [
   market('505', 'Bridge over the gorge', { volume: '250.75', archived: true }),
 ] as MarketRecord[]
 
-async function idsOf(desk: Desk, q: string, limit = 50): Promise<string[]> {
-  return (await searchMarkets(desk.state, q, limit)).map(({ id }) => id)
+async function idsOf(context: Context, q: string, limit = 50): Promise<string[]> {
+  return (await searchMarkets(context.state, q, limit)).map(({ id }) => id)
 }
 
 describe('200', () => {
   test('every word must begin a word of question, slug or tags; open markets first, then the most traded', async () => {
-    await using desk = await openDesk()
-    await put(desk, harbour)
+    await using context = await openContext()
+    await put(context, harbour)
     const cases: readonly [q: string, ids: string[]][] = [
       ['harbour', ['501', '503', '502']],
       ['HARB will', ['501', '502']],
@@ -64,21 +64,21 @@ describe('200', () => {
       ['_ % \' "', ['501', '503', '504']],
       ['harbour nowhere', []],
     ]
-    for (const [q, ids] of cases) assert.deepEqual(await idsOf(desk, q), ids, q)
-    assert.deepEqual(await idsOf(desk, 'harbour', 1), ['501'])
+    for (const [q, ids] of cases) assert.deepEqual(await idsOf(context, q), ids, q)
+    assert.deepEqual(await idsOf(context, 'harbour', 1), ['501'])
   })
 
   test('without words: the open ones, the most traded first', async () => {
-    await using desk = await openDesk()
-    await put(desk, harbour)
-    assert.deepEqual(await idsOf(desk, ''), ['501', '503', '504'])
-    assert.deepEqual(await idsOf(desk, '', 2), ['501', '503'])
+    await using context = await openContext()
+    await put(context, harbour)
+    assert.deepEqual(await idsOf(context, ''), ['501', '503', '504'])
+    assert.deepEqual(await idsOf(context, '', 2), ['501', '503'])
   })
 
   test('the reply shows enough to choose by', async () => {
-    await using desk = await openDesk()
-    await put(desk, harbour)
-    const outcome = await search.reply({ q: 'freeze', limit: 20 }, desk, testVisit())
+    await using context = await openContext()
+    await put(context, harbour)
+    const outcome = await search.reply({ q: 'freeze', limit: 20 }, context, testVisit())
     assert.deepEqual(outcome, {
       is: 'body',
       body: {
@@ -97,42 +97,44 @@ describe('200', () => {
   })
 
   test('what changes is found under its new words and in its new place, and no longer under the old', async () => {
-    await using desk = await openDesk()
-    await put(desk, harbour)
-    await put(desk, [market('503', 'Snow at the quay?', { volumeNum: 5000 }), tag('1', 'Town Works')], testNowMs + 1)
-    assert.deepEqual(await idsOf(desk, 'rain'), [])
-    assert.deepEqual(await idsOf(desk, 'snow quay'), ['503'])
-    assert.deepEqual(await idsOf(desk, 'town'), ['501'])
-    assert.deepEqual(await idsOf(desk, 'city'), [])
-    assert.deepEqual(await idsOf(desk, ''), ['503', '501', '504'])
-    const rows = await desk.state.all('select market_id from market_search')
+    await using context = await openContext()
+    await put(context, harbour)
+    await put(context, [market('503', 'Snow at the quay?', { volumeNum: 5000 }), tag('1', 'Town Works')], testNowMs + 1)
+    assert.deepEqual(await idsOf(context, 'rain'), [])
+    assert.deepEqual(await idsOf(context, 'snow quay'), ['503'])
+    assert.deepEqual(await idsOf(context, 'town'), ['501'])
+    assert.deepEqual(await idsOf(context, 'city'), [])
+    assert.deepEqual(await idsOf(context, ''), ['503', '501', '504'])
+    const rows = await context.state.all('select market_id from market_search')
     assert.equal(rows.length, 5)
   })
 
   test('words that very many markets have are looked for from the top', async () => {
-    await using desk = await openDesk()
+    await using context = await openContext()
     const many = Array.from({ length: 2500 }, (_, at) =>
       market(String(at), 'Will it?', { slug: `m-${at}`, volumeNum: at }),
     )
-    await desk.state.write((tx) => putMarkets(tx, [...many, market('x', 'Will it too?')], testNowMs, { later: true }))
-    await settle(desk.state, () => testNowMs)
-    assert.deepEqual(await idsOf(desk, 'will', 3), ['2499', '2498', '2497'])
-    assert.deepEqual(await idsOf(desk, 'will too'), ['x'])
-    assert.deepEqual(await idsOf(desk, 'will it', 2), ['2499', '2498'])
-    assert.equal((await idsOf(desk, 'wi', 50)).length, 50)
+    await context.state.write((tx) =>
+      putMarkets(tx, [...many, market('x', 'Will it too?')], testNowMs, { later: true }),
+    )
+    await settle(context.state, () => testNowMs)
+    assert.deepEqual(await idsOf(context, 'will', 3), ['2499', '2498', '2497'])
+    assert.deepEqual(await idsOf(context, 'will too'), ['x'])
+    assert.deepEqual(await idsOf(context, 'will it', 2), ['2499', '2498'])
+    assert.equal((await idsOf(context, 'wi', 50)).length, 50)
   })
 
   test('markets that wait for their documents are searchable when they settle', async () => {
-    await using desk = await openDesk()
-    await put(desk, harbour)
-    await desk.state.write(async (tx) => {
+    await using context = await openContext()
+    await put(context, harbour)
+    await context.state.write(async (tx) => {
       await tx.run('delete from market_search')
       await tx.run('delete from market_words')
       await tx.run("insert into market_unsettled (kind, id) select 'market', market_id from market_documents")
     })
-    assert.deepEqual(await idsOf(desk, 'harbour'), [])
-    await settle(desk.state, () => testNowMs + 1)
-    assert.deepEqual(await idsOf(desk, 'harbour'), ['501', '503', '502'])
+    assert.deepEqual(await idsOf(context, 'harbour'), [])
+    await settle(context.state, () => testNowMs + 1)
+    assert.deepEqual(await idsOf(context, 'harbour'), ['501', '503', '502'])
   })
 })
 
@@ -141,7 +143,7 @@ describe('over HTTP', () => {
     const dir = await mkdtemp(join(tmpdir(), 'tetrad-search-'))
     const server = await start({ settings: settingsWith({ server: { port: 0 } }), dataDir: dir, log: silentLog })
     try {
-      await server.desk.state.write((tx) => putMarkets(tx, harbour, testNowMs))
+      await server.context.state.write((tx) => putMarkets(tx, harbour, testNowMs))
       const client = createClient({ baseUrl: server.url, retries: 0 })
       const { markets } = await client.markets.search({ q: 'harbour bridge' })
       assert.deepEqual(
@@ -172,9 +174,9 @@ test('a search gives what comparing every market gives', async () => {
       fc.array(fc.record({ question: sentence, volumeNum: fc.nat(20), closed: fc.boolean() }), { maxLength: 25 }),
       sentence,
       async (markets, q) => {
-        await using desk = await openDesk()
+        await using context = await openContext()
         const records = markets.map((one, at) => market(String(100 + at), one.question, { ...one, slug: `m${at}` }))
-        await put(desk, records)
+        await put(context, records)
         const wanted = wordsOf(q)
         const expected = records
           .map(({ id, fields }) => ({ id, ...(fields as { question: string; volumeNum: number; closed: boolean }) }))
@@ -183,7 +185,7 @@ test('a search gives what comparing every market gives', async () => {
             (a, b) => Number(a.closed) - Number(b.closed) || b.volumeNum - a.volumeNum || (a.id < b.id ? 1 : -1),
           )
           .map(({ id }) => id)
-        assert.deepEqual(await idsOf(desk, q), expected)
+        assert.deepEqual(await idsOf(context, q), expected)
       },
     ),
     { numRuns: 15 },

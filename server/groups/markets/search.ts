@@ -179,7 +179,7 @@ const shown = (id: string, fields: Stored['fields']): FoundMarket =>
   }) as FoundMarket
 
 /** Nothing rests on what is found, so it may be a moment old. */
-export const search = answer(extensions['markets.search'], shape, async ({ q = '', limit }, desk) => {
-  const confidence = sureOf(await readSoFar(desk))
-  return { is: 'body', body: { markets: await searchMarkets(desk.state.recent, q, limit) }, confidence }
+export const search = answer(extensions['markets.search'], shape, async ({ q = '', limit }, context) => {
+  const confidence = sureOf(await readSoFar(context))
+  return { is: 'body', body: { markets: await searchMarkets(context.state.recent, q, limit) }, confidence }
 })

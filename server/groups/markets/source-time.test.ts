@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { MarketFeed } from '#core/settings/markets.ts'
-import { openDesk } from '#test/desk.ts'
+import { openContext } from '#test/context.ts'
 import { readPage } from './feed.ts'
 import { putMarkets } from './records.ts'
 import { sourceMs } from './source-time.ts'
@@ -26,10 +26,10 @@ test('a time without a zone is UTC; zones of whole hours and days alone are read
 })
 
 test('which of two statements is newer does not depend on the time zone of the machine', async () => {
-  await using desk = await openDesk()
+  await using context = await openContext()
   const state = (bestBid: number, updatedAt: string) =>
-    desk.state.write((tx) =>
-      putMarkets(tx, [{ kind: 'market', id: '1', fields: { slug: 'm', bestBid, updatedAt } }], desk.clock.now()),
+    context.state.write((tx) =>
+      putMarkets(tx, [{ kind: 'market', id: '1', fields: { slug: 'm', bestBid, updatedAt } }], context.clock.now()),
     )
   await state(0.1, '2026-11-15T11:00:00Z')
   assert.deepEqual(await state(0.2, '2026-11-15T12:00:00'), { changed: 1, written: 1, stale: 0, rejects: [] })
@@ -37,8 +37,8 @@ test('which of two statements is newer does not depend on the time zone of the m
 })
 
 test('nor does how far a feed has been read', async () => {
-  await using desk = await openDesk({ markets: { feeds: [{ id: 'main', url: 'http://feed.test' }] } })
-  const [feed] = desk.settings.markets.feeds as [MarketFeed]
+  await using context = await openContext({ markets: { feeds: [{ id: 'main', url: 'http://feed.test' }] } })
+  const [feed] = context.settings.markets.feeds as [MarketFeed]
   const page = readPage([{ updatedAt: '2026-11-15T12:00:00' }, { updatedAt: '2026-11-15T11:00:00Z' }], feed, '')
   assert.deepEqual([page.newestMs, page.oldestMs], [noonMs, noonMs - 3_600_000])
 })

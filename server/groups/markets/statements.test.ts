@@ -1,7 +1,7 @@
 // Nested records in: what is inside them, how sources spell them, what old and partial ones do; and files of them.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { openDesk, type TestDesk } from '#test/desk.ts'
+import { openContext, type TestContext } from '#test/context.ts'
 import { decompose, Renames } from './decompose.ts'
 import { listDrift } from './drift.ts'
 import { importMarkets } from './import.ts'
@@ -27,11 +27,11 @@ const nested = {
   ],
 }
 
-const put = (desk: TestDesk, value: unknown, table = {}, kind: 'market' | 'event' = 'market') =>
-  desk.state.write((tx) => putMarkets(tx, decompose(value, kind, new Renames(table)), desk.clock.now()))
+const put = (context: TestContext, value: unknown, table = {}, kind: 'market' | 'event' = 'market') =>
+  context.state.write((tx) => putMarkets(tx, decompose(value, kind, new Renames(table)), context.clock.now()))
 
-async function shown(desk: TestDesk, slug: string) {
-  const ready = await readyMarket(desk, slug, true)
+async function shown(context: TestContext, slug: string) {
+  const ready = await readyMarket(context, slug, true)
   return ready && JSON.parse(Buffer.from(ready.bytes).toString())
 }
 
@@ -76,7 +76,7 @@ describe('decompose', () => {
   })
 
   test('a rename table speaks of one kind or of all; where both spellings are there, ours wins', async () => {
-    await using desk = await openDesk()
+    await using context = await openContext()
     const table = {
       all: { ident: 'id' },
       market: { house_bond: 'oracleBond', url_name: 'slug' },
@@ -90,71 +90,71 @@ describe('decompose', () => {
       name: 'x',
       tags: [{ ident: '7', name: 'Seven' }],
     }
-    await put(desk, value, table)
-    assert.deepEqual(await shown(desk, 'one'), {
+    await put(context, value, table)
+    assert.deepEqual(await shown(context, 'one'), {
       id: '1',
       slug: 'one',
       oracleBond: '7',
       tags: [{ id: '7', label: 'Seven' }],
     })
     assert.deepEqual(
-      (await listDrift(desk.state)).map(({ kind, field, sample }) => [kind, field, sample]),
+      (await listDrift(context.state)).map(({ kind, field, sample }) => [kind, field, sample]),
       [['market', 'name', '"x"']],
     )
   })
 
   test('events on top bring their markets with them', async () => {
-    await using desk = await openDesk()
+    await using context = await openContext()
     const markets = [
       { id: '1', slug: 'one', question: 'One?', active: true },
       { id: '2', slug: 'two', question: 'Two?' },
     ]
-    await put(desk, { id: '10', title: 'Ten', markets }, {}, 'event')
-    assert.equal((await shown(desk, 'one')).events[0].title, 'Ten')
-    assert.equal(await shown(desk, 'two'), undefined, 'one that is only named there is no statement')
+    await put(context, { id: '10', title: 'Ten', markets }, {}, 'event')
+    assert.equal((await shown(context, 'one')).events[0].title, 'Ten')
+    assert.equal(await shown(context, 'two'), undefined, 'one that is only named there is no statement')
   })
 })
 
 describe('statements, decision 0046', () => {
   test('a record inside another adds, null takes away, and on top it is whole', async () => {
-    await using desk = await openDesk()
+    await using context = await openContext()
     const event = { id: '10', title: 'Ten', subtitle: 'T', score: '1-0' }
-    await put(desk, { ...nested, events: [event] })
-    await put(desk, { ...nested, events: [{ id: '10', title: 'X', score: null }] })
-    const [after] = (await shown(desk, 'one')).events
+    await put(context, { ...nested, events: [event] })
+    await put(context, { ...nested, events: [{ id: '10', title: 'X', score: null }] })
+    const [after] = (await shown(context, 'one')).events
     assert.deepEqual([after.title, after.subtitle, after.score], ['X', 'T', undefined])
-    await put(desk, { id: '1', slug: 'one' })
-    const market = await shown(desk, 'one')
+    await put(context, { id: '1', slug: 'one' })
+    const market = await shown(context, 'one')
     assert.deepEqual([market.question, market.tags.length], [undefined, 1])
   })
 
   test('an older statement changes nothing, an equally old one does', async () => {
-    await using desk = await openDesk()
-    await put(desk, nested)
+    await using context = await openContext()
+    await put(context, nested)
     const old = { ...nested, question: 'Old?', updatedAt: '2026-11-15T09:59:59.999Z' }
-    assert.equal((await put(desk, old)).stale, 1)
-    assert.equal((await shown(desk, 'one')).question, 'One?')
-    await put(desk, { ...nested, question: 'New?', updatedAt: '2026-11-15T11:00:00+01:00' })
-    assert.equal((await shown(desk, 'one')).question, 'New?')
+    assert.equal((await put(context, old)).stale, 1)
+    assert.equal((await shown(context, 'one')).question, 'One?')
+    await put(context, { ...nested, question: 'New?', updatedAt: '2026-11-15T11:00:00+01:00' })
+    assert.equal((await shown(context, 'one')).question, 'New?')
   })
 
   test('members of a value that the contract does not know go aside, too', async () => {
-    await using desk = await openDesk()
-    await put(desk, { id: '1', slug: 'one', feeSchedule: { rate: 0.02, tiers: [1] } })
-    assert.deepEqual((await shown(desk, 'one')).feeSchedule, { rate: 0.02 })
-    const [drift] = await listDrift(desk.state)
+    await using context = await openContext()
+    await put(context, { id: '1', slug: 'one', feeSchedule: { rate: 0.02, tiers: [1] } })
+    assert.deepEqual((await shown(context, 'one')).feeSchedule, { rate: 0.02 })
+    const [drift] = await listDrift(context.state)
     assert.deepEqual([drift?.field, drift?.records, drift?.sample], ['feeSchedule.tiers', 1, '[1]'])
   })
 })
 
-async function bring(desk: TestDesk, text: string) {
+async function bring(context: TestContext, text: string) {
   const rejects: Reject[] = []
   const splitter = new Splitter()
   const pieces = async function* () {
     yield* splitter.push(Buffer.from(text))
     yield* splitter.end()
   }
-  const work = importMarkets(desk, pieces(), {
+  const work = importMarkets(context, pieces(), {
     kind: 'market',
     renames: new Renames(),
     source: 'import',
@@ -167,7 +167,7 @@ async function bring(desk: TestDesk, text: string) {
   })
   while (!over) {
     await new Promise((resolve) => setImmediate(resolve))
-    desk.clock.move(1)
+    context.clock.move(1)
   }
   const totals = await work
   return {
@@ -185,25 +185,25 @@ describe('files, decision 0071', () => {
   ].join('\n')
 
   test('the good part goes in; the rest is told with file, line, field and reason', async () => {
-    await using desk = await openDesk()
-    const { totals, rejects } = await bring(desk, text)
+    await using context = await openContext()
+    const { totals, rejects } = await bring(context, text)
     assert.deepEqual(rejects.map((line) => line.replace(/\(.*\)/, '(…)')).sort(), [
       'm.json:2 2 slug is required',
       'm.json:3   is not JSON (…)',
       'm.json:4  id is required',
     ])
     assert.deepEqual([totals.read, totals.rejected, totals.written], [4, 3, 2])
-    assert.equal((await shown(desk, 'four')).events[0].title, 'Ten')
+    assert.equal((await shown(context, 'four')).events[0].title, 'Ten')
   })
 
   test('the same file again changes nothing: no record, no entry, no drift', async () => {
-    await using desk = await openDesk()
-    await bring(desk, text)
+    await using context = await openContext()
+    await bring(context, text)
     const tables = ['records', 'documents', 'versions', 'drift', 'revision', 'slugs', 'links', 'unsettled']
-    const all = () => Promise.all(tables.map((name) => desk.state.all(`select * from market_${name}`)))
+    const all = () => Promise.all(tables.map((name) => context.state.all(`select * from market_${name}`)))
     const before = await all()
-    desk.clock.move(60_000)
-    const { totals } = await bring(desk, text)
+    context.clock.move(60_000)
+    const { totals } = await bring(context, text)
     assert.deepEqual([totals.changed, totals.written], [0, 0])
     assert.deepEqual(await all(), before)
   })
@@ -215,14 +215,14 @@ describe('files, decision 0071', () => {
         events: [{ id: String(1000 + at), title: `E ${at}`, series: [{ id: '20', title: 'S' }] }],
       }),
     )
-    await using bulk = await openDesk()
+    await using bulk = await openContext()
     const { totals } = await bring(bulk, lines.join('\n'))
     assert.equal(totals.written, 450)
-    await using atOnce = await openDesk()
+    await using atOnce = await openContext()
     const records = lines.flatMap((line) => decompose(JSON.parse(line), 'market', new Renames()))
     await atOnce.state.write((tx) => putMarkets(tx, records, 0))
-    const etagsOf = (desk: TestDesk) =>
-      desk.state.all('select market_id, etag from market_documents order by market_id')
+    const etagsOf = (context: TestContext) =>
+      context.state.all('select market_id, etag from market_documents order by market_id')
     assert.deepEqual(await etagsOf(bulk), await etagsOf(atOnce))
     assert.equal((await shown(bulk, 'm-0')).events[0].series[0].events.length, 450)
   })

@@ -9,7 +9,8 @@
 import { extensions } from '#api/extensions.ts'
 import { stringifyJson } from '#api/json.ts'
 import { Fault } from '#core/fault.ts'
-import { answer, type Caller, type Desk } from '#serve/answer.ts'
+import { answer, type Caller } from '#serve/answer.ts'
+import type { Context } from '#serve/context.ts'
 import { anonymousId } from '#store/keys.ts'
 import type { State } from '#store/state.ts'
 import { inLine } from './breath.ts'
@@ -32,7 +33,7 @@ class Places {
   #count = 0
 
   /** Why there is none for this caller. */
-  refusal(caller: string, { streamsMax, streamsPerCaller }: Desk['settings']['markets']): Fault | undefined {
+  refusal(caller: string, { streamsMax, streamsPerCaller }: Context['settings']['markets']): Fault | undefined {
     const own = this.#byCaller.get(caller) ?? 0
     if (own >= streamsPerCaller) return new Fault('markets.streams_own', { retryAfterMs: fullMs })
     return this.#count >= streamsMax ? new Fault('markets.streams_full', { retryAfterMs: fullMs }) : undefined
@@ -56,8 +57,8 @@ const places = new WeakMap<State, Places>()
 /** A key, or where somebody without one comes from. */
 const nameOf = ({ keyId, network }: Caller): string => (keyId === anonymousId ? `from ${network}` : `key ${keyId}`)
 
-export const changeStream = answer(extensions['markets.changeStream'], shape, async (input, desk, visit) => {
-  const { state, settings } = desk
+export const changeStream = answer(extensions['markets.changeStream'], shape, async (input, context, visit) => {
+  const { state, settings } = context
   const here = places.get(state) ?? new Places()
   places.set(state, here)
   const caller = nameOf(visit.caller)
@@ -74,7 +75,7 @@ export const changeStream = answer(extensions['markets.changeStream'], shape, as
       if (here.refusal(caller, settings.markets)) return yield `retry: ${fullMs}\n\n`
       here.take(caller)
       try {
-        yield* events(desk, after, filter, signal)
+        yield* events(context, after, filter, signal)
       } finally {
         here.leave(caller)
       }
@@ -84,8 +85,8 @@ export const changeStream = answer(extensions['markets.changeStream'], shape, as
 
 const cursorEvent = (after: number): string => `event: cursor\nid: ${after}\ndata: {"cursor":"${after}"}\n\n`
 
-async function* events(desk: Desk, start: number, filter: Filter, signal: AbortSignal): AsyncGenerator<string> {
-  const { state, clock } = desk
+async function* events(context: Context, start: number, filter: Filter, signal: AbortSignal): AsyncGenerator<string> {
+  const { state, clock } = context
   yield `retry: ${retryMs}\n\n${cursorEvent(start)}`
   let after = start
   let version = Number.NaN

@@ -4,7 +4,7 @@ import type { Input } from '#api/kit.ts'
 import { aggregateFields, networks } from '#api/wire/validators.ts'
 import { complete } from '#core/check.ts'
 import { Fault } from '#core/fault.ts'
-import { openDesk, type TestDesk, testVisit } from '#test/desk.ts'
+import { openContext, type TestContext, testVisit } from '#test/context.ts'
 import {
   ask,
   complaints,
@@ -23,11 +23,11 @@ const day = (number: number) => number * 225
 const [first, last] = [2114, 2133]
 const readUntil = day(last + 1) - 3
 const activation = day(2118) + 30
-let desk: TestDesk
+let context: TestContext
 
 before(async () => {
-  desk = await openDesk()
-  await register(desk, 'mainnet', [5, 9])
+  context = await openContext()
+  await register(context, 'mainnet', [5, 9])
   const rows = (from: number, until: number): EpochRow[] =>
     Array.from({ length: until - from }, (_, at) => from + at).flatMap((epoch) => [
       { ...perfect, epoch, validator: 5, earnings: 10 },
@@ -37,13 +37,13 @@ before(async () => {
     [day(first), day(2120)],
     [day(2121), readUntil],
   ] as const) {
-    await writeEpochs(desk, 'mainnet', { from, until }, rows(from, until))
+    await writeEpochs(context, 'mainnet', { from, until }, rows(from, until))
   }
 })
-after(() => desk[Symbol.asyncDispose]())
+after(() => context[Symbol.asyncDispose]())
 
 type Given = Input<typeof aggregateEffectiveness.endpoint>
-const asked = (given: Given) => ask(aggregateEffectiveness, desk, given)
+const asked = (given: Given) => ask(aggregateEffectiveness, context, given)
 const body = async (given: Given) => (await asked(given)).body
 
 describe('200', () => {
@@ -96,7 +96,7 @@ describe('200', () => {
 
   test('what becomes final while somebody pages does not change the total, decision 0158', async () => {
     const question: Given = { indices: [5], size: 2, groupBy: 'timeWindow', to: '2130' }
-    await using later = await openDesk()
+    await using later = await openContext()
     await register(later, 'mainnet', [5])
     const write = (from: number, until: number) =>
       writeEpochs(
@@ -296,6 +296,6 @@ describe('504', () => {
   test('nothing is asked of the store for a caller who has gone', async () => {
     const { value } = complete(aggregateEffectiveness.endpoint.input, { indices: [5] })
     const visit = testVisit({ signal: AbortSignal.abort(new Fault('server.timeout')) })
-    await assert.rejects(aggregateEffectiveness.reply(value as never, desk, visit), { code: 'server.timeout' })
+    await assert.rejects(aggregateEffectiveness.reply(value as never, context, visit), { code: 'server.timeout' })
   })
 })

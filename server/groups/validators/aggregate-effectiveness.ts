@@ -14,7 +14,8 @@ import {
   overlap,
 } from '#core/chain-time.ts'
 import { holes, type Range } from '#core/ranges.ts'
-import { answer, type Desk, type Outcome } from '#serve/answer.ts'
+import { answer, type Outcome } from '#serve/answer.ts'
+import type { Context } from '#serve/context.ts'
 import type { Duties } from '#store/duties.ts'
 import type { RecordKey } from './duties/record-query.ts'
 import { pathTo } from './links.ts'
@@ -38,13 +39,13 @@ import { type Windows, windowsIn, windowsOver } from './windows.ts'
 const endpoint = contract['validators.aggregateEffectiveness']
 type Query = Parsed<typeof endpoint>
 
-export const aggregateEffectiveness = answer(endpoint, shape, (query, desk, { signal }) =>
-  atOneCoverage(desk.duties, query.network, () => aggregate(query, desk, signal)),
+export const aggregateEffectiveness = answer(endpoint, shape, (query, context, { signal }) =>
+  atOneCoverage(context.duties, query.network, () => aggregate(query, context, signal)),
 )
 
 async function aggregate(
   query: Query,
-  { state, duties, settings }: Desk,
+  { state, duties, settings }: Context,
   signal: AbortSignal | undefined,
 ): Promise<Outcome<Reply<typeof endpoint>>> {
   const granularity = query.granularity ?? 'day'
@@ -97,7 +98,7 @@ interface Named {
 
 /** Each once. Those that nobody knows are left out: they have no duties (decision 0033). */
 async function namedBy(
-  state: Desk['state'],
+  state: Context['state'],
   { network, pubkeys, indices }: Query,
   watch: readonly string[],
 ): Promise<Named> {

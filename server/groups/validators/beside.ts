@@ -2,7 +2,8 @@
 // socket, or with the stores at hand. The same answers, without a key.
 import { stringifyJson } from '#api/json.ts'
 import { complete } from '#core/check.ts'
-import type { Answer, Desk, Visit } from '#serve/answer.ts'
+import type { Answer, Visit } from '#serve/answer.ts'
+import type { Context } from '#serve/context.ts'
 import { explain } from './explain.ts'
 import { find } from './find.ts'
 import { refuse } from './span.ts'
@@ -13,11 +14,11 @@ const questions = { explain, find } as const
 export type BesideQuestion = keyof typeof questions
 
 /** JSON text, so that large integers keep every digit; null: there is no such validator. */
-export async function askBeside(desk: Desk, name: BesideQuestion, input: unknown): Promise<string | null> {
+export async function askBeside(context: Context, name: BesideQuestion, input: unknown): Promise<string | null> {
   const { endpoint, reply }: Answer = questions[name] as Answer
   const { value, problems } = complete(endpoint.input, input)
   if (problems.length > 0) throw refuse(problems)
-  const outcome = await reply(value as never, desk, operator)
+  const outcome = await reply(value as never, context, operator)
   return outcome.is === 'body'
     ? stringifyJson({ ...(outcome.body as object), coverage: outcome.confidence?.coverage })
     : null

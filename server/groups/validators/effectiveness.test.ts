@@ -1,7 +1,7 @@
 import { strict as assert } from 'node:assert'
 import { after, before, describe, test } from 'node:test'
 import type { Input } from '#api/kit.ts'
-import { openDesk, type TestDesk, testVisit } from '#test/desk.ts'
+import { openContext, type TestContext, testVisit } from '#test/context.ts'
 import { ask, complaints, perfect, pubkeyOf, register, writeEpochs } from '#test/validators-world.ts'
 import { effectiveness } from './effectiveness.ts'
 
@@ -10,14 +10,14 @@ import { effectiveness } from './effectiveness.ts'
 const day = (number: number) => number * 225
 const missed = new Set([day(2114) + 100, day(2115), day(2115) + 1])
 const proposes = day(2115) + 7
-let desk: TestDesk
+let context: TestContext
 
 before(async () => {
-  desk = await openDesk()
-  await register(desk, 'mainnet', [5, 9])
+  context = await openContext()
+  await register(context, 'mainnet', [5, 9])
   const epochs = Array.from({ length: 3 * 225 }, (_, at) => day(2114) + at)
   await writeEpochs(
-    desk,
+    context,
     'mainnet',
     { from: day(2114), until: day(2117) },
     epochs.map((epoch) => ({
@@ -28,10 +28,10 @@ before(async () => {
     })),
   )
 })
-after(() => desk[Symbol.asyncDispose]())
+after(() => context[Symbol.asyncDispose]())
 
 type Given = Omit<Input<typeof effectiveness.endpoint>, 'validator_index_or_pubkey'>
-const asked = (given: Given, who = '5') => ask(effectiveness, desk, { ...given, validator_index_or_pubkey: who })
+const asked = (given: Given, who = '5') => ask(effectiveness, context, { ...given, validator_index_or_pubkey: who })
 const body = async (given: Given, who?: string) => (await asked(given, who)).body
 const list = async <F extends string>(given: Given, field: F) =>
   (await body(given)).results.map((record) => record[field as 'day'])
@@ -117,7 +117,7 @@ describe('200', () => {
   })
 
   test('a day that was not read to its end does not claim the epochs that are missing', async () => {
-    await using own = await openDesk()
+    await using own = await openContext()
     await register(own, 'mainnet', [5])
     for (const [from, until] of [
       [day(2114), day(2114) + 90],
@@ -216,7 +216,7 @@ describe('404', () => {
   test('a validator that nobody knows is not found', async () => {
     for (const who of ['6', pubkeyOf(6)]) {
       const input = { ...given, network: 'mainnet', validator_index_or_pubkey: who } as const
-      assert.equal((await effectiveness.reply(input, desk, testVisit())).is, 'nothing')
+      assert.equal((await effectiveness.reply(input, context, testVisit())).is, 'nothing')
     }
   })
 })
@@ -224,6 +224,6 @@ describe('404', () => {
 describe('404, in words of its own', () => {
   test('on a network that is not read a validator that is not known may exist, decision 0199', async () => {
     const input = { ...given, network: 'hoodi', validator_index_or_pubkey: '5' } as const
-    await assert.rejects(effectiveness.reply(input, desk, testVisit()), { code: 'validators.not_kept' })
+    await assert.rejects(effectiveness.reply(input, context, testVisit()), { code: 'validators.not_kept' })
   })
 })

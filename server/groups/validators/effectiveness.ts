@@ -13,7 +13,8 @@ import {
   overlap,
 } from '#core/chain-time.ts'
 import type { Range } from '#core/ranges.ts'
-import { answer, type Desk, type Outcome, type Visit } from '#serve/answer.ts'
+import { answer, type Outcome, type Visit } from '#serve/answer.ts'
+import type { Context } from '#serve/context.ts'
 import type { Duties } from '#store/duties.ts'
 import { linksOf } from './links.ts'
 import { aggregateFigures, figures, methodHeaders } from './method.ts'
@@ -27,15 +28,15 @@ import { type Windows, windowsOver } from './windows.ts'
 const endpoint = contract['validators.effectiveness']
 type Query = Parsed<typeof endpoint>
 
-export const effectiveness = answer(endpoint, shape, (query, desk, visit) =>
-  atOneCoverage(desk.duties, query.network, () => read(query, desk, visit)),
+export const effectiveness = answer(endpoint, shape, (query, context, visit) =>
+  atOneCoverage(context.duties, query.network, () => read(query, context, visit)),
 )
 
-async function read(query: Query, desk: Desk, visit: Visit): Promise<Outcome<Reply<typeof endpoint>>> {
-  const one = await readOne(query, desk)
+async function read(query: Query, context: Context, visit: Visit): Promise<Outcome<Reply<typeof endpoint>>> {
+  const one = await readOne(query, context)
   if (one.index === undefined) return { is: 'nothing', confidence: one.confidence }
   const { total, results } = one.served
-    ? await readPage(desk.duties, planOf(query, one, one.served, visit.signal))
+    ? await readPage(context.duties, planOf(query, one, one.served, visit.signal))
     : nothing
   return {
     is: 'body',

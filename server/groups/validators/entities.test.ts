@@ -1,7 +1,7 @@
 // Entities out of files: every way to name a validator, what is rejected, and what becomes of what was known before.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { openDesk, testNowMs } from '#test/desk.ts'
+import { openContext, testNowMs } from '#test/context.ts'
 import { putDeposits } from '#test/validators-world.ts'
 import { entityRecords, importEntities } from './entities.ts'
 import { putValidators, readValidator } from './registry.ts'
@@ -10,7 +10,7 @@ const keyOf = (index: number) => `0x${String(index).padStart(96, '0')}`
 const [withdrawals, payer] = [`0x${'ab'.repeat(20)}`, `0x${'cd'.repeat(20)}`]
 
 async function openRegistry() {
-  const desk = await openDesk()
+  const context = await openContext()
   const entry = (index: number, withdrawalAddress: string | null) => ({
     index,
     pubkey: keyOf(index),
@@ -20,14 +20,14 @@ async function openRegistry() {
     withdrawableEpoch: null,
     withdrawalAddress,
   })
-  await putValidators(desk.state, 'hoodi', [
+  await putValidators(context.state, 'hoodi', [
     entry(1, null),
     entry(2, withdrawals),
     entry(3, withdrawals),
     entry(4, null),
   ])
-  await putDeposits(desk.state, 'hoodi', [{ index: 4, address: payer }])
-  return desk
+  await putDeposits(context.state, 'hoodi', [{ index: 4, address: payer }])
+  return context
 }
 
 const csv = `index,pubkey,depositAddress,withdrawalAddress,pool,nodeOperators
@@ -41,8 +41,8 @@ const csv = `index,pubkey,depositAddress,withdrawalAddress,pool,nodeOperators
 `
 
 test('validators are named by index, key, deposit or withdrawal address; later lines win; what fits nobody is rejected with its line', async () => {
-  await using desk = await openRegistry()
-  const totals = await importEntities(desk.state, 'hoodi', entityRecords(csv), 'file.csv', testNowMs)
+  await using context = await openRegistry()
+  const totals = await importEntities(context.state, 'hoodi', entityRecords(csv), 'file.csv', testNowMs)
   assert.deepEqual([totals.records, totals.validators, totals.changed], [7, 4, 5])
   assert.deepEqual(
     totals.rejects.map(({ at, why }) => [at, why]),
@@ -53,7 +53,7 @@ test('validators are named by index, key, deposit or withdrawal address; later l
     ],
   )
   const pools = await Promise.all(
-    [1, 2, 3, 4].map(async (index) => (await readValidator(desk.state, 'hoodi', index))?.entity),
+    [1, 2, 3, 4].map(async (index) => (await readValidator(context.state, 'hoodi', index))?.entity),
   )
   assert.deepEqual(
     pools.map((entity) => entity?.pool),
@@ -63,18 +63,18 @@ test('validators are named by index, key, deposit or withdrawal address; later l
 })
 
 test('the same file again changes nothing; another one keeps what was there, with its source and times', async () => {
-  await using desk = await openRegistry()
+  await using context = await openRegistry()
   const one = entityRecords('[{"index":1,"pool":"Old","nodeOperators":["A"]}]')
-  await importEntities(desk.state, 'hoodi', one, 'old.json', 1000)
-  assert.equal((await importEntities(desk.state, 'hoodi', one, 'old.json', 2000)).changed, 0)
-  await importEntities(desk.state, 'hoodi', entityRecords('[{"index":"1","pool":"New"}]'), 'new.json', 3000)
-  const history = await desk.state.all('select pool, source, from_ms, until_ms from validator_entity_history')
+  await importEntities(context.state, 'hoodi', one, 'old.json', 1000)
+  assert.equal((await importEntities(context.state, 'hoodi', one, 'old.json', 2000)).changed, 0)
+  await importEntities(context.state, 'hoodi', entityRecords('[{"index":"1","pool":"New"}]'), 'new.json', 3000)
+  const history = await context.state.all('select pool, source, from_ms, until_ms from validator_entity_history')
   assert.deepEqual(
     history.map((row) => ({ ...(row as object) })),
     [{ pool: 'Old', source: 'old.json', from_ms: 1000, until_ms: 3000 }],
   )
-  assert.equal((await readValidator(desk.state, 'hoodi', 1))?.entity?.pool, 'New')
-  assert.equal((await readValidator(desk.state, 'hoodi', 2))?.entity, undefined, 'nothing is guessed about others')
+  assert.equal((await readValidator(context.state, 'hoodi', 1))?.entity?.pool, 'New')
+  assert.equal((await readValidator(context.state, 'hoodi', 2))?.entity, undefined, 'nothing is guessed about others')
 })
 
 describe('CSV', () => {

@@ -6,7 +6,7 @@ import { openBeacon } from '#io/beacon/client.ts'
 import { systemClock } from '#io/clock.ts'
 import { openNode } from '#sim/beacon/node.ts'
 import { type ActedWorld, actWorld } from '#sim/beacon/world.ts'
-import { openDesk, settingsWith, type TestDesk, testVisit } from '#test/desk.ts'
+import { openContext, settingsWith, type TestContext, testVisit } from '#test/context.ts'
 import { ask, complaints, perfect, pubkeyOf, register, writeEpochs } from '#test/validators-world.ts'
 import {
   type MissedField,
@@ -24,9 +24,9 @@ import { putValidators } from './registry.ts'
 const day = (number: number) => number * 225
 
 /** Validator 5 over three days; in the second, three epochs are not right. */
-async function openStory(): Promise<TestDesk> {
-  const desk = await openDesk()
-  await register(desk, 'mainnet', [5, 9])
+async function openStory(): Promise<TestContext> {
+  const context = await openContext()
+  await register(context, 'mainnet', [5, 9])
   const epochs = Array.from({ length: 3 * 225 }, (_, at) => day(2114) + at)
   const worse = new Map<number, object>([
     [day(2115), { inclusion_delay: 2, correct_head: 0 }],
@@ -37,7 +37,7 @@ async function openStory(): Promise<TestDesk> {
     [day(2115) + 9, { proposer_duties: 1 }],
   ])
   await writeEpochs(
-    desk,
+    context,
     'mainnet',
     { from: day(2114), until: day(2117) },
     epochs.map((epoch) => ({ ...perfect, epoch, validator: 5, ...worse.get(epoch) })),
@@ -51,20 +51,20 @@ async function openStory(): Promise<TestDesk> {
     field,
     Int32Array.from(rows, (row) => (field === 'validator' ? 5 : (row[field] ?? 0))),
   ])
-  await desk.dutiesState.write(async (tx) => {
-    const { mainnet } = desk.settings.validators.networks
+  await context.dutiesState.write(async (tx) => {
+    const { mainnet } = context.settings.validators.networks
     await tx.run("delete from coverage where stream = 'missed/mainnet'")
     await writeMissedDuties(tx, 'mainnet', mainnet, [
       { epochs: { from: day(2115) as Epoch, until: day(2117) as Epoch }, missed: Object.fromEntries(columns) },
     ])
   })
-  return desk
+  return context
 }
 
 describe('200', () => {
   test('days with their sums, and the epochs that were not right, with whose fault it was', async () => {
-    await using desk = await openStory()
-    const { body } = await ask(explain, desk, { validator_index_or_pubkey: '5', fromDay: 2115, toDay: 2115 })
+    await using context = await openStory()
+    const { body } = await ask(explain, context, { validator_index_or_pubkey: '5', fromDay: 2115, toDay: 2115 })
     assert.deepEqual([body.validatorIndex, body.pages, body.previous, body.next], [5, 1, null, null])
     const [told] = body.results
     assert(told && body.results.length === 1)
@@ -125,8 +125,8 @@ describe('200', () => {
   })
 
   test('pages hold whole days; the same days by key, by date and by UTC day', async () => {
-    await using desk = await openStory()
-    const first = await ask(explain, desk, { validator_index_or_pubkey: pubkeyOf(5), limit: 2 })
+    await using context = await openStory()
+    const first = await ask(explain, context, { validator_index_or_pubkey: pubkeyOf(5), limit: 2 })
     assert.deepEqual(
       first.body.results.map(({ day: number, epochs }) => [number, epochs.length]),
       [
@@ -136,9 +136,9 @@ describe('200', () => {
     )
     assert.equal(first.body.pages, 2)
     assert.match(first.body.next ?? '', /^http:\/\/127\.0\.0\.1:8080\/v1\/.*\/explain\?limit=2&offset=2$/)
-    const second = await ask(explain, desk, { validator_index_or_pubkey: '5', limit: 2, offset: 2 })
+    const second = await ask(explain, context, { validator_index_or_pubkey: '5', limit: 2, offset: 2 })
     assert.deepEqual([second.body.results.length, second.body.next], [1, null])
-    const utc = await ask(explain, desk, { validator_index_or_pubkey: '5', utc: true, fromDate: '2026-09-16' })
+    const utc = await ask(explain, context, { validator_index_or_pubkey: '5', utc: true, fromDate: '2026-09-16' })
     assert.deepEqual(
       utc.body.results.map(({ date, epochs }) => [date, epochs.length]),
       [
@@ -150,8 +150,8 @@ describe('200', () => {
   })
 
   test('a day without its missed duties is marked, and so is the coverage', async () => {
-    await using desk = await openStory()
-    const { body, confidence } = await ask(explain, desk, { validator_index_or_pubkey: '5' })
+    await using context = await openStory()
+    const { body, confidence } = await ask(explain, context, { validator_index_or_pubkey: '5' })
     assert.deepEqual(
       body.results.map(({ epochsKnown }) => epochsKnown),
       [false, true, true],
@@ -161,25 +161,25 @@ describe('200', () => {
   })
 
   test('a validator without duties has no days', async () => {
-    await using desk = await openStory()
-    const { body } = await ask(explain, desk, { validator_index_or_pubkey: '9' })
+    await using context = await openStory()
+    const { body } = await ask(explain, context, { validator_index_or_pubkey: '9' })
     assert.deepEqual([body.results, body.pages], [[], 0])
   })
 })
 
 describe('400', () => {
   test('from after to is refused, decision 0037', async () => {
-    await using desk = await openStory()
-    const wrong = ask(explain, desk, { validator_index_or_pubkey: '5', fromDay: 3, toDay: 2 })
+    await using context = await openStory()
+    const wrong = ask(explain, context, { validator_index_or_pubkey: '5', fromDay: 3, toDay: 2 })
     assert.deepEqual(await complaints(wrong), ['query.fromDay'])
   })
 })
 
 describe('404', () => {
   test('a validator that the network does not know is not found', async () => {
-    await using desk = await openStory()
+    await using context = await openStory()
     const query = { network: 'mainnet', validator_index_or_pubkey: '6', limit: 10, offset: 0, utc: false } as const
-    assert.equal((await explain.reply(query, desk, testVisit())).is, 'nothing')
+    assert.equal((await explain.reply(query, context, testVisit())).is, 'nothing')
   })
 })
 
@@ -233,13 +233,13 @@ test('every missed duty of every validator of a simulated network is reported, a
     const world = actWorld(seed, { missed: 0.2, orphaned: 0.05, slashing: 0.05 })
     await using node = await openNode(world, { ssz: true, states: true, finalized: () => world.finalized })
     const own = { epochsPerHour: 3, epochsPerDay: 6, beacon: { urls: [node.url], fromEpoch: 0 } }
-    await using empty = await openDesk({ validators: { networks: { hoodi: own } } })
+    await using empty = await openContext({ validators: { networks: { hoodi: own } } })
     const settings = await withChainTimes({ ...empty, clock: systemClock })
-    const desk = Object.assign(empty, { settings })
+    const context = Object.assign(empty, { settings })
     const beacon = openBeacon({ network: 'hoodi', urls: [node.url], timeoutMs: 5000, clock: systemClock })
-    await new Follower(desk, 'hoodi', beacon).catchUp(new AbortController().signal)
+    await new Follower(context, 'hoodi', beacon).catchUp(new AbortController().signal)
     for (let validator = 0; validator < world.plan.validators; validator++) {
-      const { body } = await ask(explain, desk, {
+      const { body } = await ask(explain, context, {
         network: 'hoodi',
         validator_index_or_pubkey: String(validator),
         limit: 100,
@@ -273,29 +273,29 @@ test('missed duties of old days are deleted, and their coverage with them', asyn
   const world = actWorld('explain/1')
   await using node = await openNode(world, { ssz: true, states: true, finalized: () => world.finalized })
   const own = { epochsPerHour: 1, epochsPerDay: 2, missedKeptDays: 1, beacon: { urls: [node.url], fromEpoch: 0 } }
-  await using desk = await openDesk()
+  await using context = await openContext()
   const settings = await withChainTimes({
-    ...desk,
+    ...context,
     settings: settingsWith({ validators: { networks: { hoodi: own } } }),
     clock: systemClock,
   })
   const beacon = openBeacon({ network: 'hoodi', urls: [node.url], timeoutMs: 5000, clock: systemClock })
-  await new Follower({ ...desk, settings }, 'hoodi', beacon).catchUp(new AbortController().signal)
+  await new Follower({ ...context, settings }, 'hoodi', beacon).catchUp(new AbortController().signal)
   const until = world.finalized - 1
   const lastDay = Math.floor((until - 1) / 2)
   const { hoodi } = settings.validators.networks
   const missedOf = (validator: number) =>
-    readMissedDuties(desk.dutiesState, 'hoodi', hoodi, validator, { from: 0, until: world.finalized })
+    readMissedDuties(context.dutiesState, 'hoodi', hoodi, validator, { from: 0, until: world.finalized })
   const kept = (await Promise.all(Array.from({ length: 64 }, (_, validator) => missedOf(validator)))).flat()
   assert(kept.length > 0)
   assert(kept.every(({ epoch }) => epoch >= lastDay * 2))
-  assert.deepEqual(await missedEpochs(desk.duties, 'hoodi'), [{ from: lastDay * 2, until }])
+  assert.deepEqual(await missedEpochs(context.duties, 'hoodi'), [{ from: lastDay * 2, until }])
 })
 
 test('keys and indices name the same validator on each network of its own', async () => {
-  await using desk = await openDesk()
+  await using context = await openContext()
   const entry = { activationEligibilityEpoch: 0, activationEpoch: 1, exitEpoch: null, withdrawableEpoch: null }
-  await putValidators(desk.state, 'hoodi', [{ ...entry, index: 1, pubkey: pubkeyOf(7), withdrawalAddress: null }])
-  const { body, confidence } = await ask(explain, desk, { network: 'hoodi', validator_index_or_pubkey: pubkeyOf(7) })
+  await putValidators(context.state, 'hoodi', [{ ...entry, index: 1, pubkey: pubkeyOf(7), withdrawalAddress: null }])
+  const { body, confidence } = await ask(explain, context, { network: 'hoodi', validator_index_or_pubkey: pubkeyOf(7) })
   assert.deepEqual([body.validatorIndex, body.results, confidence?.coverage], [1, [], 'none'])
 })

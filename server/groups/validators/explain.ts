@@ -7,7 +7,8 @@ import { type ExplainedDay, type ExplainedEpoch, explainedSums } from '#api/wire
 import { formatDate } from '#core/calendar.ts'
 import { type ChainTime, type Epoch, type Epochs, epochStartMs, overlap } from '#core/chain-time.ts'
 import { holes, type Range, within } from '#core/ranges.ts'
-import { answer, type Desk, type Outcome, type Visit } from '#serve/answer.ts'
+import { answer, type Outcome, type Visit } from '#serve/answer.ts'
+import type { Context } from '#serve/context.ts'
 import type { Duties } from '#store/duties.ts'
 import {
   type MissedDuty,
@@ -30,13 +31,13 @@ import { windowsOver } from './windows.ts'
 const endpoint = extensions['validators.explain']
 type Query = Parsed<typeof endpoint>
 
-export const explain = answer(endpoint, shape, (query, desk, visit) =>
-  atOneCoverage(desk.duties, query.network, () => explained(query, desk, visit)),
+export const explain = answer(endpoint, shape, (query, context, visit) =>
+  atOneCoverage(context.duties, query.network, () => explained(query, context, visit)),
 )
 
-async function explained(query: Query, desk: Desk, visit: Visit): Promise<Outcome<Reply<typeof endpoint>>> {
-  const { duties } = desk
-  const one = await readOne(query, desk)
+async function explained(query: Query, context: Context, visit: Visit): Promise<Outcome<Reply<typeof endpoint>>> {
+  const { duties } = context
+  const one = await readOne(query, context)
   if (one.index === undefined) return { is: 'nothing', confidence: one.confidence }
   const { index, asked, covered, kept, served } = one
   const known = (await missedEpochs(duties, query.network)).flatMap((range) => within(kept, range))

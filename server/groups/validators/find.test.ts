@@ -2,7 +2,7 @@ import { strict as assert } from 'node:assert'
 import { after, before, describe, test } from 'node:test'
 import fc from 'fast-check'
 import type { Input } from '#api/kit.ts'
-import { openDesk, type TestDesk, testNowMs } from '#test/desk.ts'
+import { openContext, type TestContext, testNowMs } from '#test/context.ts'
 import { ask, complaints, followed, putDeposits, writeEpochs } from '#test/validators-world.ts'
 import { importEntities } from './entities.ts'
 import { find } from './find.ts'
@@ -21,12 +21,12 @@ const entry = (index: number, changes: Partial<ValidatorEntry> = {}): ValidatorE
   ...changes,
 })
 
-let desk: TestDesk
+let context: TestContext
 before(async () => {
-  desk = await openDesk()
+  context = await openContext()
   // Epochs up to 999 have been read.
-  await writeEpochs(desk, 'mainnet', { from: 0, until: 1000 }, [])
-  await putValidators(desk.state, 'mainnet', [
+  await writeEpochs(context, 'mainnet', { from: 0, until: 1000 }, [])
+  await putValidators(context.state, 'mainnet', [
     entry(1, { withdrawalAddress: address('a') }),
     entry(2, { withdrawalAddress: address('a'), exitEpoch: 1200, withdrawableEpoch: 1456 }),
     entry(3, { exitEpoch: 999, withdrawableEpoch: 1255 }),
@@ -35,8 +35,8 @@ before(async () => {
     entry(6, { activationEpoch: null }),
     entry(0x1234567, { activationEpoch: 999 }),
   ])
-  await putValidators(desk.state, 'hoodi', [entry(1, { withdrawalAddress: address('a') })])
-  await putDeposits(desk.state, 'mainnet', [
+  await putValidators(context.state, 'hoodi', [entry(1, { withdrawalAddress: address('a') })])
+  await putDeposits(context.state, 'mainnet', [
     { index: 3, address: address('d') },
     { index: 4, address: address('d') },
     { index: 4, address: address('e') },
@@ -49,12 +49,12 @@ before(async () => {
     { index: 5, nodeOperators: ['Fjord'] },
   ]
   const records = told.map((record, at) => ({ at, record }))
-  await importEntities(desk.state, 'mainnet', records, 'test', testNowMs)
+  await importEntities(context.state, 'mainnet', records, 'test', testNowMs)
 })
-after(() => desk[Symbol.asyncDispose]())
+after(() => context[Symbol.asyncDispose]())
 
 type Given = Input<typeof find.endpoint>
-const body = async (given: Given) => (await ask(find, desk, given)).body
+const body = async (given: Given) => (await ask(find, context, given)).body
 const found = async (given: Given) => (await body(given)).validators.map(({ validatorIndex }) => validatorIndex)
 
 describe('200', () => {
@@ -135,13 +135,13 @@ describe('200', () => {
 
 describe('400', () => {
   test('two questions at once are refused', async () => {
-    const wrong = ask(find, desk, { pool: 'Lantern', index: 1 })
+    const wrong = ask(find, context, { pool: 'Lantern', index: 1 })
     assert.deepEqual(await complaints(wrong), ['query.index', 'query.pool'])
   })
 })
 
 test('however entities change, pools and operators find exactly those who have them (decision 0123)', async () => {
-  await using own = await openDesk()
+  await using own = await openContext()
   await putValidators(
     own.state,
     'mainnet',

@@ -3,7 +3,8 @@
 import { extensions } from '#api/extensions.ts'
 import type { Parsed } from '#api/kit.ts'
 import type { FoundValidator, ValidatorStatus } from '#api/wire/validators-find.ts'
-import { answer, type Desk } from '#serve/answer.ts'
+import { answer } from '#serve/answer.ts'
+import type { Context } from '#serve/context.ts'
 import type { StateReader, Value } from '#store/state.ts'
 import { pathTo } from './links.ts'
 import { toBytes, toHex } from './registry.ts'
@@ -14,8 +15,8 @@ import { standingOf } from './standing.ts'
 const endpoint = extensions['validators.find']
 type Query = Parsed<typeof endpoint>
 
-export const find = answer(endpoint, shape, async (query, desk) => {
-  const { state, duties } = desk
+export const find = answer(endpoint, shape, async (query, context) => {
+  const { state, duties } = context
   const by = criterionOf(query)
   const { covered } = await standingOf(duties, query.network)
   const confidence = confidenceOf(covered, { from: 0, until: Number.POSITIVE_INFINITY })
@@ -24,7 +25,7 @@ export const find = answer(endpoint, shape, async (query, desk) => {
   }
   const found = await indicesBy(state, query, by)
   const shown = found.slice(0, query.limit)
-  const epoch = covered.at(-1)?.until ?? epochNow(desk, query)
+  const epoch = covered.at(-1)?.until ?? epochNow(context, query)
   const validators = await readAll(state, query, shown, epoch - 1)
   const next = found.length > query.limit ? pathTo(endpoint, { ...query, after: shown.at(-1) }, ['limit']) : null
   return { is: 'body', body: { validators, pools: await poolsOf(state, query), next }, confidence }
@@ -40,7 +41,7 @@ function criterionOf(query: Query): Criterion | undefined {
 }
 
 /** Where nothing has been read yet, the chain's own clock says how far it is. */
-function epochNow({ settings, clock }: Desk, { network }: Query): number {
+function epochNow({ settings, clock }: Context, { network }: Query): number {
   const { genesisUnix, slotSeconds, slotsPerEpoch } = chainTimeOf(settings, network)
   return Math.floor((clock.now() / 1000 - genesisUnix) / (slotSeconds * slotsPerEpoch)) + 1
 }

@@ -2,7 +2,7 @@ import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import type { Network } from '#api/wire/validators.ts'
 import type { StateWriter } from '#store/state.ts'
-import { openDesk, testVisit } from '#test/desk.ts'
+import { openContext, testVisit } from '#test/context.ts'
 import { ask, pubkeyOf, putDeposits, register, writeEpochs } from '#test/validators-world.ts'
 import { writeCount } from './duties/networks.ts'
 import { writeWatched } from './duties/watch-ranges.ts'
@@ -34,14 +34,14 @@ const watching = (watch: readonly string[]) => ({ validators: { networks: { main
 
 describe('200', () => {
   test('everything that is known, asked by index or by key in any spelling', async () => {
-    await using desk = await openDesk()
-    await putValidators(desk.state, 'mainnet', [entry])
+    await using context = await openContext()
+    await putValidators(context.state, 'mainnet', [entry])
     const deposits = [address('f'), address('e'), address('F')].map((text) => ({ index: 12, address: text }))
-    await putDeposits(desk.state, 'mainnet', deposits)
-    await importEntities(desk.state, 'mainnet', [{ at: 1, record: entity }], 'test', desk.clock.now())
+    await putDeposits(context.state, 'mainnet', deposits)
+    await importEntities(context.state, 'mainnet', [{ at: 1, record: entity }], 'test', context.clock.now())
     const key = pubkeyOf(12)
     for (const who of ['12', '012', key, key.slice(2), key.toUpperCase().replace('0X', '0x')]) {
-      const { body } = await ask(metadata, desk, { validator_index_or_pubkey: who })
+      const { body } = await ask(metadata, context, { validator_index_or_pubkey: who })
       assert.deepEqual(
         body,
         {
@@ -65,10 +65,10 @@ describe('200', () => {
   })
 
   test('unknown strings and far-future epochs are null, unknown lists are empty, decision 0038', async () => {
-    await using desk = await openDesk()
+    await using context = await openContext()
     const nulls = { activationEligibilityEpoch: null, activationEpoch: null, exitEpoch: null, withdrawableEpoch: null }
-    await putValidators(desk.state, 'holesky', [{ ...entry, ...nulls, withdrawalAddress: null }])
-    const { body } = await ask(metadata, desk, { validator_index_or_pubkey: '12', network: 'holesky' })
+    await putValidators(context.state, 'holesky', [{ ...entry, ...nulls, withdrawalAddress: null }])
+    const { body } = await ask(metadata, context, { validator_index_or_pubkey: '12', network: 'holesky' })
     const { validatorIndex, validatorPubkey, nodeOperators, depositAddresses, dvtOperators, ...rest } = body
     assert.deepEqual({ validatorIndex, validatorPubkey }, { validatorIndex: 12, validatorPubkey: pubkeyOf(12) })
     assert.deepEqual([nodeOperators, depositAddresses, dvtOperators], [[], [], []])
@@ -76,73 +76,73 @@ describe('200', () => {
   })
 
   test('writing an entry again brings it up to date', async () => {
-    await using desk = await openDesk()
-    await putValidators(desk.state, 'mainnet', [{ ...entry, exitEpoch: null }])
-    await putValidators(desk.state, 'mainnet', [entry])
+    await using context = await openContext()
+    await putValidators(context.state, 'mainnet', [{ ...entry, exitEpoch: null }])
+    await putValidators(context.state, 'mainnet', [entry])
     const records = [{ ...entity, pool: 'Old' }, entity].map((record, at) => ({ at, record }))
-    await importEntities(desk.state, 'mainnet', records, 'test', 2)
-    const { body } = await ask(metadata, desk, { validator_index_or_pubkey: '12' })
+    await importEntities(context.state, 'mainnet', records, 'test', 2)
+    const { body } = await ask(metadata, context, { validator_index_or_pubkey: '12' })
     assert.deepEqual([body.exitEpoch, body.pool], [30, 'Lantern Pool'])
   })
 })
 
 describe('404', () => {
   test('a validator that the network does not know is not found', async () => {
-    await using desk = await openDesk()
-    await register(desk, 'mainnet', [1])
-    await writeEpochs(desk, 'mainnet', { from: 0, until: 3 }, [])
+    await using context = await openContext()
+    await register(context, 'mainnet', [1])
+    await writeEpochs(context, 'mainnet', { from: 0, until: 3 }, [])
     for (const who of ['2', '999999999999', pubkeyOf(2)]) {
-      const outcome = await metadata.reply(asking('mainnet', who), desk, testVisit())
+      const outcome = await metadata.reply(asking('mainnet', who), context, testVisit())
       assert.equal(outcome.is, 'nothing')
       assert.deepEqual(outcome.is === 'nothing' && outcome.confidence?.coverage, 'complete')
     }
   })
 
   test('with a watch list, whoever may exist is said not to be kept, decision 0199', async () => {
-    await using desk = await openDesk(watching([pubkeyOf(1), pubkeyOf(70)]))
-    await register(desk, 'mainnet', [1])
-    await writeEpochs(desk, 'mainnet', { from: 0, until: 3 }, [])
-    await desk.dutiesState.write(async (tx) => {
+    await using context = await openContext(watching([pubkeyOf(1), pubkeyOf(70)]))
+    await register(context, 'mainnet', [1])
+    await writeEpochs(context, 'mainnet', { from: 0, until: 3 }, [])
+    await context.dutiesState.write(async (tx) => {
       const watched = { validators: Int32Array.of(1), countBefore: 60, count: 60 }
       await writeWatched(tx, 'mainnet', 0, watched, undefined, true)
       await writeCount(tx, 'mainnet', 60)
     })
     for (const who of ['2', '59', pubkeyOf(2), pubkeyOf(2).slice(2).toUpperCase()]) {
       const fault = { code: 'validators.not_kept', status: 404, headers: { 'x-tetrad-coverage': 'none' } }
-      await assert.rejects(metadata.reply(asking('mainnet', who), desk, testVisit()), fault, who)
+      await assert.rejects(metadata.reply(asking('mainnet', who), context, testVisit()), fault, who)
     }
     // There are 60 of them, and a key on the list is not in the registry only if it is nobody's.
     for (const who of ['60', '999999999999', pubkeyOf(70), pubkeyOf(70).slice(2).toUpperCase()]) {
-      assert.equal((await metadata.reply(asking('mainnet', who), desk, testVisit())).is, 'nothing', who)
+      assert.equal((await metadata.reply(asking('mainnet', who), context, testVisit())).is, 'nothing', who)
     }
-    assert.equal((await metadata.reply(asking('mainnet', '1'), desk, testVisit())).is, 'body')
+    assert.equal((await metadata.reply(asking('mainnet', '1'), context, testVisit())).is, 'body')
     // Once everyone is kept again, the registry holds everyone.
     const everyone = (tx: StateWriter) => writeWatched(tx, 'mainnet', 3, undefined, new Set([1]), false)
-    await desk.dutiesState.write(async (tx) => void (await everyone(tx)))
-    assert.equal((await metadata.reply(asking('mainnet', '2'), desk, testVisit())).is, 'nothing')
+    await context.dutiesState.write(async (tx) => void (await everyone(tx)))
+    assert.equal((await metadata.reply(asking('mainnet', '2'), context, testVisit())).is, 'nothing')
   })
 })
 
 describe('404, in words of its own', () => {
   test('of a network that is not read nobody is said not to exist, decisions 0002 and 0199', async () => {
-    await using desk = await openDesk()
-    await register(desk, 'mainnet', [1])
-    await writeEpochs(desk, 'mainnet', { from: 0, until: 3 }, [])
-    await register(desk, 'hoodi', [2])
+    await using context = await openContext()
+    await register(context, 'mainnet', [1])
+    await writeEpochs(context, 'mainnet', { from: 0, until: 3 }, [])
+    await register(context, 'hoodi', [2])
     for (const who of ['1', pubkeyOf(1)]) {
       const fault = { code: 'validators.not_kept', status: 404, says: /^This network is not read here/ }
-      await assert.rejects(metadata.reply(asking('hoodi', who), desk, testVisit()), fault)
+      await assert.rejects(metadata.reply(asking('hoodi', who), context, testVisit()), fault)
     }
-    assert.equal((await metadata.reply(asking('hoodi', '2'), desk, testVisit())).is, 'body')
+    assert.equal((await metadata.reply(asking('hoodi', '2'), context, testVisit())).is, 'body')
   })
 })
 
 describe('503', () => {
   test('where a node is configured the first epoch comes by itself, and the caller is told when to ask again', async () => {
-    await using desk = await openDesk({
+    await using context = await openContext({
       validators: { networks: { hoodi: { beacon: { urls: ['http://node.test'] } } } },
     })
     const fault = { code: 'validators.not_covered', retryAfterMs: 60_000, headers: { 'x-tetrad-coverage': 'none' } }
-    await assert.rejects(metadata.reply(asking('hoodi', '1'), desk, testVisit()), fault)
+    await assert.rejects(metadata.reply(asking('hoodi', '1'), context, testVisit()), fault)
   })
 })

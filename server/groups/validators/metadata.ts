@@ -8,11 +8,11 @@ import { shape } from './shape.ts'
 import { confidenceOf } from './span.ts'
 import { standingOf } from './standing.ts'
 
-export const metadata = answer(contract['validators.metadata'], shape, async (input, desk) => {
-  const { state, duties } = desk
+export const metadata = answer(contract['validators.metadata'], shape, async (input, context) => {
+  const { state, duties } = context
   const index = await findIndex(state, input.network, input.validator_index_or_pubkey)
   const entry = index === undefined ? undefined : await readValidator(state, input.network, index)
-  if (!entry) await refuseUnlessNobody(desk, input.network, input.validator_index_or_pubkey)
+  if (!entry) await refuseUnlessNobody(context, input.network, input.validator_index_or_pubkey)
   const { covered } = await standingOf(duties, input.network)
   const confidence = confidenceOf(covered, { from: 0, until: Number.POSITIVE_INFINITY })
   return entry ? { is: 'body', body: toMetadata(entry), confidence } : { is: 'nothing', confidence }

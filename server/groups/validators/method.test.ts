@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { aggregateFields, effectivenessNumbers } from '#api/wire/validators.ts'
 import { complete } from '#core/check.ts'
 import type { Answer } from '#serve/answer.ts'
-import { openDesk, testVisit } from '#test/desk.ts'
+import { openContext, testVisit } from '#test/context.ts'
 import { perfect, register, writeEpochs } from '#test/validators-world.ts'
 import { aggregateEffectiveness } from './aggregate-effectiveness.ts'
 import { effectiveness } from './effectiveness.ts'
@@ -44,8 +44,8 @@ test('the store gives the figures of the worked example', async () => {
   const example = table('measure', 'A', 'B')
   const rowOf = (column: number) =>
     Object.fromEntries(example.map((cells) => [namesIn(cells[0])[0], Number(cells[column])]))
-  await using desk = await openDesk()
-  await writeEpochs(desk, 'mainnet', { from: 0, until: 225 }, [
+  await using context = await openContext()
+  await writeEpochs(context, 'mainnet', { from: 0, until: 225 }, [
     { ...rowOf(1), epoch: 7, validator: 1 },
     { ...rowOf(2), epoch: 7, validator: 2 },
   ])
@@ -54,7 +54,7 @@ test('the store gives the figures of the worked example', async () => {
   const all: Record<string, Figure> = { ...aggregateFigures, ...figures }
   const names = expected.map(([name]) => namesIn(name)[0] ?? '')
   const wanted = Object.fromEntries(names.map((name) => [name, all[name] ?? assert.fail(name)]))
-  const time = desk.settings.validators.networks.mainnet
+  const time = context.settings.validators.networks.mainnet
   for (const [column, who] of [
     [1, [1]],
     [2, [2]],
@@ -62,7 +62,7 @@ test('the store gives the figures of the worked example', async () => {
   ] as const) {
     const span = { network: 'mainnet', time, isUtc: false, days: { from: 0, until: 1 }, byValidator: false } as const
     const windows = { keyOf: (day: number) => day }
-    const [record] = await readRecords(desk.duties, { ...span, who, windows }, wanted)
+    const [record] = await readRecords(context.duties, { ...span, who, windows }, wanted)
     for (const cells of expected) {
       const name = namesIn(cells[0])[0] ?? ''
       assert.equal(String(record?.[name]), cells[column], `${name} of ${who}`)
@@ -71,13 +71,13 @@ test('the store gives the figures of the worked example', async () => {
 })
 
 test('every answer that holds figures tells the version of the method, and the page is about that one', async () => {
-  await using desk = await openDesk()
-  await register(desk, 'mainnet', [5])
-  await writeEpochs(desk, 'mainnet', { from: 0, until: 1 }, [{ ...perfect, epoch: 0, validator: 5 }])
+  await using context = await openContext()
+  await register(context, 'mainnet', [5])
+  await writeEpochs(context, 'mainnet', { from: 0, until: 1 }, [{ ...perfect, epoch: 0, validator: 5 }])
   const [, version] = /^Method, version (\d+)\./m.exec(page) ?? []
   const told = async (answer: Answer, given: object) => {
     const { value } = complete(answer.endpoint.input, given)
-    const outcome = await answer.reply(value as never, desk, testVisit())
+    const outcome = await answer.reply(value as never, context, testVisit())
     return outcome.is === 'body' ? outcome.headers : undefined
   }
   const expected = { 'x-tetrad-method': version }

@@ -2,7 +2,7 @@
 // the epochs it was read with count as read, so behind the first of them it holds everyone who is kept.
 import type { Network } from '#api/wire/validators.ts'
 import { Fault } from '#core/fault.ts'
-import type { Desk } from '#serve/answer.ts'
+import type { Context } from '#serve/context.ts'
 import { validatorCount } from './duties/networks.ts'
 import { readWatched } from './duties/watch-ranges.ts'
 import { findIndex } from './registry.ts'
@@ -13,10 +13,10 @@ const againMs = 60_000
 const headers = { 'x-tetrad-coverage': 'none' }
 
 /** A fault, unless there is no such validator. `name` is an index or a public key that was looked for in vain. */
-export async function refuseUnlessNobody(desk: Desk, network: Network, name: string): Promise<void> {
-  const { covered, isWatched } = await standingOf(desk.duties, network)
+export async function refuseUnlessNobody(context: Context, network: Network, name: string): Promise<void> {
+  const { covered, isWatched } = await standingOf(context.duties, network)
   if (covered.length === 0) {
-    const isFollowed = desk.settings.validators.networks[network].beacon.urls.length > 0
+    const isFollowed = context.settings.validators.networks[network].beacon.urls.length > 0
     throw isFollowed
       ? new Fault('validators.not_covered', { headers, retryAfterMs: againMs })
       : new Fault('validators.not_kept', {
@@ -25,13 +25,13 @@ export async function refuseUnlessNobody(desk: Desk, network: Network, name: str
         })
   }
   // It may have been read between the two looks.
-  if ((await findIndex(desk.state, network, name)) !== undefined)
+  if ((await findIndex(context.state, network, name)) !== undefined)
     throw new Fault('validators.not_covered', { headers, retryAfterMs: 1000 })
-  if (isWatched && (await mayBeSomebody(desk, network, name))) throw new Fault('validators.not_kept', { headers })
+  if (isWatched && (await mayBeSomebody(context, network, name))) throw new Fault('validators.not_kept', { headers })
 }
 
 /** With a watch list the registry holds those on it alone, whoever else there is. */
-async function mayBeSomebody({ duties, settings }: Desk, network: Network, name: string): Promise<boolean> {
+async function mayBeSomebody({ duties, settings }: Context, network: Network, name: string): Promise<boolean> {
   if ((await readWatched(duties, network)) === 'everyone') return false
   if (/^\d{1,12}$/.test(name))
     return Number(name) < ((await validatorCount(duties, network)) ?? Number.POSITIVE_INFINITY)

@@ -10,7 +10,7 @@ import { chance } from '#sim/chance.ts'
 import { openDuties, openState } from '#store/open.ts'
 import { stateWith } from '#test/admission.ts'
 import { openReplay } from '#test/beacon-replay.ts'
-import { openDesk, type TestDesk } from '#test/desk.ts'
+import { openContext, type TestContext } from '#test/context.ts'
 import { isLongRun } from '#test/long.ts'
 import { noPostgres, type PostgresServer, startPostgres } from '#test/postgres.ts'
 import { everythingStored } from '#test/stored-duties.ts'
@@ -74,31 +74,31 @@ describe('ratings on PostgreSQL', { skip: noPostgres }, () => {
   })
   after(() => server?.[Symbol.asyncDispose]())
 
-  /** A desk with both databases there. */
-  async function openShared(overrides: object): Promise<TestDesk> {
-    const desk = await openDesk(overrides)
+  /** A context with both databases there. */
+  async function openShared(overrides: object): Promise<TestContext> {
+    const context = await openContext(overrides)
     const url = await server.schema()
     const [state, dutiesState] = [await openState('', { state: url }), await openDuties('', { state: url })]
     return {
-      ...{ ...desk, state, dutiesState, duties: dutiesHere(dutiesState) },
+      ...{ ...context, state, dutiesState, duties: dutiesHere(dutiesState) },
       async [Symbol.asyncDispose]() {
         await dutiesState.close()
         await state.close()
-        await desk[Symbol.asyncDispose]()
+        await context[Symbol.asyncDispose]()
       },
     }
   }
 
   test('4.5 and 4.6 answer with the same bytes as on SQLite, before and after days are merged', async () => {
-    await using near = await openDesk({ validators: { networks: clocks } })
+    await using near = await openContext({ validators: { networks: clocks } })
     await using far = await openShared({ validators: { networks: clocks } })
-    const desks = [near, far]
+    const contexts = [near, far]
     assert.deepEqual([near.duties.engine, far.duties.engine], [near.state.engine, 'postgres'])
     const indices = {} as Record<Network, number[]>
-    const fillings = networks.map((network) => ({ network, ...filling(desks, network) }))
+    const fillings = networks.map((network) => ({ network, ...filling(contexts, network) }))
     for (const { network, cast, fill } of fillings) {
       indices[network] = cast.map(({ index }) => index)
-      for (const desk of desks) await register(desk, network, indices[network])
+      for (const context of contexts) await register(context, network, indices[network])
       await fill(readRanges)
     }
     const compare = async (numRuns: number) => {
@@ -107,7 +107,7 @@ describe('ratings on PostgreSQL', { skip: noPostgres }, () => {
           const named = places.map((at) => indices[rest.network][at] as number)
           const bounds = { ...(from !== undefined && { from: `${from}` }), ...(to !== undefined && { to: `${to}` }) }
           const asked = { ...rest, indices: named, ...bounds }
-          const [one, other] = desks.map((desk) => ask(aggregateEffectiveness, desk, asked as never))
+          const [one, other] = contexts.map((context) => ask(aggregateEffectiveness, context, asked as never))
           assert.equal(JSON.stringify(await other), JSON.stringify(await one))
         }),
         { numRuns },
@@ -117,7 +117,7 @@ describe('ratings on PostgreSQL', { skip: noPostgres }, () => {
           const index = String(indices[rest.network][place])
           const more = { ...(fromDay !== undefined && { fromDay }), ...(sortBy && { sortBy }) }
           const asked = { ...rest, ...more, validator_index_or_pubkey: index }
-          const [one, other] = desks.map((desk) => ask(effectiveness, desk, asked as never))
+          const [one, other] = contexts.map((context) => ask(effectiveness, context, asked as never))
           assert.equal(JSON.stringify(await other), JSON.stringify(await one))
         }),
         { numRuns },
@@ -126,7 +126,7 @@ describe('ratings on PostgreSQL', { skip: noPostgres }, () => {
     await compare(12)
     const merge = (until: number) =>
       Promise.all(
-        desks.map(async ({ duties }) => {
+        contexts.map(async ({ duties }) => {
           let blocks = 0
           for (const network of networks)
             blocks += await mergeDuties(duties, { network, time: plainTime(clocks[network]), until }, never)
@@ -145,14 +145,14 @@ describe('ratings on PostgreSQL', { skip: noPostgres }, () => {
   })
 
   /** The same duties in all of them. */
-  function filling(desks: readonly TestDesk[], network: Network) {
+  function filling(contexts: readonly TestContext[], network: Network) {
     const draws = chance('on postgres').fork(network)
     const cast = castOf(draws, 11, { from: 31 as Epoch, until: 411 as Epoch })
     const fill = async (ranges: typeof readRanges) => {
       for (const [from, until] of ranges) {
         const epochs = { from: from as Epoch, until: until as Epoch }
         const rows = actOut(draws, cast, epochs, network !== 'holesky')
-        for (const desk of desks) await writeEpochs(desk, network, epochs, rows)
+        for (const context of contexts) await writeEpochs(context, network, epochs, rows)
       }
     }
     return { cast, fill }
@@ -165,11 +165,11 @@ describe('ratings on PostgreSQL', { skip: noPostgres }, () => {
     const settingsFor = (url: string) => ({
       validators: { networks: { hoodi: { epochsPerHour: 3, epochsPerDay: 6, beacon: { urls: [url], fromEpoch: 2 } } } },
     })
-    await using near = await openDesk(settingsFor(good.url))
+    await using near = await openContext(settingsFor(good.url))
     await using far = await openShared(settingsFor(bad.url))
-    for (const desk of [near, far]) {
-      const settings = await withChainTimes({ ...desk, clock: systemClock })
-      const follower = await followerOf({ ...desk, settings, clock: systemClock }, 'hoodi')
+    for (const context of [near, far]) {
+      const settings = await withChainTimes({ ...context, clock: systemClock })
+      const follower = await followerOf({ ...context, settings, clock: systemClock }, 'hoodi')
       const isDone = () =>
         follower.catchUp(never).then(
           () => true,
@@ -200,7 +200,7 @@ describe('ratings on PostgreSQL', { skip: noPostgres }, () => {
   })
 
   test('connections that are cut while epochs are written: each epoch is counted once', async () => {
-    await using near = await openDesk({ validators: { networks: clocks } })
+    await using near = await openContext({ validators: { networks: clocks } })
     await using far = await openShared({ validators: { networks: clocks } })
     const cut = () =>
       server.sql(

@@ -3,7 +3,8 @@
 import type { Network } from '#api/wire/validators.ts'
 import { type ChainTime, chainDays, type DayLine, type Epoch, type Epochs, utcDays } from '#core/chain-time.ts'
 import type { Range } from '#core/ranges.ts'
-import type { Confidence, Desk } from '#serve/answer.ts'
+import type { Confidence } from '#serve/answer.ts'
+import type { Context } from '#serve/context.ts'
 import { refuseUnlessNobody } from './nobody.ts'
 import { findIndex } from './registry.ts'
 import { askedDays, chainTimeOf, confidenceOf, type DayBounds, servedEpochs } from './span.ts'
@@ -29,8 +30,11 @@ export interface One {
 }
 
 /** A confidence alone: there is no such validator. */
-export async function readOne(query: OneQuery, desk: Desk): Promise<One | { index?: never; confidence: Confidence }> {
-  const { state, duties, settings } = desk
+export async function readOne(
+  query: OneQuery,
+  context: Context,
+): Promise<One | { index?: never; confidence: Confidence }> {
+  const { state, duties, settings } = context
   const { network } = query
   const time = chainTimeOf(settings, network)
   const line: DayLine = query.utc ? utcDays(time) : chainDays(time)
@@ -43,7 +47,7 @@ export async function readOne(query: OneQuery, desk: Desk): Promise<One | { inde
   ])
   const { covered } = standing
   if (index === undefined) {
-    await refuseUnlessNobody(desk, network, query.validator_index_or_pubkey)
+    await refuseUnlessNobody(context, network, query.validator_index_or_pubkey)
     return { confidence: confidenceOf(covered, asked) }
   }
   const kept = await keptOf(duties, network, standing, [index])

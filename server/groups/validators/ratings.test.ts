@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import { type AggregateRecord, type EffectivenessRecord, type Network, networks } from '#api/wire/validators.ts'
 import type { ChainTime, Epoch } from '#core/chain-time.ts'
 import { chance } from '#sim/chance.ts'
-import { openDesk, type TestDesk } from '#test/desk.ts'
+import { openContext, type TestContext } from '#test/context.ts'
 import { actOut, castOf } from '#test/validators-acting.ts'
 import { dayOf, figuresOf, type Granularity, groupBy, type Row, sum, windowOf } from '#test/validators-reference.ts'
 import { type Asked, ask, followed, register, writeEpochs } from '#test/validators-world.ts'
@@ -27,16 +27,16 @@ const readRanges: readonly [number, number][] = [
 ]
 const validatorCount = 11
 const worlds = {} as Record<Network, { rows: Row[]; indices: number[] }>
-let desk: TestDesk
+let context: TestContext
 
 before(async () => {
-  desk = await openDesk({ validators: { networks: clocks } })
+  context = await openContext({ validators: { networks: clocks } })
   for (const network of networks) {
     const epochs = { from: 31 as Epoch, until: 1211 as Epoch }
     const draws = chance('ratings').fork(network)
     const cast = castOf(draws, validatorCount, epochs)
     await register(
-      desk,
+      context,
       network,
       cast.map(({ index }) => index),
     )
@@ -44,16 +44,16 @@ before(async () => {
     for (const [from, until] of readRanges) {
       const batch = { from: from as Epoch, until: until as Epoch }
       const rows = actOut(draws, cast, batch, network !== 'holesky')
-      await writeEpochs(desk, network, batch, rows)
+      await writeEpochs(context, network, batch, rows)
       worlds[network].rows.push(...rows)
       // What is read must not depend on how far days have become blocks: all of them, those of the first range, none.
       const input = { network, time: clocks[network], until }
       if (network === 'mainnet' || (network === 'holesky' && from === 31))
-        await mergeDuties(desk.duties, input, new AbortController().signal)
+        await mergeDuties(context.duties, input, new AbortController().signal)
     }
   }
 })
-after(() => desk[Symbol.asyncDispose]())
+after(() => context[Symbol.asyncDispose]())
 
 function near(actual: unknown, expected: number | null, words: string): void {
   const isNear = expected === null ? actual === null : typeof actual === 'number' && Math.abs(actual - expected) <= 1e-9
@@ -131,7 +131,7 @@ test('4.5: all pages together are every window of the named validators, newest f
       }
       const records: AggregateRecord[] = []
       for (let next: typeof asked | undefined = asked; next !== undefined; ) {
-        const { body }: Asked<typeof aggregateEffectiveness.endpoint> = await ask(aggregateEffectiveness, desk, next)
+        const { body }: Asked<typeof aggregateEffectiveness.endpoint> = await ask(aggregateEffectiveness, context, next)
         records.push(...body.data)
         assert.equal(body.total, expected.length, 'all of them, on every page')
         assert.equal(body.next === null, records.length === expected.length, 'next is null on the last page alone')
@@ -196,7 +196,7 @@ test('4.6: the pages are every window of the validator in the asked order', asyn
       const asked = { network, granularity, utc, validator_index_or_pubkey: String(index), ...bounds, ...rest }
       const results: EffectivenessRecord[] = []
       for (let next: typeof asked | undefined = { ...asked, ...(sortBy && { sortBy }) }; next !== undefined; ) {
-        const { body }: Asked<typeof effectiveness.endpoint> = await ask(effectiveness, desk, next)
+        const { body }: Asked<typeof effectiveness.endpoint> = await ask(effectiveness, context, next)
         results.push(...body.results)
         assert.equal(body.pages, Math.ceil(groups.length / rest.limit))
         const link = body.next === null ? undefined : followed(effectiveness.endpoint, body.next)

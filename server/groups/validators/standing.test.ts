@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Duties } from '#store/duties.ts'
-import { openDesk } from '#test/desk.ts'
+import { openContext } from '#test/context.ts'
 import { writeEpochs } from '#test/validators-world.ts'
 import { networkId } from './duties/layout.ts'
 import { atOneCoverage, standingOf } from './standing.ts'
@@ -28,31 +28,31 @@ function counting(duties: Duties): { duties: Duties; asked: () => number } {
 }
 
 test('the coverage of a network is read once, and again after the next write', async () => {
-  await using desk = await openDesk()
-  const { duties, asked } = counting(desk.duties)
+  await using context = await openContext()
+  const { duties, asked } = counting(context.duties)
   assert.deepEqual(await standingOf(duties, 'hoodi'), { covered: [], isWatched: false })
   const once = asked()
   assert(once > 0)
   await Promise.all([standingOf(duties, 'hoodi'), standingOf(duties, 'hoodi')])
   assert.equal(asked(), once)
-  await writeEpochs(desk, 'hoodi', { from: 4, until: 6 }, [])
+  await writeEpochs(context, 'hoodi', { from: 4, until: 6 }, [])
   assert.deepEqual(await standingOf(duties, 'hoodi'), { covered: [{ from: 4, until: 6 }], isWatched: false })
   assert.equal(asked(), 2 * once)
   assert.deepEqual((await standingOf(duties, 'mainnet')).covered, [])
 })
 
 test('a watch list that is added later is noticed', async () => {
-  await using desk = await openDesk()
-  assert.equal((await standingOf(desk.duties, 'hoodi')).isWatched, false)
-  await desk.dutiesState.write((tx) => tx.run('insert into watch_ranges values (?, 2, 0, 9)', networkId('hoodi')))
-  assert.equal((await standingOf(desk.duties, 'hoodi')).isWatched, true)
-  assert.equal((await standingOf(desk.duties, 'mainnet')).isWatched, false)
+  await using context = await openContext()
+  assert.equal((await standingOf(context.duties, 'hoodi')).isWatched, false)
+  await context.dutiesState.write((tx) => tx.run('insert into watch_ranges values (?, 2, 0, 9)', networkId('hoodi')))
+  assert.equal((await standingOf(context.duties, 'hoodi')).isWatched, true)
+  assert.equal((await standingOf(context.duties, 'mainnet')).isWatched, false)
 })
 
 test('a read that failed is repeated', async () => {
-  await using desk = await openDesk()
+  await using context = await openContext()
   let fails = true
-  const duties = watching(desk.duties, () => {
+  const duties = watching(context.duties, () => {
     if (fails) throw new Error('not now')
   })
   await assert.rejects(standingOf(duties, 'hoodi'), /not now/)
@@ -61,22 +61,22 @@ test('a read that failed is repeated', async () => {
 })
 
 test('what an answer reads belongs to one coverage: it is read again when an epoch was committed meanwhile', async () => {
-  await using desk = await openDesk()
-  await writeEpochs(desk, 'hoodi', { from: 0, until: 1 }, [])
+  await using context = await openContext()
+  await writeEpochs(context, 'hoodi', { from: 0, until: 1 }, [])
   let runs = 0
   const read = async (commits: number) => {
-    const { covered } = await standingOf(desk.duties, 'hoodi')
+    const { covered } = await standingOf(context.duties, 'hoodi')
     runs += 1
-    if (runs <= commits) await writeEpochs(desk, 'hoodi', { from: runs, until: runs + 1 }, [])
+    if (runs <= commits) await writeEpochs(context, 'hoodi', { from: runs, until: runs + 1 }, [])
     return covered
   }
-  assert.deepEqual(await atOneCoverage(desk.duties, 'hoodi', () => read(2)), [{ from: 0, until: 3 }])
+  assert.deepEqual(await atOneCoverage(context.duties, 'hoodi', () => read(2)), [{ from: 0, until: 3 }])
   assert.equal(runs, 3)
   // Another network's epochs do not matter, and an answer that is overtaken all the time is given in the end.
   runs = 0
-  await atOneCoverage(desk.duties, 'mainnet', () => read(0))
+  await atOneCoverage(context.duties, 'mainnet', () => read(0))
   assert.equal(runs, 1)
   runs = 10
-  await atOneCoverage(desk.duties, 'hoodi', () => read(100))
+  await atOneCoverage(context.duties, 'hoodi', () => read(100))
   assert.equal(runs, 15)
 })

@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import type { Network } from '#api/wire/validators.ts'
 import { chainDays, type Epoch, hourOf, utcDays } from '#core/chain-time.ts'
 import type { Range } from '#core/ranges.ts'
-import { openDesk, type TestDesk } from '#test/desk.ts'
+import { openContext, type TestContext } from '#test/context.ts'
 import { everythingStored, type Grain, storedRows } from '#test/stored-duties.ts'
 import { type EpochRow, perfect, segmentsOf, writeEpochs } from '#test/validators-world.ts'
 import { type Measure, measures } from '../measures.ts'
@@ -41,10 +41,15 @@ const rowsOf = ({ from, until }: Range, validators = [3, 7, 70]): EpochRow[] =>
       ({ epoch }) => validator !== 70 || epoch >= 20,
     ),
   )
-const write = (desk: TestDesk, range: Range) => writeEpochs(desk, 'mainnet', range, rowsOf(range))
+const write = (context: TestContext, range: Range) => writeEpochs(context, 'mainnet', range, rowsOf(range))
 
-const commitOf = (desk: TestDesk, range: Range, rows = rowsOf(range), network: Network = 'mainnet'): EpochCommit => {
-  const time = plainTime(desk.settings.validators.networks[network])
+const commitOf = (
+  context: TestContext,
+  range: Range,
+  rows = rowsOf(range),
+  network: Network = 'mainnet',
+): EpochCommit => {
+  const time = plainTime(context.settings.validators.networks[network])
   return { network, time, segments: segmentsOf(time, range, rows) }
 }
 
@@ -58,12 +63,12 @@ const keysOf: Readonly<Record<Grain, (epoch: Epoch) => readonly [day: number, ho
 }
 
 test('hours, chain days and UTC days each add up to what was written, for every measure', async () => {
-  await using desk = await openDesk(overrides)
+  await using context = await openContext(overrides)
   const rows = rowsOf(all).map((one) => ({
     ...one,
     ...Object.fromEntries(measures.map((name, at) => [name, ((one.epoch * 31 + one.validator * 7 + at) % 11) - 4])),
   }))
-  await writeEpochs(desk, 'mainnet', all, rows)
+  await writeEpochs(context, 'mainnet', all, rows)
   for (const grain of ['hours', 'utcHours', 'days', 'utcDays'] as const) {
     const sums = new Map<string, Record<string, number>>()
     for (const { epoch, validator, ...values } of rows) {
@@ -73,17 +78,17 @@ test('hours, chain days and UTC days each add up to what was written, for every 
       for (const name of measures) own[name] = (own[name] ?? 0) + ((values as Record<string, number>)[name] ?? 0)
       sums.set(key, own)
     }
-    const stored = await storedRows(desk, 'mainnet', grain)
+    const stored = await storedRows(context, 'mainnet', grain)
     assert.equal(stored.length, sums.size, grain)
     for (const one of stored) assert.deepEqual(one, sums.get(`${one.validator} ${one.day} ${one.hour}`), grain)
   }
 })
 
 test('an hour that crosses a UTC midnight is two UTC hours and one chain hour', async () => {
-  await using desk = await openDesk(overrides)
-  await write(desk, { from: 0, until: 9 })
+  await using context = await openContext(overrides)
+  await write(context, { from: 0, until: 9 })
   const assigned = async (grain: Grain) =>
-    (await storedRows(desk, 'mainnet', grain))
+    (await storedRows(context, 'mainnet', grain))
       .filter(({ validator }) => validator === 3)
       .map((one) => [one.day, one.hour, one.assigned])
   // Epoch 0 starts at 23:43:20, epoch 1 at 00:10:00.
@@ -102,7 +107,7 @@ test('an hour that crosses a UTC midnight is two UTC hours and one chain hour', 
 
 describe('every epoch is counted once, decision 0036', () => {
   test('however the epochs are cut and ordered, what is stored is the same as after one commit', async () => {
-    await using whole = await openDesk(overrides)
+    await using whole = await openContext(overrides)
     await write(whole, all)
     const expected = await everythingStored(whole)
     const range = fc.tuple(fc.nat({ max: all.until - 1 }), fc.integer({ min: 1, max: 40 }))
@@ -112,19 +117,19 @@ describe('every epoch is counted once, decision 0036', () => {
     )
     await fc.assert(
       fc.asyncProperty(batches, async (some) => {
-        await using desk = await openDesk(overrides)
+        await using context = await openContext(overrides)
         // `writeEpochs` leaves out what is covered.
-        for (const batch of some) await write(desk, batch)
-        await write(desk, all)
-        assert.deepEqual(await everythingStored(desk), expected)
+        for (const batch of some) await write(context, batch)
+        await write(context, all)
+        assert.deepEqual(await everythingStored(context), expected)
       }),
       { numRuns: 10 },
     )
   })
 
   test('epoch by epoch gives the same as one commit', async () => {
-    await using whole = await openDesk(overrides)
-    await using single = await openDesk(overrides)
+    await using whole = await openContext(overrides)
+    await using single = await openContext(overrides)
     // Epoch 0 ends the first UTC day; the next midnight lies between epochs 54 and 55.
     await write(whole, { from: 0, until: 60 })
     for (let epoch = 0; epoch < 60; epoch++) await write(single, { from: epoch, until: epoch + 1 })
@@ -132,8 +137,8 @@ describe('every epoch is counted once, decision 0036', () => {
   })
 
   test('a commit may hold several segments of one hour', async () => {
-    await using whole = await openDesk(overrides)
-    await using parts = await openDesk(overrides)
+    await using whole = await openContext(overrides)
+    await using parts = await openContext(overrides)
     await write(whole, { from: 0, until: 12 })
     const cuts = [0, 1, 2, 3, 5, 6, 9, 12]
     const segments = cuts.slice(1).flatMap((until, at) => commitOf(parts, { from: cuts[at] as number, until }).segments)
@@ -142,33 +147,33 @@ describe('every epoch is counted once, decision 0036', () => {
   })
 
   test('a commit that overlaps what is covered is refused as a whole', async () => {
-    await using desk = await openDesk(overrides)
-    await write(desk, { from: 3, until: 6 })
-    const before = await everythingStored(desk)
+    await using context = await openContext(overrides)
+    await write(context, { from: 3, until: 6 })
+    const before = await everythingStored(context)
     for (const range of [
       { from: 3, until: 6 },
       { from: 0, until: 4 },
       { from: 5, until: 8 },
       { from: 0, until: 12 },
     ]) {
-      await assert.rejects(updateDuties(desk.duties, 'commitEpochs', commitOf(desk, range)), /written already/)
-      assert.deepEqual(await everythingStored(desk), before)
+      await assert.rejects(updateDuties(context.duties, 'commitEpochs', commitOf(context, range)), /written already/)
+      assert.deepEqual(await everythingStored(context), before)
     }
-    await updateDuties(desk.duties, 'commitEpochs', commitOf(desk, { from: 6, until: 8 }))
-    assert.deepEqual(await coveredEpochs(desk.duties, 'mainnet'), [{ from: 3, until: 8 }])
+    await updateDuties(context.duties, 'commitEpochs', commitOf(context, { from: 6, until: 8 }))
+    assert.deepEqual(await coveredEpochs(context.duties, 'mainnet'), [{ from: 3, until: 8 }])
   })
 
   test('networks do not touch each other', async () => {
-    await using desk = await openDesk(overrides)
-    await write(desk, { from: 0, until: 5 })
-    const before = await storedRows(desk, 'mainnet', 'utcHours')
-    await writeEpochs(desk, 'hoodi', { from: 2, until: 7 }, rowsOf({ from: 2, until: 7 }))
-    await writeEpochs(desk, 'holesky', { from: 0, until: 5 }, rowsOf({ from: 0, until: 5 }, [3, 7, 64]))
-    assert.deepEqual(await storedRows(desk, 'mainnet', 'utcHours'), before)
+    await using context = await openContext(overrides)
+    await write(context, { from: 0, until: 5 })
+    const before = await storedRows(context, 'mainnet', 'utcHours')
+    await writeEpochs(context, 'hoodi', { from: 2, until: 7 }, rowsOf({ from: 2, until: 7 }))
+    await writeEpochs(context, 'holesky', { from: 0, until: 5 }, rowsOf({ from: 0, until: 5 }, [3, 7, 64]))
+    assert.deepEqual(await storedRows(context, 'mainnet', 'utcHours'), before)
     // Epochs 0–4: one before midnight, the rest of hour 0, hour 1; two validators.
     assert.equal(before.length, 6)
-    assert.deepEqual(await coveredEpochs(desk.duties, 'mainnet'), [{ from: 0, until: 5 }])
-    assert.deepEqual(await coveredEpochs(desk.duties, 'hoodi'), [{ from: 2, until: 7 }])
+    assert.deepEqual(await coveredEpochs(context.duties, 'mainnet'), [{ from: 0, until: 5 }])
+    assert.deepEqual(await coveredEpochs(context.duties, 'hoodi'), [{ from: 2, until: 7 }])
   })
 })
 
@@ -186,30 +191,30 @@ describe('a commit that fails leaves nothing', () => {
   ]
   for (const [name, range, rows, message] of wrong) {
     test(name, async () => {
-      await using desk = await openDesk(overrides)
-      await write(desk, { from: 9, until: 12 })
-      const before = await everythingStored(desk)
-      const counts = await queryDuties(desk.duties, 'countRows', undefined)
-      await assert.rejects(updateDuties(desk.duties, 'commitEpochs', commitOf(desk, range, rows)), message)
-      assert.deepEqual(await everythingStored(desk), before)
-      assert.deepEqual(await queryDuties(desk.duties, 'countRows', undefined), counts)
+      await using context = await openContext(overrides)
+      await write(context, { from: 9, until: 12 })
+      const before = await everythingStored(context)
+      const counts = await queryDuties(context.duties, 'countRows', undefined)
+      await assert.rejects(updateDuties(context.duties, 'commitEpochs', commitOf(context, range, rows)), message)
+      assert.deepEqual(await everythingStored(context), before)
+      assert.deepEqual(await queryDuties(context.duties, 'countRows', undefined), counts)
     })
   }
 
   test('a segment that reaches into the next hour', async () => {
-    await using desk = await openDesk(overrides)
-    const [segment] = commitOf(desk, { from: 3, until: 6 }).segments as [CommitSegment]
+    await using context = await openContext(overrides)
+    const [segment] = commitOf(context, { from: 3, until: 6 }).segments as [CommitSegment]
     const wide = { ...segment, epochs: { from: 3 as Epoch, until: 7 as Epoch } }
-    const commit = { ...commitOf(desk, all), segments: [wide] }
-    await assert.rejects(updateDuties(desk.duties, 'commitEpochs', commit), /lie in one hour piece/)
-    assert.deepEqual(await coveredEpochs(desk.duties, 'mainnet'), [])
+    const commit = { ...commitOf(context, all), segments: [wide] }
+    await assert.rejects(updateDuties(context.duties, 'commitEpochs', commit), /lie in one hour piece/)
+    assert.deepEqual(await coveredEpochs(context.duties, 'mainnet'), [])
   })
 
   test('whichever statement fails: figures, coverage, missed duties and scores are one transaction', async () => {
-    await using desk = await openDesk(overrides)
-    await write(desk, { from: 0, until: 9 })
-    const before = await everythingStored(desk)
-    const plain = commitOf(desk, { from: 9, until: 20 })
+    await using context = await openContext(overrides)
+    await write(context, { from: 0, until: 9 })
+    const before = await everythingStored(context)
+    const plain = commitOf(context, { from: 9, until: 20 })
     const missed = missedOf([{ validator: 3, epoch: 9, kind: 0, slot: 75 }])
     const commit: EpochCommit = {
       ...plain,
@@ -224,15 +229,15 @@ describe('a commit that fails leaves nothing', () => {
       'missed_duties',
       'inactivity_scores',
     ]) {
-      await desk.dutiesState.write((tx) => tx.run(`alter table ${table} rename to elsewhere`))
-      await assert.rejects(updateDuties(desk.duties, 'commitEpochs', commit), new RegExp(table))
-      await desk.dutiesState.write((tx) => tx.run(`alter table elsewhere rename to ${table}`))
-      assert.deepEqual(await everythingStored(desk), before, table)
+      await context.dutiesState.write((tx) => tx.run(`alter table ${table} rename to elsewhere`))
+      await assert.rejects(updateDuties(context.duties, 'commitEpochs', commit), new RegExp(table))
+      await context.dutiesState.write((tx) => tx.run(`alter table elsewhere rename to ${table}`))
+      assert.deepEqual(await everythingStored(context), before, table)
     }
-    await updateDuties(desk.duties, 'commitEpochs', commit)
-    assert.deepEqual(await coveredEpochs(desk.duties, 'mainnet'), [{ from: 0, until: 20 }])
-    assert.equal((await readMissedDuties(desk.dutiesState, 'mainnet', small, 3, all)).length, 0, 'its day is over')
-    assert.deepEqual(await desk.duties.all('select epoch, scores from inactivity_scores'), [
+    await updateDuties(context.duties, 'commitEpochs', commit)
+    assert.deepEqual(await coveredEpochs(context.duties, 'mainnet'), [{ from: 0, until: 20 }])
+    assert.equal((await readMissedDuties(context.dutiesState, 'mainnet', small, 3, all)).length, 0, 'its day is over')
+    assert.deepEqual(await context.duties.all('select epoch, scores from inactivity_scores'), [
       { epoch: 19, scores: '3:4' },
     ])
   })
@@ -245,21 +250,21 @@ const missedOf = (rows: readonly Partial<Record<MissedField, number>>[]) =>
 
 describe('who has duties', () => {
   const partAt = (epoch: number) => partsIn(small, { from: epoch, until: epoch + 1 })[0]?.part ?? assert.fail()
-  const validatorsAt = async (desk: TestDesk, epoch: number) => [
-    ...(await queryDuties(desk.duties, 'validatorsIn', { network: 'mainnet', part: partAt(epoch) })),
+  const validatorsAt = async (context: TestContext, epoch: number) => [
+    ...(await queryDuties(context.duties, 'validatorsIn', { network: 'mainnet', part: partAt(epoch) })),
   ]
 
   test('a validator that joins late is there from its first epoch on, also far from all others', async () => {
-    await using desk = await openDesk(overrides)
+    await using context = await openContext(overrides)
     const far = 5 * 32_768 + 17
-    await write(desk, { from: 0, until: 12 })
+    await write(context, { from: 0, until: 12 })
     const range = { from: 12, until: 30 }
     const rows = [...rowsOf(range), ...rowsOf({ from: 25, until: 30 }, [far])]
-    await writeEpochs(desk, 'mainnet', range, rows)
-    assert.deepEqual(await validatorsAt(desk, 5), [3, 7])
-    assert.deepEqual(await validatorsAt(desk, 16), [3, 7])
-    assert.deepEqual(await validatorsAt(desk, 18), [3, 7, 70, far])
-    const days = (await storedRows(desk, 'mainnet', 'days')).map(({ validator, day }) => [validator, day])
+    await writeEpochs(context, 'mainnet', range, rows)
+    assert.deepEqual(await validatorsAt(context, 5), [3, 7])
+    assert.deepEqual(await validatorsAt(context, 16), [3, 7])
+    assert.deepEqual(await validatorsAt(context, 18), [3, 7, 70, far])
+    const days = (await storedRows(context, 'mainnet', 'days')).map(({ validator, day }) => [validator, day])
     assert.deepEqual(
       days.filter(([validator]) => validator === 70),
       [
@@ -277,41 +282,43 @@ describe('who has duties', () => {
   })
 
   test('a validator that leaves in the middle of a day stays in it', async () => {
-    await using desk = await openDesk(overrides)
-    await writeEpochs(desk, 'mainnet', { from: 9, until: 12 }, rowsOf({ from: 9, until: 12 }, [3, 9]))
-    await writeEpochs(desk, 'mainnet', { from: 12, until: 20 }, rowsOf({ from: 12, until: 20 }, [3]))
-    assert.deepEqual(await validatorsAt(desk, 16), [3, 9])
-    assert.deepEqual(await validatorsAt(desk, 18), [3])
+    await using context = await openContext(overrides)
+    await writeEpochs(context, 'mainnet', { from: 9, until: 12 }, rowsOf({ from: 9, until: 12 }, [3, 9]))
+    await writeEpochs(context, 'mainnet', { from: 12, until: 20 }, rowsOf({ from: 12, until: 20 }, [3]))
+    assert.deepEqual(await validatorsAt(context, 16), [3, 9])
+    assert.deepEqual(await validatorsAt(context, 18), [3])
   })
 
   test('a row of nothing but zeros is a row', async () => {
-    await using desk = await openDesk(overrides)
-    await writeEpochs(desk, 'mainnet', { from: 0, until: 3 }, [{ epoch: 1, validator: 9 }])
-    const [only, ...others] = await storedRows(desk, 'mainnet', 'days')
+    await using context = await openContext(overrides)
+    await writeEpochs(context, 'mainnet', { from: 0, until: 3 }, [{ epoch: 1, validator: 9 }])
+    const [only, ...others] = await storedRows(context, 'mainnet', 'days')
     assert.deepEqual([only?.validator, only?.day, others], [9, 0, []])
     assert(only && measures.every((name: Measure) => only[name] === 0))
   })
 })
 
 test('hours and missed duties are deleted by age when a new day begins, days stay', async () => {
-  await using desk = await openDesk(overrides)
+  await using context = await openContext(overrides)
   const head = { scores: new Map(), hoursKeptDays: 2, missedKeptDays: 3 }
   const commit = (from: number, until: number) =>
-    updateDuties(desk.duties, 'commitEpochs', { ...commitOf(desk, { from, until }), head })
+    updateDuties(context.duties, 'commitEpochs', { ...commitOf(context, { from, until }), head })
   await commit(9, 35)
-  assert.deepEqual(await hourEpochs(desk.duties, 'mainnet'), [{ from: 18, until: 35 }])
-  assert.deepEqual(await missedEpochs(desk.duties, 'mainnet'), [{ from: 9, until: 35 }])
+  assert.deepEqual(await hourEpochs(context.duties, 'mainnet'), [{ from: 18, until: 35 }])
+  assert.deepEqual(await missedEpochs(context.duties, 'mainnet'), [{ from: 9, until: 35 }])
   // What is filled in stays until a new day begins.
-  await write(desk, { from: 0, until: 9 })
+  await write(context, { from: 0, until: 9 })
   await commit(35, 36)
-  assert.deepEqual(await hourEpochs(desk.duties, 'mainnet'), [
+  assert.deepEqual(await hourEpochs(context.duties, 'mainnet'), [
     { from: 0, until: 9 },
     { from: 18, until: 36 },
   ])
   await commit(36, 37)
-  assert.deepEqual(await hourEpochs(desk.duties, 'mainnet'), [{ from: 27, until: 37 }])
-  assert.deepEqual(await missedEpochs(desk.duties, 'mainnet'), [{ from: 18, until: 37 }])
-  const daysOf = async (grain: Grain) => [...new Set((await storedRows(desk, 'mainnet', grain)).map(({ day }) => day))]
+  assert.deepEqual(await hourEpochs(context.duties, 'mainnet'), [{ from: 27, until: 37 }])
+  assert.deepEqual(await missedEpochs(context.duties, 'mainnet'), [{ from: 18, until: 37 }])
+  const daysOf = async (grain: Grain) => [
+    ...new Set((await storedRows(context, 'mainnet', grain)).map(({ day }) => day)),
+  ]
   assert.deepEqual(await daysOf('hours'), [3, 4])
   assert.deepEqual(await daysOf('days'), [0, 1, 2, 3, 4])
 })

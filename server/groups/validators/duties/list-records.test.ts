@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { chainDays, type DayLine, type Epoch, hourOf, utcDays } from '#core/chain-time.ts'
 import type { Range } from '#core/ranges.ts'
 import { chance } from '#sim/chance.ts'
-import { openDesk, type TestDesk } from '#test/desk.ts'
+import { openContext, type TestContext } from '#test/context.ts'
 import { type EpochRow, perfect, writeEpochs } from '#test/validators-world.ts'
 import type { Measure } from '../measures.ts'
 import { dropHours } from './hours.ts'
@@ -47,25 +47,25 @@ const rows: EpochRow[] = Array.from({ length: until }, (_, epoch) => epoch)
         return { ...perfect, ...votes, epoch, validator, earnings: draws.whole(-900, 900), block_reward: epoch }
       }),
   )
-let desks: readonly TestDesk[]
+let contexts: readonly TestContext[]
 before(async () => {
-  desks = await Promise.all([0, 1].map(() => openDesk({ validators: { networks: { [network]: time } } })))
-  for (const desk of desks) {
+  contexts = await Promise.all([0, 1].map(() => openContext({ validators: { networks: { [network]: time } } })))
+  for (const context of contexts) {
     for (const range of [
       { from: 0, until: gap.from },
       { from: gap.until, until },
     ])
-      await writeEpochs(desk, network, range, rows)
+      await writeEpochs(context, network, range, rows)
   }
   const made = await mergeDuties(
-    desks[1]?.duties ?? assert.fail(),
+    contexts[1]?.duties ?? assert.fail(),
     { network, time, until },
     new AbortController().signal,
   )
   assert(made > 0, 'the second has days in blocks')
 })
 after(async () => {
-  for (const desk of desks) await desk[Symbol.asyncDispose]()
+  for (const context of contexts) await context[Symbol.asyncDispose]()
 })
 
 // ------------------------------------------------------------------------------------------------------ the plain computation
@@ -166,7 +166,7 @@ test('records are listed as a plain computation lists them, merged or not', asyn
     fc.asyncProperty(queries, fc.nat(30), fc.nat(60_000), async (query, count, afterValidator) => {
       const expected = plainRecords(query)
       found += expected.length
-      for (const { duties } of desks) {
+      for (const { duties } of contexts) {
         const list = await queryDuties(duties, 'listRecords', { query, count })
         assert.equal(list.total, expected.length)
         assert.deepEqual(keysOf(list.first), keysOf(expected.slice(0, count)))
@@ -192,7 +192,7 @@ test('sums, scores and places are those of a plain computation, merged or not', 
   await fc.assert(
     fc.asyncProperty(queries, async (query) => {
       const expected = plainRecords(query)
-      for (const { duties } of desks) {
+      for (const { duties } of contexts) {
         const { window, validator, day, hour, sums, scores } = await queryDuties(duties, 'sumRecords', {
           query,
           wanted,
@@ -221,7 +221,7 @@ test('sums, scores and places are those of a plain computation, merged or not', 
 })
 
 test('paging by the last validator of a page gives every record once', async () => {
-  const [{ duties }] = desks as [TestDesk]
+  const [{ duties }] = contexts as [TestContext]
   const all: RecordQuery = {
     ...{ network, time, validators, isUtc: false, grain: 'days', byValidator: true, days: { from: 0, until: 34 } },
     windowOf: Array.from({ length: 34 }, (_, at) => Math.floor(at / 7)),
@@ -245,20 +245,20 @@ test('paging by the last validator of a page gives every record once', async () 
 })
 
 test('deleted hours are neither listed nor added up, whole days still are', async () => {
-  await using desk = await openDesk({ validators: { networks: { [network]: time } } })
-  await writeEpochs(desk, network, { from: 0, until: 60 }, rows)
-  await desk.dutiesState.write((tx) => dropHours(tx, network, time, 6))
+  await using context = await openContext({ validators: { networks: { [network]: time } } })
+  await writeEpochs(context, network, { from: 0, until: 60 }, rows)
+  await context.dutiesState.write((tx) => dropHours(tx, network, time, 6))
   const query: RecordQuery = {
     ...{ network, time, validators: [5], isUtc: false, byValidator: true, days: { from: 2, until: 10 }, windowOf: [] },
     grain: 'hours',
   }
-  const { first } = await queryDuties(desk.duties, 'listRecords', { query, count: 100 })
+  const { first } = await queryDuties(context.duties, 'listRecords', { query, count: 100 })
   const expected = plainRecords({ ...query, days: { from: 6, until: 10 } })
   assert.deepEqual(keysOf(first), keysOf(expected))
   const windowOf = Array.from({ length: 8 }, () => 0)
   const cut = { hours: { from: 6, until: 25 }, wholeDays: { from: 3, until: 10 } }
   const days: RecordQuery = { ...query, grain: 'days', windowOf, cut }
-  const { sums, day } = await queryDuties(desk.duties, 'sumRecords', {
+  const { sums, day } = await queryDuties(context.duties, 'sumRecords', {
     query: days,
     wanted: { measures: ['assigned'], scores: [] },
   })
@@ -266,7 +266,7 @@ test('deleted hours are neither listed nor added up, whole days still are', asyn
 })
 
 test('a query stops when its signal aborts', async () => {
-  const [{ duties }] = desks as [TestDesk]
+  const [{ duties }] = contexts as [TestContext]
   const query: RecordQuery = {
     ...{ network, time, validators, isUtc: false, grain: 'days', byValidator: true, days: { from: 0, until: 34 } },
     windowOf: Array.from({ length: 34 }, (_, at) => at),

@@ -5,7 +5,7 @@ import { chainDays, type Epoch, hourOf, utcDays } from '#core/chain-time.ts'
 import type { Range } from '#core/ranges.ts'
 import { chance } from '#sim/chance.ts'
 import type { State, StateReader, StateWriter } from '#store/state.ts'
-import { openDesk, type TestDesk } from '#test/desk.ts'
+import { openContext, type TestContext } from '#test/context.ts'
 import { type Grain, type StoredRow, storedRows } from '#test/stored-duties.ts'
 import { type EpochRow, perfect, writeEpochs } from '#test/validators-world.ts'
 import { type Measure, measures } from '../measures.ts'
@@ -23,7 +23,7 @@ const time = {
   epochsPerDay: 2,
 }
 const network = 'hoodi'
-const open = () => openDesk({ validators: { networks: { [network]: time } } })
+const open = () => openContext({ validators: { networks: { [network]: time } } })
 const never = new AbortController().signal
 const grains = ['hours', 'utcHours', 'days', 'utcDays'] as const
 
@@ -59,12 +59,17 @@ class PlainSums {
 const linesOf = (rows: readonly StoredRow[]): string[] =>
   rows.map((row) => `${row.validator} ${row.day} ${row.hour}: ${measures.map((name) => row[name])}`)
 
-async function assertStored(desk: TestDesk, sums: PlainSums, some: readonly Grain[], where: string): Promise<void> {
+async function assertStored(
+  context: TestContext,
+  sums: PlainSums,
+  some: readonly Grain[],
+  where: string,
+): Promise<void> {
   for (const grain of some)
-    assert.deepEqual(linesOf(await storedRows(desk, network, grain)), linesOf(sums.of(grain)), `${grain} ${where}`)
+    assert.deepEqual(linesOf(await storedRows(context, network, grain)), linesOf(sums.of(grain)), `${grain} ${where}`)
 }
 
-const unitsAt = async ({ duties }: TestDesk, level: number) =>
+const unitsAt = async ({ duties }: TestContext, level: number) =>
   (
     await duties.all<{ unit: number }>(
       'select unit from duty_units where network = ? and level = ? order by unit',
@@ -74,7 +79,7 @@ const unitsAt = async ({ duties }: TestDesk, level: number) =>
   ).map(({ unit }) => unit)
 
 /** After everything that is over has been merged: days and short blocks are gone, and long blocks have a row per validator. */
-async function assertMerged(desk: TestDesk, until: number, present: ReadonlyMap<number, ReadonlySet<number>>) {
+async function assertMerged(context: TestContext, until: number, present: ReadonlyMap<number, ReadonlySet<number>>) {
   const openPart = partOf(time, until as Epoch)
   const [openShort, openLong] = [Math.floor(openPart / 16), Math.floor(openPart / 128)]
   const parts = [...present.keys()].sort((a, b) => a - b)
@@ -84,16 +89,16 @@ async function assertMerged(desk: TestDesk, until: number, present: ReadonlyMap<
     parts.filter((part) => part < openShort * 16 && part >= openLong * 128),
     parts.filter((part) => part < openLong * 128),
   ]
-  assert.deepEqual(await unitsAt(desk, 0), days)
-  assert.deepEqual(await unitsAt(desk, 1), blocksOf(16, short))
-  assert.deepEqual(await unitsAt(desk, 2), blocksOf(128, long))
+  assert.deepEqual(await unitsAt(context, 0), days)
+  assert.deepEqual(await unitsAt(context, 1), blocksOf(16, short))
+  assert.deepEqual(await unitsAt(context, 2), blocksOf(128, long))
   const rowsOf = (some: readonly number[], units: number, validators: number) => {
     const keys = some.flatMap((part) =>
       Array.from(present.get(part) ?? [], (one) => `${Math.floor(part / units)} ${Math.floor(one / validators)}`),
     )
     return new Set(keys).size
   }
-  const counts = await queryDuties(desk.duties, 'countRows', undefined)
+  const counts = await queryDuties(context.duties, 'countRows', undefined)
   assert.deepEqual(
     [counts.duty_days, counts.duty_short_blocks, counts.duty_long_blocks],
     [rowsOf(days, 1, 64), rowsOf(short, 16, 8), rowsOf(long, 128, 1)],
@@ -138,18 +143,18 @@ function rowsOf({ from, until }: Range): EpochRow[] {
 }
 
 type MergeState = Pick<State, 'write'> & StateReader
-const stateWith = ({ dutiesState: state }: TestDesk, write: State['write']): MergeState => ({
+const stateWith = ({ dutiesState: state }: TestContext, write: State['write']): MergeState => ({
   get: (sql, ...values) => state.get(sql, ...values),
   all: (sql, ...values) => state.all(sql, ...values),
   write,
 })
 
 /** Stops after this many slices. */
-async function mergeSome(desk: TestDesk, until: number, slices: number): Promise<void> {
+async function mergeSome(context: TestContext, until: number, slices: number): Promise<void> {
   const stop = new AbortController()
   let done = 0
-  const state = stateWith(desk, async (work) => {
-    const value = await desk.dutiesState.write(work)
+  const state = stateWith(context, async (work) => {
+    const value = await context.dutiesState.write(work)
     done += 1
     if (done === slices) stop.abort()
     return value
@@ -161,7 +166,7 @@ async function mergeSome(desk: TestDesk, until: number, slices: number): Promise
 class BrokenWrite extends Error {}
 
 /** Fails in the middle of a slice, at this statement. True: it came that far. */
-async function mergeBroken(desk: TestDesk, until: number, statements: number): Promise<boolean> {
+async function mergeBroken(context: TestContext, until: number, statements: number): Promise<boolean> {
   let left = statements
   const step = () => {
     left -= 1
@@ -179,7 +184,7 @@ async function mergeBroken(desk: TestDesk, until: number, statements: number): P
       return tx.insertMany(...args)
     },
   })
-  const state = stateWith(desk, (work) => desk.dutiesState.write((tx) => work(breaking(tx))))
+  const state = stateWith(context, (work) => context.dutiesState.write((tx) => work(breaking(tx))))
   try {
     await mergeBlocks(state, { network, time, until })
     return false
@@ -190,14 +195,14 @@ async function mergeBroken(desk: TestDesk, until: number, statements: number): P
 }
 
 test('whatever is merged when, and wherever it stops, what is read is the sum over all epochs', async () => {
-  await using desk = await open()
+  await using context = await open()
   const draws = chance('merge')
   const sums = new PlainSums()
   const present = new Map<number, Set<number>>()
   const seen = { all: 0, stopped: 0, broken: 0 }
   const write = async (range: Range) => {
     const rows = rowsOf(range)
-    for (const span of await writeEpochs(desk, network, range, rows)) {
+    for (const span of await writeEpochs(context, network, range, rows)) {
       const own = rows.filter(({ epoch }) => epoch >= span.from && epoch < span.until)
       sums.add(own)
       for (const { part } of partsIn(time, span)) if (!present.has(part)) present.set(part, new Set())
@@ -207,9 +212,9 @@ test('whatever is merged when, and wherever it stops, what is read is the sum ov
   const mergeSomehow = async (until: number) => {
     const how = draws.pick(['none', 'none', 'all', 'stopped', 'stopped', 'broken', 'broken'] as const)
     if (how === 'none') return
-    if (how === 'all') await mergeDuties(desk.duties, { network, time, until }, never)
-    if (how === 'stopped') await mergeSome(desk, until, draws.whole(1, 4))
-    if (how === 'broken' && !(await mergeBroken(desk, until, draws.whole(1, 40)))) return
+    if (how === 'all') await mergeDuties(context.duties, { network, time, until }, never)
+    if (how === 'stopped') await mergeSome(context, until, draws.whole(1, 4))
+    if (how === 'broken' && !(await mergeBroken(context, until, draws.whole(1, 40)))) return
     seen[how] += 1
   }
 
@@ -218,35 +223,35 @@ test('whatever is merged when, and wherever it stops, what is read is the sum ov
     const until = Math.min(epochs, from + draws.whole(1, 14))
     for (const [at, span] of outside(gaps, { from, until }).entries()) {
       await write(span)
-      await assertStored(desk, sums, [draws.pick(grains)], `after epoch ${span.until}`)
+      await assertStored(context, sums, [draws.pick(grains)], `after epoch ${span.until}`)
       if (at > 0) continue
       await mergeSomehow(until)
-      await assertStored(desk, sums, [draws.pick(['days', 'utcDays'] as const)], `merged after epoch ${span.until}`)
+      await assertStored(context, sums, [draws.pick(['days', 'utcDays'] as const)], `merged after epoch ${span.until}`)
     }
     from = until
   }
-  await mergeDuties(desk.duties, { network, time, until: epochs }, never)
-  ;({ longBlocks } = await assertMerged(desk, epochs, present))
+  await mergeDuties(context.duties, { network, time, until: epochs }, never)
+  ;({ longBlocks } = await assertMerged(context, epochs, present))
   assert(longBlocks >= 3, 'several long blocks')
   assert(Math.min(...Object.values(seen)) >= 3, JSON.stringify(seen))
-  await assertStored(desk, sums, grains, 'after everything was merged')
+  await assertStored(context, sums, grains, 'after everything was merged')
 
   // Gaps inside of blocks are filled, from the newest on, in spans that are not those of blocks.
   for (const { from, until } of gaps.toReversed()) {
     const middle = Math.floor((from + until) / 2)
     await write({ from: middle, until })
-    await assertStored(desk, sums, ['days', 'utcDays'], `with ${middle} to ${until}`)
+    await assertStored(context, sums, ['days', 'utcDays'], `with ${middle} to ${until}`)
     await mergeSomehow(epochs)
-    await assertStored(desk, sums, ['days', 'utcDays'], `merged with ${middle} to ${until}`)
+    await assertStored(context, sums, ['days', 'utcDays'], `merged with ${middle} to ${until}`)
     await write({ from, until: middle })
-    await assertStored(desk, sums, ['days', 'utcDays'], `with ${from} to ${until}`)
+    await assertStored(context, sums, ['days', 'utcDays'], `with ${from} to ${until}`)
   }
-  assert((await unitsAt(desk, 0)).length > 10, 'days of old blocks are there again')
-  await mergeDuties(desk.duties, { network, time, until: epochs }, never)
-  await assertMerged(desk, epochs, present)
-  await assertStored(desk, sums, grains, 'after the gaps were merged')
+  assert((await unitsAt(context, 0)).length > 10, 'days of old blocks are there again')
+  await mergeDuties(context.duties, { network, time, until: epochs }, never)
+  await assertMerged(context, epochs, present)
+  await assertStored(context, sums, grains, 'after the gaps were merged')
   // Nothing is left to do.
-  assert.equal(await mergeDuties(desk.duties, { network, time, until: epochs }, never), 0)
+  assert.equal(await mergeDuties(context.duties, { network, time, until: epochs }, never), 0)
 })
 
 /** The parts of a span that lie in none of the ranges. */
@@ -263,14 +268,14 @@ function outside(ranges: readonly Range[], { from, until }: Range): Range[] {
 }
 
 test('what is written between two slices, to days that are being merged, is kept and merged the next time', async () => {
-  await using desk = await open()
+  await using context = await open()
   const sums = new PlainSums()
   const write = async (range: Range, more: readonly number[] = []) => {
     const rows = [
       ...rowsOf(range),
       ...more.flatMap((validator) => [{ ...perfect, earnings: 77, epoch: range.from, validator }]),
     ]
-    await writeEpochs(desk, network, range, rows)
+    await writeEpochs(context, network, range, rows)
     sums.add(rows)
   }
   // The first of two epochs that share their part is left out.
@@ -279,39 +284,39 @@ test('what is written between two slices, to days that are being merged, is kept
   await write({ from: 0, until: gap })
   await write({ from: gap + 1, until: 40 })
   let slices = 0
-  const state = stateWith(desk, async (work) => {
-    const value = await desk.dutiesState.write(work)
+  const state = stateWith(context, async (work) => {
+    const value = await context.dutiesState.write(work)
     slices += 1
     // 0 lies in the slice that has been moved, 20 000 behind the last one.
     if (slices === 1) await write({ from: gap, until: gap + 1 }, [20_000])
-    await assertStored(desk, sums, ['days', 'utcDays'], `after slice ${slices}`)
+    await assertStored(context, sums, ['days', 'utcDays'], `after slice ${slices}`)
     return value
   })
   await mergeBlocks(state, { network, time, until: 40 })
   assert(slices > 2)
-  await assertStored(desk, sums, grains, 'after the merge')
-  assert.deepEqual((await unitsAt(desk, 0))[0], partOf(time, gap as Epoch))
-  assert.equal(await mergeDuties(desk.duties, { network, time, until: 40 }, never), 1)
-  assert((await unitsAt(desk, 0)).every((unit) => unit >= 16))
-  await assertStored(desk, sums, grains, 'after the next merge')
+  await assertStored(context, sums, grains, 'after the merge')
+  assert.deepEqual((await unitsAt(context, 0))[0], partOf(time, gap as Epoch))
+  assert.equal(await mergeDuties(context.duties, { network, time, until: 40 }, never), 1)
+  assert((await unitsAt(context, 0)).every((unit) => unit >= 16))
+  await assertStored(context, sums, grains, 'after the next merge')
 })
 
 test('a block is not merged before its last part is over', async () => {
-  await using desk = await open()
+  await using context = await open()
   const last = [...Array(60).keys()].findLast((epoch) => partOf(time, epoch as Epoch) === 15) ?? assert.fail()
-  await writeEpochs(desk, network, { from: 0, until: last + 1 }, rowsOf({ from: 0, until: last + 1 }))
-  assert.equal(await mergeDuties(desk.duties, { network, time, until: last }, never), 0)
-  assert.equal(await mergeDuties(desk.duties, { network, time, until: last + 1 }, never), 1)
-  assert.deepEqual([await unitsAt(desk, 0), await unitsAt(desk, 1)], [[], [0]])
+  await writeEpochs(context, network, { from: 0, until: last + 1 }, rowsOf({ from: 0, until: last + 1 }))
+  assert.equal(await mergeDuties(context.duties, { network, time, until: last }, never), 0)
+  assert.equal(await mergeDuties(context.duties, { network, time, until: last + 1 }, never), 1)
+  assert.deepEqual([await unitsAt(context, 0), await unitsAt(context, 1)], [[], [0]])
 })
 
 test('merging one network leaves the others alone', async () => {
-  await using desk = await openDesk({ validators: { networks: { [network]: time, holesky: time } } })
+  await using context = await openContext({ validators: { networks: { [network]: time, holesky: time } } })
   const range = { from: 0, until: 40 }
-  for (const name of [network, 'holesky'] as const) await writeEpochs(desk, name, range, rowsOf(range))
-  const before = await storedRows(desk, 'holesky', 'days')
-  await mergeDuties(desk.duties, { network, time, until: 40 }, never)
-  assert.deepEqual(await storedRows(desk, 'holesky', 'days'), before)
-  const units = await desk.duties.all<{ network: number; level: number }>('select network, level from duty_units')
+  for (const name of [network, 'holesky'] as const) await writeEpochs(context, name, range, rowsOf(range))
+  const before = await storedRows(context, 'holesky', 'days')
+  await mergeDuties(context.duties, { network, time, until: 40 }, never)
+  assert.deepEqual(await storedRows(context, 'holesky', 'days'), before)
+  const units = await context.duties.all<{ network: number; level: number }>('select network, level from duty_units')
   assert(units.filter((unit) => unit.network === networkId('holesky')).every(({ level }) => level === 0))
 })

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { chainDays, type Epoch } from '#core/chain-time.ts'
 import type { Range } from '#core/ranges.ts'
 import { chance } from '#sim/chance.ts'
-import { openDesk, type TestDesk } from '#test/desk.ts'
+import { openContext, type TestContext } from '#test/context.ts'
 import { partOf } from './layout.ts'
 import {
   dropMissedDuties,
@@ -35,7 +35,7 @@ function columnsOf(rows: readonly MissedDuty[]): MissedDutyColumns {
 }
 
 /** One commit. Each pair of bounds is a segment, which lies in one day. */
-const write = ({ dutiesState }: TestDesk, bounds: readonly number[], rows: readonly MissedDuty[]) =>
+const write = ({ dutiesState }: TestContext, bounds: readonly number[], rows: readonly MissedDuty[]) =>
   dutiesState.write((tx) =>
     writeMissedDuties(
       tx,
@@ -49,14 +49,14 @@ const write = ({ dutiesState }: TestDesk, bounds: readonly number[], rows: reado
     ),
   )
 
-const read = ({ dutiesState }: TestDesk, validator: number, range = everything) =>
+const read = ({ dutiesState }: TestContext, validator: number, range = everything) =>
   readMissedDuties(dutiesState, 'hoodi', time, validator, range)
 
 const inOrder = (rows: readonly MissedDuty[]) =>
   rows.toSorted((a, b) => a.epoch - b.epoch || a.kind - b.kind || a.slot - b.slot)
 
 test('every field of every kind comes back, by epoch, kind and slot', async () => {
-  await using desk = await openDesk()
+  await using context = await openContext()
   const rows = [
     missed(9, 5, { delay: 7, best_delay: 2, wrong: 3 }),
     missed(2, 5, { kind: missedKinds.indexOf('slashed'), slot: 23 }),
@@ -66,10 +66,10 @@ test('every field of every kind comes back, by epoch, kind and slot', async () =
     missed(2, 5, { kind: missedKinds.indexOf('emptyBlock'), slot: 19 }),
     missed(0, 5, { slot: 0, best_delay: 0 }),
   ]
-  await write(desk, [0, 4, 8, 10], rows)
-  assert.deepEqual(await read(desk, 5), inOrder(rows))
+  await write(context, [0, 4, 8, 10], rows)
+  assert.deepEqual(await read(context, 5), inOrder(rows))
   assert.deepEqual(
-    (await read(desk, 5)).map(({ epoch, kind, slot }) => [epoch, missedKinds[kind], slot]),
+    (await read(context, 5)).map(({ epoch, kind, slot }) => [epoch, missedKinds[kind], slot]),
     [
       [0, 'vote', 0],
       [2, 'noBlock', 16],
@@ -83,7 +83,7 @@ test('every field of every kind comes back, by epoch, kind and slot', async () =
 })
 
 test('several commits of a day add to what is there, in every group of validators', async () => {
-  await using desk = await openDesk()
+  await using context = await openContext()
   const draws = chance('missed')
   const validators = [0, 63, 64, 127, 9000, 1_000_000]
   const rows = Array.from({ length: 41 }, (_, epoch) => epoch).flatMap((epoch) =>
@@ -101,50 +101,50 @@ test('several commits of a day add to what is there, in every group of validator
     [24, 28, 32, 36, 40, 41],
     [17, 20, 21],
   ]
-  for (const bounds of commits) await write(desk, bounds, rows)
+  for (const bounds of commits) await write(context, bounds, rows)
   for (const validator of validators) {
     const own = rows.filter((row) => row.validator === validator)
     assert(own.length > 10)
-    assert.deepEqual(await read(desk, validator), inOrder(own))
+    assert.deepEqual(await read(context, validator), inOrder(own))
     const range = { from: 6, until: 23 }
     assert.deepEqual(
-      await read(desk, validator, range),
+      await read(context, validator, range),
       inOrder(own).filter(({ epoch }) => epoch >= 6 && epoch < 23),
     )
   }
-  assert.deepEqual(await read(desk, 65), [], 'another validator of a group that has rows')
-  assert.deepEqual(await read(desk, 5000), [])
-  assert.deepEqual(await read(desk, 0, { from: 7, until: 7 }), [])
-  assert.deepEqual(await missedEpochs(desk.duties, 'hoodi'), [{ from: 0, until: 41 }])
-  const counts = await queryDuties(desk.duties, 'countRows', undefined)
+  assert.deepEqual(await read(context, 65), [], 'another validator of a group that has rows')
+  assert.deepEqual(await read(context, 5000), [])
+  assert.deepEqual(await read(context, 0, { from: 7, until: 7 }), [])
+  assert.deepEqual(await missedEpochs(context.duties, 'hoodi'), [{ from: 0, until: 41 }])
+  const counts = await queryDuties(context.duties, 'countRows', undefined)
   const groups = new Set(rows.map(({ epoch, validator }) => `${partOf(time, epoch as Epoch)} ${validator >> 6}`))
   assert.equal(counts.missed_duties, groups.size, 'one row for each day part and 64 validators')
 })
 
 test('epochs without missed duties are covered, other networks are not', async () => {
-  await using desk = await openDesk()
-  await write(desk, [4, 8], [])
-  await write(desk, [0, 4], [missed(1, 3)])
-  assert.deepEqual(await missedEpochs(desk.duties, 'hoodi'), [{ from: 0, until: 8 }])
-  assert.deepEqual(await missedEpochs(desk.duties, 'mainnet'), [])
-  assert.deepEqual(await readMissedDuties(desk.dutiesState, 'mainnet', time, 3, everything), [])
+  await using context = await openContext()
+  await write(context, [4, 8], [])
+  await write(context, [0, 4], [missed(1, 3)])
+  assert.deepEqual(await missedEpochs(context.duties, 'hoodi'), [{ from: 0, until: 8 }])
+  assert.deepEqual(await missedEpochs(context.duties, 'mainnet'), [])
+  assert.deepEqual(await readMissedDuties(context.dutiesState, 'mainnet', time, 3, everything), [])
 })
 
 test('old days are deleted with their coverage, those of other networks stay', async () => {
-  await using desk = await openDesk()
+  await using context = await openContext()
   const rows = [2, 3, 4, 7, 8, 11].map((epoch) => missed(epoch, 70))
-  await write(desk, [0, 4, 8, 12], rows)
-  await desk.dutiesState.write((tx) =>
+  await write(context, [0, 4, 8, 12], rows)
+  await context.dutiesState.write((tx) =>
     writeMissedDuties(tx, 'holesky', time, [
       { epochs: { from: 0 as Epoch, until: 4 as Epoch }, missed: columnsOf([missed(1, 70)]) },
     ]),
   )
-  await desk.dutiesState.write((tx) => dropMissedDuties(tx, 'hoodi', time, chainDays(time).dayOf(8 as Epoch)))
+  await context.dutiesState.write((tx) => dropMissedDuties(tx, 'hoodi', time, chainDays(time).dayOf(8 as Epoch)))
   assert.deepEqual(
-    (await read(desk, 70)).map(({ epoch }) => epoch),
+    (await read(context, 70)).map(({ epoch }) => epoch),
     [8, 11],
   )
-  assert.deepEqual(await missedEpochs(desk.duties, 'hoodi'), [{ from: 8, until: 12 }])
-  assert.equal((await readMissedDuties(desk.dutiesState, 'holesky', time, 70, everything)).length, 1)
-  assert.equal((await desk.duties.all('select id from missed_duties')).length, 2)
+  assert.deepEqual(await missedEpochs(context.duties, 'hoodi'), [{ from: 8, until: 12 }])
+  assert.equal((await readMissedDuties(context.dutiesState, 'holesky', time, 70, everything)).length, 1)
+  assert.equal((await context.duties.all('select id from missed_duties')).length, 2)
 })

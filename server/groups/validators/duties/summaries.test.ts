@@ -1,7 +1,7 @@
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import { chance } from '#sim/chance.ts'
-import { openDesk, type TestDesk } from '#test/desk.ts'
+import { openContext, type TestContext } from '#test/context.ts'
 import { actOut, castOf } from '#test/validators-acting.ts'
 import { figuresOf, type Row } from '#test/validators-reference.ts'
 import { writeEpochs } from '#test/validators-world.ts'
@@ -33,18 +33,18 @@ const groupsWith = (version: number, pools: readonly (readonly number[])[]): Val
 }
 const groups = groupsWith(1, [indices.slice(0, 4), indices.slice(4, 7)])
 
-const openNetwork = () => openDesk({ validators: { networks: { mainnet: windows } } })
+const openNetwork = () => openContext({ validators: { networks: { mainnet: windows } } })
 
-const timeOf = (desk: TestDesk) => plainTime(desk.settings.validators.networks[network])
+const timeOf = (context: TestContext) => plainTime(context.settings.validators.networks[network])
 
-const summarize = (desk: TestDesk, own: ValidatorGroups, daysMax = 100, until = 64) =>
-  summarizeDuties(desk.duties, { network, time: timeOf(desk), until, groups: own, daysMax }, signal)
+const summarize = (context: TestContext, own: ValidatorGroups, daysMax = 100, until = 64) =>
+  summarizeDuties(context.duties, { network, time: timeOf(context), until, groups: own, daysMax }, signal)
 
-const read = (desk: TestDesk, kind: SummaryKind = 'network', name = '') =>
-  readSummaries(desk.duties, { network, kind, name, days: { from: 0, until: 100 } })
+const read = (context: TestContext, kind: SummaryKind = 'network', name = '') =>
+  readSummaries(context.duties, { network, kind, name, days: { from: 0, until: 100 } })
 
 /** The plain way: from every single epoch. */
-function assertDay(desk: TestDesk, summary: DaySummary, who: readonly number[]): void {
+function assertDay(context: TestContext, summary: DaySummary, who: readonly number[]): void {
   const own = rows.filter(({ epoch, validator }) => Math.floor(epoch / 3) === summary.day && who.includes(validator))
   const byValidator = Map.groupBy(own, ({ validator }) => validator)
   assert.equal(summary.validators, byValidator.size)
@@ -56,7 +56,7 @@ function assertDay(desk: TestDesk, summary: DaySummary, who: readonly number[]):
     )
   const scoresOf = (name: 'attesterEffectiveness' | 'proposerEffectiveness' | 'validatorEffectiveness') =>
     [...byValidator.values()]
-      .map((list: Row[]) => figuresOf(timeOf(desk), false, 'day', list)[name] as number | null)
+      .map((list: Row[]) => figuresOf(timeOf(context), false, 'day', list)[name] as number | null)
       .filter((score) => score !== null)
       .sort((a, b) => a - b)
   for (const [score, name] of [
@@ -82,58 +82,58 @@ function assertDay(desk: TestDesk, summary: DaySummary, who: readonly number[]):
 
 describe('a day in one row', () => {
   test('has the sums and the spread of scores of the network, of each pool and of each operator', async () => {
-    await using desk = await openNetwork()
-    await writeEpochs(desk, network, epochs, rows)
-    assert.equal(await summarize(desk, groups), 20)
-    const days = await read(desk)
+    await using context = await openNetwork()
+    await writeEpochs(context, network, epochs, rows)
+    assert.equal(await summarize(context, groups), 20)
+    const days = await read(context)
     // The day of epoch 63 is not over.
     assert.deepEqual(
       days.map(({ day }) => day),
       Array.from({ length: 20 }, (_, at) => at + 1),
     )
-    for (const day of days) assertDay(desk, day, indices)
+    for (const day of days) assertDay(context, day, indices)
     for (const [name, who] of [
       ['pool 0', indices.slice(0, 4)],
       ['pool 1', indices.slice(4, 7)],
     ] as const)
-      for (const day of await read(desk, 'pool', name)) assertDay(desk, day, who)
-    for (const day of await read(desk, 'operator', 'operator')) assertDay(desk, day, indices.slice(2, 6))
-    assert.deepEqual(await read(desk, 'pool', 'no such pool'), [])
+      for (const day of await read(context, 'pool', name)) assertDay(context, day, who)
+    for (const day of await read(context, 'operator', 'operator')) assertDay(context, day, indices.slice(2, 6))
+    assert.deepEqual(await read(context, 'pool', 'no such pool'), [])
   })
 
   test('is the same when its figures are in blocks, and made once', async () => {
-    await using desk = await openNetwork()
-    await writeEpochs(desk, network, epochs, rows)
-    await summarize(desk, groups)
-    const before = await read(desk)
-    await mergeDuties(desk.duties, { network, time: timeOf(desk), until: 64 }, signal)
-    assert.equal(await summarize(desk, groups), 0)
-    await desk.dutiesState.write((tx) => tx.run('delete from duty_summary_days'))
-    assert.equal(await summarize(desk, groups), 20)
-    assert.deepEqual(await read(desk), before)
+    await using context = await openNetwork()
+    await writeEpochs(context, network, epochs, rows)
+    await summarize(context, groups)
+    const before = await read(context)
+    await mergeDuties(context.duties, { network, time: timeOf(context), until: 64 }, signal)
+    assert.equal(await summarize(context, groups), 0)
+    await context.dutiesState.write((tx) => tx.run('delete from duty_summary_days'))
+    assert.equal(await summarize(context, groups), 20)
+    assert.deepEqual(await read(context), before)
   })
 
   test('is made again when its pools have changed, some days at a time and the newest first', async () => {
-    await using desk = await openNetwork()
-    await writeEpochs(desk, network, epochs, rows)
-    await summarize(desk, groups)
+    await using context = await openNetwork()
+    await writeEpochs(context, network, epochs, rows)
+    await summarize(context, groups)
     const changed = groupsWith(2, [indices.slice(0, 2)])
-    assert.equal(await summarize(desk, changed, 5), 5)
-    const newest = await read(desk, 'pool', 'pool 0')
-    for (const day of newest) assertDay(desk, day, day.day > 15 ? indices.slice(0, 2) : indices.slice(0, 4))
-    while ((await summarize(desk, changed, 5)) > 0);
-    for (const day of await read(desk, 'pool', 'pool 0')) assertDay(desk, day, indices.slice(0, 2))
-    assert.deepEqual(await read(desk, 'pool', 'pool 1'), [], 'a pool that is gone has no days')
+    assert.equal(await summarize(context, changed, 5), 5)
+    const newest = await read(context, 'pool', 'pool 0')
+    for (const day of newest) assertDay(context, day, day.day > 15 ? indices.slice(0, 2) : indices.slice(0, 4))
+    while ((await summarize(context, changed, 5)) > 0);
+    for (const day of await read(context, 'pool', 'pool 0')) assertDay(context, day, indices.slice(0, 2))
+    assert.deepEqual(await read(context, 'pool', 'pool 1'), [], 'a pool that is gone has no days')
   })
 
   test('is made again when a gap in it is filled', async () => {
-    await using desk = await openNetwork()
+    await using context = await openNetwork()
     const outside = { from: 4, until: 10 }
-    await writeEpochs(desk, network, outside, rows)
-    await writeEpochs(desk, network, { from: 11, until: 64 }, rows)
-    await summarize(desk, groups)
-    await writeEpochs(desk, network, { from: 10, until: 11 }, rows)
-    assert.equal(await summarize(desk, groups), 1)
-    for (const day of await read(desk)) assertDay(desk, day, indices)
+    await writeEpochs(context, network, outside, rows)
+    await writeEpochs(context, network, { from: 11, until: 64 }, rows)
+    await summarize(context, groups)
+    await writeEpochs(context, network, { from: 10, until: 11 }, rows)
+    assert.equal(await summarize(context, groups), 1)
+    for (const day of await read(context)) assertDay(context, day, indices)
   })
 })

@@ -7,7 +7,7 @@ import type { Epoch } from '#core/chain-time.ts'
 import { Fault } from '#core/fault.ts'
 import { nextTurn } from '#io/clock.ts'
 import { checkSqlite } from '#store/engines/sqlite-copy.ts'
-import { openDesk, type TestDesk } from '#test/desk.ts'
+import { openContext, type TestContext } from '#test/context.ts'
 import { everythingStored } from '#test/stored-duties.ts'
 import { type EpochRow, perfect, writeEpochs } from '#test/validators-world.ts'
 import { measures } from '../measures.ts'
@@ -18,9 +18,9 @@ import { dutiesOnThreads, queryDuties, updateDuties } from './store.ts'
 
 const settings = { validators: { networks: { hoodi: { epochsPerHour: 2, epochsPerDay: 4 } } } }
 
-function onThreads(desk: TestDesk): TestDesk & AsyncDisposable {
-  const duties = dutiesOnThreads(desk.dutiesState, { dir: desk.dir, options: desk.settings.store })
-  return { ...desk, duties, [Symbol.asyncDispose]: () => duties.close() }
+function onThreads(context: TestContext): TestContext & AsyncDisposable {
+  const duties = dutiesOnThreads(context.dutiesState, { dir: context.dir, options: context.settings.store })
+  return { ...context, duties, [Symbol.asyncDispose]: () => duties.close() }
 }
 
 const rowsOf = (validators: number, until: number): EpochRow[] =>
@@ -30,19 +30,19 @@ const rowsOf = (validators: number, until: number): EpochRow[] =>
 
 describe('on threads', () => {
   test('updates and queries give what they give in this process', async () => {
-    await using desk = await openDesk(settings)
-    await using threaded = onThreads(desk)
-    await using plain = await openDesk(settings)
+    await using context = await openContext(settings)
+    await using threaded = onThreads(context)
+    await using plain = await openContext(settings)
     for (const one of [threaded, plain]) await writeEpochs(one, 'hoodi', { from: 0, until: 9 }, rowsOf(5, 9))
     const stored = await everythingStored(threaded)
     assert.deepEqual(stored, await everythingStored(plain))
-    assert.deepEqual(stored, await everythingStored(desk))
+    assert.deepEqual(stored, await everythingStored(context))
     assert.ok(JSON.stringify(stored).includes('"earnings":32'))
   })
 
   test('a commit on the thread changes the version here, and a query after it sees it', async () => {
-    await using desk = await openDesk(settings)
-    await using threaded = onThreads(desk)
+    await using context = await openContext(settings)
+    await using threaded = onThreads(context)
     const before = threaded.duties.version()
     await writeEpochs(threaded, 'hoodi', { from: 0, until: 2 }, rowsOf(3, 2))
     while (threaded.duties.version() === before) await nextTurn()
@@ -52,8 +52,8 @@ describe('on threads', () => {
   })
 
   test('a fault arrives with its code, and nothing of its update is there', async () => {
-    await using desk = await openDesk(settings)
-    await using threaded = onThreads(desk)
+    await using context = await openContext(settings)
+    await using threaded = onThreads(context)
     await writeEpochs(threaded, 'hoodi', { from: 0, until: 2 }, [])
     const { hoodi } = threaded.settings.validators.networks
     const other = { ...plainTime(hoodi), epochsPerDay: 8 }
@@ -69,8 +69,8 @@ describe('on threads', () => {
   })
 
   test('columns that are handed over are no longer here', async () => {
-    await using desk = await openDesk(settings)
-    await using threaded = onThreads(desk)
+    await using context = await openContext(settings)
+    await using threaded = onThreads(context)
     const segment = large(100)
     const time = plainTime(threaded.settings.validators.networks.hoodi)
     const transfer = [segment.validator.buffer, segment.sums.earnings.buffer]
@@ -83,11 +83,11 @@ describe('on threads', () => {
   })
 
   test('closing while an update runs leaves a sound database that can be written to', async (t) => {
-    await using desk = await openDesk(settings)
-    if (desk.dutiesState.engine !== 'sqlite') return t.skip('looks at the file')
-    const file = join(desk.dir, 'duties.sqlite')
-    const threaded = onThreads(desk)
-    const commit = { network: 'hoodi', time: plainTime(desk.settings.validators.networks.hoodi) } as const
+    await using context = await openContext(settings)
+    if (context.dutiesState.engine !== 'sqlite') return t.skip('looks at the file')
+    const file = join(context.dir, 'duties.sqlite')
+    const threaded = onThreads(context)
+    const commit = { network: 'hoodi', time: plainTime(context.settings.validators.networks.hoodi) } as const
     let isOver = false
     const running = updateDuties(threaded.duties, 'commitEpochs', { ...commit, segments: [large(50_000)] })
     const ended = running
@@ -102,9 +102,9 @@ describe('on threads', () => {
     await threaded.duties.close()
     assert.match(await ended, /was closed/)
     assert.deepEqual(checkSqlite(file), [])
-    assert.deepEqual(await coveredEpochs(desk.duties, 'hoodi'), [])
-    await updateDuties(desk.duties, 'commitEpochs', { ...commit, segments: [large(10)] })
-    assert.deepEqual(await coveredEpochs(desk.duties, 'hoodi'), [{ from: 2, until: 4 }])
+    assert.deepEqual(await coveredEpochs(context.duties, 'hoodi'), [])
+    await updateDuties(context.duties, 'commitEpochs', { ...commit, segments: [large(10)] })
+    assert.deepEqual(await coveredEpochs(context.duties, 'hoodi'), [{ from: 2, until: 4 }])
   })
 })
 

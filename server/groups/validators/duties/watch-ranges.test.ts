@@ -5,7 +5,7 @@ import { openBeacon } from '#io/beacon/client.ts'
 import { systemClock } from '#io/clock.ts'
 import type { Log } from '#io/log.ts'
 import { openReplay } from '#test/beacon-replay.ts'
-import { openDesk, settingsWith, type TestDesk } from '#test/desk.ts'
+import { openContext, settingsWith, type TestContext } from '#test/context.ts'
 import { storedRows } from '#test/stored-duties.ts'
 import { ask } from '#test/validators-world.ts'
 import { aggregateEffectiveness } from '../aggregate-effectiveness.ts'
@@ -19,7 +19,7 @@ import { keptEpochs, writeWatched } from './watch-ranges.ts'
 let readWith = settingsWith()
 
 /** Reads up to the epoch before `finalized`, with this list, as a server would that was restarted with it. */
-async function read(desk: TestDesk, watch: readonly string[], finalized: number): Promise<unknown[]> {
+async function read(context: TestContext, watch: readonly string[], finalized: number): Promise<unknown[]> {
   await using node = await openReplay({
     meddle: (exchange) =>
       exchange.path === '/eth/v1/beacon/states/head/finality_checkpoints'
@@ -27,30 +27,30 @@ async function read(desk: TestDesk, watch: readonly string[], finalized: number)
         : exchange,
   })
   const own = { epochsPerHour: 2, epochsPerDay: 4, watch, beacon: { urls: [node.url], fromEpoch: 0 } }
-  const plain = { ...desk, settings: settingsWith({ validators: { networks: { hoodi: own } } }), clock: systemClock }
+  const plain = { ...context, settings: settingsWith({ validators: { networks: { hoodi: own } } }), clock: systemClock }
   const settings = await withChainTimes(plain)
   readWith = settings
   const warned: unknown[] = []
-  const log = { ...desk.log, warn: (fields: object) => void warned.push(fields) } as Log
+  const log = { ...context.log, warn: (fields: object) => void warned.push(fields) } as Log
   const beacon = openBeacon({ network: 'hoodi', urls: [node.url], timeoutMs: 10_000, clock: systemClock, restMs: 1 })
-  await new Follower({ ...desk, settings, log }, 'hoodi', beacon).catchUp(new AbortController().signal)
+  await new Follower({ ...context, settings, log }, 'hoodi', beacon).catchUp(new AbortController().signal)
   return warned
 }
 
-const keptOf = async ({ duties }: TestDesk, ...validators: number[]) =>
+const keptOf = async ({ duties }: TestContext, ...validators: number[]) =>
   keptEpochs(duties, 'hoodi', await coveredEpochs(duties, 'hoodi'), validators)
 
 test('each validator is covered for as long as it was on the list, and the change is logged', async () => {
-  await using desk = await openDesk()
-  assert.deepEqual(await read(desk, ['2', '7'], 5), [])
-  assert.deepEqual(await read(desk, ['7', '9'], 9), [{ network: 'hoodi', fromEpoch: 4, added: 1, removed: 1 }])
-  assert.deepEqual(await keptOf(desk, 2), [{ from: 0, until: 4 }])
-  assert.deepEqual(await keptOf(desk, 7), [{ from: 0, until: 8 }])
-  assert.deepEqual(await keptOf(desk, 9), [{ from: 4, until: 8 }])
-  assert.deepEqual(await keptOf(desk, 7, 9), [{ from: 4, until: 8 }])
-  assert.deepEqual(await keptOf(desk, 2, 9), [])
-  assert.deepEqual(await keptOf(desk, 30), [])
-  const rows = await storedRows({ ...desk, settings: readWith }, 'hoodi', 'days')
+  await using context = await openContext()
+  assert.deepEqual(await read(context, ['2', '7'], 5), [])
+  assert.deepEqual(await read(context, ['7', '9'], 9), [{ network: 'hoodi', fromEpoch: 4, added: 1, removed: 1 }])
+  assert.deepEqual(await keptOf(context, 2), [{ from: 0, until: 4 }])
+  assert.deepEqual(await keptOf(context, 7), [{ from: 0, until: 8 }])
+  assert.deepEqual(await keptOf(context, 9), [{ from: 4, until: 8 }])
+  assert.deepEqual(await keptOf(context, 7, 9), [{ from: 4, until: 8 }])
+  assert.deepEqual(await keptOf(context, 2, 9), [])
+  assert.deepEqual(await keptOf(context, 30), [])
+  const rows = await storedRows({ ...context, settings: readWith }, 'hoodi', 'days')
   assert.deepEqual(
     rows.map(({ validator, day }) => [validator, day]),
     [
@@ -63,55 +63,59 @@ test('each validator is covered for as long as it was on the list, and the chang
 })
 
 test('the same list in another order is no change', async () => {
-  await using desk = await openDesk()
-  await read(desk, ['2', '7'], 5)
-  assert.deepEqual(await read(desk, ['7', '2', '7'], 9), [])
-  assert.deepEqual(await keptOf(desk, 2, 7), [{ from: 0, until: 8 }])
+  await using context = await openContext()
+  await read(context, ['2', '7'], 5)
+  assert.deepEqual(await read(context, ['7', '2', '7'], 9), [])
+  assert.deepEqual(await keptOf(context, 2, 7), [{ from: 0, until: 8 }])
 })
 
 test('from all validators to a list and back: those on the list have no gap, the others have one', async () => {
-  await using desk = await openDesk()
-  await read(desk, [], 5)
-  assert.deepEqual(await keptOf(desk, 1, 2, 3), [{ from: 0, until: 4 }])
-  assert.deepEqual(await read(desk, ['2'], 9), [{ network: 'hoodi', fromEpoch: 4, added: 0, removed: 1 }])
-  await read(desk, [], 14)
-  assert.deepEqual(await keptOf(desk, 2), [{ from: 0, until: 13 }])
-  assert.deepEqual(await keptOf(desk, 3), [
+  await using context = await openContext()
+  await read(context, [], 5)
+  assert.deepEqual(await keptOf(context, 1, 2, 3), [{ from: 0, until: 4 }])
+  assert.deepEqual(await read(context, ['2'], 9), [{ network: 'hoodi', fromEpoch: 4, added: 0, removed: 1 }])
+  await read(context, [], 14)
+  assert.deepEqual(await keptOf(context, 2), [{ from: 0, until: 13 }])
+  assert.deepEqual(await keptOf(context, 3), [
     { from: 0, until: 4 },
     { from: 8, until: 13 },
   ])
 })
 
 test('a validator that did not exist before has missed nothing', async () => {
-  await using desk = await openDesk()
+  await using context = await openContext()
   const write = (from: number, validators: number[], isFirst: boolean, before?: Set<number>) =>
-    desk.dutiesState.write((tx) => {
+    context.dutiesState.write((tx) => {
       const watched = { validators: Int32Array.from(validators), countBefore: 10, count: 13 }
       return writeWatched(tx, 'hoodi', from, watched, before, isFirst)
     })
   await write(0, [4], true)
   assert.equal(await write(6, [4, 12], false, new Set([4])), undefined)
   const covered = [{ from: 0, until: 9 }]
-  assert.deepEqual(await keptEpochs(desk.duties, 'hoodi', covered, [12]), covered)
+  assert.deepEqual(await keptEpochs(context.duties, 'hoodi', covered, [12]), covered)
 })
 
-/** The keys of the recording, from the registry of a desk that kept everyone. */
+/** The keys of the recording, from the registry of a context that kept everyone. */
 async function pubkeysOf(...indices: number[]): Promise<string[]> {
-  await using all = await openDesk()
+  await using all = await openContext()
   await read(all, [], 5)
   const found = await Promise.all(indices.map((index) => readValidator(all.state, 'hoodi', index)))
   return found.map((entry) => entry?.pubkey ?? assert.fail())
 }
 
 test('unknown validators do not reduce the coverage of an answer, validators that are not kept do; asOf is always set', async () => {
-  await using desk = await openDesk()
+  await using context = await openContext()
   const nobody = `0x${'ee'.repeat(48)}`
   const watch = ['7', '9999', nobody]
   const [seven = '', nine = ''] = await pubkeysOf(7, 9)
-  await read(desk, watch, 5)
+  await read(context, watch, 5)
   const settings = settingsWith({ validators: { networks: { hoodi: { epochsPerHour: 2, epochsPerDay: 4, watch } } } })
   const told = async (who: { indices: number[] } | { pubkeys: string[] }) => {
-    const { body, confidence } = await ask(aggregateEffectiveness, { ...desk, settings }, { network: 'hoodi', ...who })
+    const { body, confidence } = await ask(
+      aggregateEffectiveness,
+      { ...context, settings },
+      { network: 'hoodi', ...who },
+    )
     return [body.data.map(({ validatorIndex }) => validatorIndex), confidence?.coverage, confidence?.asOf]
   }
   assert.deepEqual(await told({ indices: [7] }), [[7], 'complete', 3])
@@ -121,13 +125,13 @@ test('unknown validators do not reduce the coverage of an answer, validators tha
   assert.deepEqual(await told({ pubkeys: [seven, nobody] }), [[7], 'complete', 3])
   assert.deepEqual(await told({ pubkeys: [seven, nine] }), [[7], 'none', 3])
   // Until the number of validators is known, nobody is known not to exist.
-  await desk.dutiesState.write((tx) => tx.run('update duty_networks set validators = null'))
+  await context.dutiesState.write((tx) => tx.run('update duty_networks set validators = null'))
   assert.deepEqual(await told({ indices: [7, 9999] }), [[7], 'none', 3])
-  await read(desk, watch, 9)
+  await read(context, watch, 9)
   assert.deepEqual(await told({ indices: [7, 9999] }), [[7, 7], 'complete', 7])
 })
 
 test('names on the list that match no validator are logged, once', async () => {
-  await using desk = await openDesk()
-  assert.deepEqual(await read(desk, ['7', '9999'], 9), [{ network: 'hoodi', count: 1, first: ['9999'] }])
+  await using context = await openContext()
+  assert.deepEqual(await read(context, ['7', '9999'], 9), [{ network: 'hoodi', count: 1, first: ['9999'] }])
 })

@@ -7,7 +7,7 @@ import { openBeacon } from '#io/beacon/client.ts'
 import { systemClock } from '#io/clock.ts'
 import type { StateReader } from '#store/state.ts'
 import { openReplay, type Replay, type ReplayOptions } from '#test/beacon-replay.ts'
-import { openDesk } from '#test/desk.ts'
+import { openContext } from '#test/context.ts'
 import { type AuditLine, auditTotals } from '../duties/audits.ts'
 import { coveredEpochs } from '../duties/coverage.ts'
 import { networkId } from '../duties/layout.ts'
@@ -21,15 +21,17 @@ const epochsRead = 13
 
 async function ingest(node: Replay, auditValidators: number) {
   const beacon = { urls: [node.url], fromEpoch: 0, auditValidators }
-  const desk = await openDesk({ validators: { networks: { hoodi: { epochsPerHour: 4, epochsPerDay: 8, beacon } } } })
-  const settings = await withChainTimes({ ...desk, clock: systemClock })
+  const context = await openContext({
+    validators: { networks: { hoodi: { epochsPerHour: 4, epochsPerDay: 8, beacon } } },
+  })
+  const settings = await withChainTimes({ ...context, clock: systemClock })
   const own = openBeacon({ network: 'hoodi', urls: [node.url], timeoutMs: 10_000, clock: systemClock, restMs: 1 })
   const steps: Step[] = []
-  await new Follower({ ...desk, settings }, 'hoodi', own).catchUp(new AbortController().signal, (step) =>
+  await new Follower({ ...context, settings }, 'hoodi', own).catchUp(new AbortController().signal, (step) =>
     steps.push(step),
   )
-  assert.deepEqual(await coveredEpochs(desk.duties, 'hoodi'), [{ from: 0, until: epochsRead }])
-  return { desk: { ...desk, settings }, steps, [Symbol.asyncDispose]: () => desk[Symbol.asyncDispose]() }
+  assert.deepEqual(await coveredEpochs(context.duties, 'hoodi'), [{ from: 0, until: epochsRead }])
+  return { context: { ...context, settings }, steps, [Symbol.asyncDispose]: () => context[Symbol.asyncDispose]() }
 }
 
 const readAudit = (duties: StateReader, network: Network): Promise<AuditLine[]> =>
@@ -45,7 +47,7 @@ const sum = (lines: readonly AuditLine[], of: (line: AuditLine) => number) =>
 test('a sample of each epoch agrees with the recorded node, another part of the network each time', async () => {
   await using node = await openReplay()
   await using at = await ingest(node, 10)
-  const lines = await readAudit(at.desk.duties, 'hoodi')
+  const lines = await readAudit(at.context.duties, 'hoodi')
   assert.equal(new Set(lines.map(({ epoch }) => epoch)).size, epochsRead)
   const votes = lines.filter(({ part }) => part === 'target')
   assert(
@@ -75,7 +77,7 @@ test('a difference is kept, told with the step and said to whoever asks how thin
   }
   await using node = await openReplay({ meddle })
   await using at = await ingest(node, 10)
-  const odd = (await readAudit(at.desk.duties, 'hoodi')).filter(({ differing }) => differing > 0)
+  const odd = (await readAudit(at.context.duties, 'hoodi')).filter(({ differing }) => differing > 0)
   assert.deepEqual(odd, [{ epoch: 5, part: 'target', compared: 10, differing: 10, gwei: 70 }])
   assert.deepEqual(
     at.steps.map(({ until, differing }) => [until, differing]),
@@ -86,9 +88,9 @@ test('a difference is kept, told with the step and said to whoever asks how thin
       [13, 0],
     ],
   )
-  const { differing } = await auditTotals(at.desk.duties, 'hoodi', 6)
+  const { differing } = await auditTotals(at.context.duties, 'hoodi', 6)
   assert.equal(differing, 0)
-  const [finding] = await beaconFindings({ ...at.desk, clock: at.desk.clock })
+  const [finding] = await beaconFindings({ ...at.context, clock: at.context.clock })
   assert.match(finding?.says ?? '', /; 10 of \d+ rewards of the last day differ from the node's$/)
 })
 
@@ -98,7 +100,7 @@ test('a node without rewards, or one that fails at them, is left alone and holds
       meddle: (exchange) => (rewards.test(exchange.path) ? { ...exchange, status, body: '{}' } : exchange),
     })
     await using at = await ingest(node, 10)
-    assert.deepEqual(await readAudit(at.desk.duties, 'hoodi'), [])
+    assert.deepEqual(await readAudit(at.context.duties, 'hoodi'), [])
     const asked = new Set(node.asked.filter((path) => rewards.test(path)))
     assert(asked.size <= 3, [...asked].join())
   }
@@ -107,7 +109,7 @@ test('a node without rewards, or one that fails at them, is left alone and holds
 test('0 asks for no rewards at all', async () => {
   await using node = await openReplay()
   await using at = await ingest(node, 0)
-  assert.deepEqual(await readAudit(at.desk.duties, 'hoodi'), [])
+  assert.deepEqual(await readAudit(at.context.duties, 'hoodi'), [])
   assert.equal(node.asked.filter((path) => rewards.test(path)).length, 0)
 })
 

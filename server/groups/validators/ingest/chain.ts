@@ -5,7 +5,7 @@ import type { ChainTime } from '#core/chain-time.ts'
 import type { Settings } from '#core/settings.ts'
 import type { ChainIdentity } from '#io/beacon/client.ts'
 import { openBeacon } from '#io/beacon/client.ts'
-import type { Desk } from '#serve/answer.ts'
+import type { Context } from '#serve/context.ts'
 import type { Duties } from '#store/duties.ts'
 import { storedChain, windowsTrouble } from '../duties/networks.ts'
 import { updateDuties } from '../duties/store.ts'
@@ -15,24 +15,25 @@ const firstAnswerMs = 5000
 
 /** The settings with genesis and slots as the nodes tell them, or told when the rows were read. Asked once per data folder. */
 export async function withChainTimes(
-  desk: Pick<Desk, 'duties' | 'settings' | 'clock' | 'log'>,
+  context: Pick<Context, 'duties' | 'settings' | 'clock' | 'log'>,
   firstMs = firstAnswerMs,
 ): Promise<Settings> {
-  const changed = { ...desk.settings.validators.networks }
+  const changed = { ...context.settings.validators.networks }
   for (const network of networks) {
     const { urls, timeoutMs } = changed[network].beacon
-    const stored = await storedChain(desk.duties, network)
+    const stored = await storedChain(context.duties, network)
     const asked =
-      stored || urls.length === 0 ? undefined : firstAnswer(desk, network, urls, Math.min(timeoutMs, firstMs))
+      stored || urls.length === 0 ? undefined : firstAnswer(context, network, urls, Math.min(timeoutMs, firstMs))
     const chain = stored ?? (await asked)
     if (chain) {
       const { genesisUnix, slotSeconds, slotsPerEpoch } = chain
       changed[network] = { ...changed[network], genesisUnix, slotSeconds, slotsPerEpoch }
     }
-    const trouble = await windowsTrouble(desk.duties, network, changed[network])
-    if (trouble !== undefined) desk.log.error({ network, reason: trouble }, 'this network is neither read nor answered')
+    const trouble = await windowsTrouble(context.duties, network, changed[network])
+    if (trouble !== undefined)
+      context.log.error({ network, reason: trouble }, 'this network is neither read nor answered')
   }
-  return { ...desk.settings, validators: { ...desk.settings.validators, networks: changed } }
+  return { ...context.settings, validators: { ...context.settings.validators, networks: changed } }
 }
 
 /**
@@ -52,7 +53,7 @@ export async function adoptChain(
 }
 
 async function firstAnswer(
-  { duties, clock, log }: Pick<Desk, 'duties' | 'clock' | 'log'>,
+  { duties, clock, log }: Pick<Context, 'duties' | 'clock' | 'log'>,
   network: Network,
   urls: readonly string[],
   timeoutMs: number,

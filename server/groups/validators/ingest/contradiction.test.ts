@@ -8,7 +8,7 @@ import { type NodeHabits, openNode, type SimNode } from '#sim/beacon/node.ts'
 import { presentForks } from '#sim/beacon/plan.ts'
 import { actWorld } from '#sim/beacon/world.ts'
 import { type Alteration, bytesAt, jsonAt, openAlteringProxy } from '#test/altering-proxy.ts'
-import { openDesk, settingsWith, type TestDesk } from '#test/desk.ts'
+import { openContext, settingsWith, type TestContext } from '#test/context.ts'
 import { emptyDuties, storedRows } from '#test/stored-duties.ts'
 import { coveredEpochs } from '../duties/coverage.ts'
 import { withChainTimes } from './chain.ts'
@@ -37,29 +37,29 @@ const wholeStates = await nodeWith({ ssz: true, states: true })
 const jsonOnly = await nodeWith({})
 const withoutQueues = await nodeWith({ queues: false })
 
-const desk = await openDesk()
-after(() => desk[Symbol.asyncDispose]())
+const context = await openContext()
+after(() => context[Symbol.asyncDispose]())
 
 /** With the chain's time as the node reports it. */
-let settings = desk.settings
+let settings = context.settings
 
-async function followerOf(urls: readonly string[], log: TestDesk['log'] = desk.log): Promise<Follower> {
+async function followerOf(urls: readonly string[], log: TestContext['log'] = context.log): Promise<Follower> {
   const own = { epochsPerHour: 3, epochsPerDay: 6, beacon: { urls: [...urls], fromEpoch: 0 } }
   settings = await withChainTimes({
-    ...desk,
+    ...context,
     settings: settingsWith({ validators: { networks: { [network]: own } } }),
     clock: systemClock,
   })
   const beacon = openBeacon({ network, urls, timeoutMs: 5000, clock: systemClock, restMs: 1 })
-  return new Follower({ ...desk, settings, log }, network, beacon)
+  return new Follower({ ...context, settings, log }, network, beacon)
 }
 
 const { signal } = new AbortController()
-const rows = async () => JSON.stringify(await storedRows({ ...desk, settings }, network, 'hours'))
+const rows = async () => JSON.stringify(await storedRows({ ...context, settings }, network, 'hours'))
 
 async function empty(): Promise<void> {
-  await emptyDuties(desk)
-  await desk.state.write((tx) => tx.run('delete from validators'))
+  await emptyDuties(context)
+  await context.state.write((tx) => tx.run('delete from validators'))
 }
 
 afterEach(empty)
@@ -179,7 +179,7 @@ for (const [name, node, change, says] of cases) {
     assert.match(error.message, says)
     assert(error.message.endsWith(`; node ${proxy.url}`), error.message)
     assert(proxy.count() > 0)
-    const covered = (await coveredEpochs(desk.duties, network)).at(-1)?.until ?? 0
+    const covered = (await coveredEpochs(context.duties, network)).at(-1)?.until ?? 0
     assert(covered < world.finalized - 1, `epochs up to ${covered} are stored`)
     proxy.alter()
     await follower.catchUp(signal)
@@ -192,7 +192,10 @@ test('with a second node, that one decides, and the log names what differs', asy
   await using proxy = await openAlteringProxy(node.url, change)
   const warned: { reason?: string }[] = []
   const warn = (fields: object) => void warned.push(fields)
-  const follower = await followerOf([proxy.url, wholeStates.url], { ...desk.log, warn } as unknown as TestDesk['log'])
+  const follower = await followerOf([proxy.url, wholeStates.url], {
+    ...context.log,
+    warn,
+  } as unknown as TestContext['log'])
   await follower.catchUp(signal)
   assert.equal(await rows(), truth)
   assert.equal(warned.length, 1)
@@ -211,7 +214,7 @@ test('what two nodes agree on is stored: the rules are in doubt then, not a node
   await assert.rejects((await followerOf([first.url])).catchUp(signal), /the balance of validator 7 differs by 5 gwei/)
   await (await followerOf([first.url, second.url])).catchUp(signal)
   assert.equal(await rows(), truth, 'it is no earning')
-  const moved = await desk.duties.all(
+  const moved = await context.duties.all(
     'select in_gwei from unexplained_balance_changes where epoch = ? and in_gwei % 10 = 5',
     epoch - 1,
   )

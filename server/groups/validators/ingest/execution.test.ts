@@ -9,7 +9,7 @@ import type { Block } from '#io/beacon/block.ts'
 import { systemClock } from '#io/clock.ts'
 import type { RpcOutcome } from '#io/evm/outcomes.ts'
 import type { Rpc, RpcCall } from '#io/evm/rpc.ts'
-import { settingsWith } from '#test/desk.ts'
+import { settingsWith } from '#test/context.ts'
 import { executionFrom, gweiOf, openExecution } from './execution.ts'
 
 const hex = (value: bigint | number) => `0x${value.toString(16)}`

@@ -5,7 +5,7 @@ import type { Range } from '#core/ranges.ts'
 import { openBeacon } from '#io/beacon/client.ts'
 import { systemClock } from '#io/clock.ts'
 import { openReplay } from '#test/beacon-replay.ts'
-import { openDesk, settingsWith, type TestDesk } from '#test/desk.ts'
+import { openContext, settingsWith, type TestContext } from '#test/context.ts'
 import { storedRows } from '#test/stored-duties.ts'
 import { coveredEpochs } from '../duties/coverage.ts'
 import { networkId } from '../duties/layout.ts'
@@ -18,31 +18,31 @@ import { Follower } from './follow.ts'
 const signal = new AbortController().signal
 const windows = { validators: { networks: { hoodi: { epochsPerHour: 2, epochsPerDay: 4 } } } }
 
-async function followerOn(desk: TestDesk, url: string, { fromEpoch = 0, watch = [] as readonly string[] } = {}) {
+async function followerOn(context: TestContext, url: string, { fromEpoch = 0, watch = [] as readonly string[] } = {}) {
   const own = { epochsPerHour: 2, epochsPerDay: 4, watch, beacon: { urls: [url], fromEpoch } }
-  const plain = { ...desk, settings: settingsWith({ validators: { networks: { hoodi: own } } }), clock: systemClock }
+  const plain = { ...context, settings: settingsWith({ validators: { networks: { hoodi: own } } }), clock: systemClock }
   const settings = await withChainTimes(plain)
   const beacon = openBeacon({ network: 'hoodi', urls: [url], timeoutMs: 10_000, clock: systemClock, restMs: 1 })
-  return new Follower({ ...desk, settings }, 'hoodi', beacon)
+  return new Follower({ ...context, settings }, 'hoodi', beacon)
 }
 
-async function rowsIn(desk: TestDesk): Promise<unknown> {
-  const settings = await withChainTimes({ ...desk, settings: settingsWith(windows), clock: systemClock })
+async function rowsIn(context: TestContext): Promise<unknown> {
+  const settings = await withChainTimes({ ...context, settings: settingsWith(windows), clock: systemClock })
   const grains = ['hours', 'utcHours', 'days', 'utcDays'] as const
-  const rows = await Promise.all(grains.map((grain) => storedRows({ ...desk, settings }, 'hoodi', grain)))
+  const rows = await Promise.all(grains.map((grain) => storedRows({ ...context, settings }, 'hoodi', grain)))
   const { hoodi } = settings.validators.networks
   const missed = await Promise.all(
     Array.from({ length: 64 }, (_, validator) =>
-      readMissedDuties(desk.dutiesState, 'hoodi', hoodi, validator, { from: 0, until: 100 }),
+      readMissedDuties(context.dutiesState, 'hoodi', hoodi, validator, { from: 0, until: 100 }),
     ),
   )
   assert((rows[0]?.length ?? 0) > 100 && missed.flat().length > 0)
-  return { rows, missed, validators: await desk.state.all('select * from validators order by validator_index') }
+  return { rows, missed, validators: await context.state.all('select * from validators order by validator_index') }
 }
 
 test('what is filled in, in any order and cut anywhere, is what reading in turn gives; a second time it is nothing', async () => {
   await using node = await openReplay()
-  await using clean = await openDesk()
+  await using clean = await openContext()
   await (await followerOn(clean, node.url)).catchUp(signal)
   const expected = await rowsIn(clean)
   const orders: readonly (readonly Range[])[] = [
@@ -54,13 +54,13 @@ test('what is filled in, in any order and cut anywhere, is what reading in turn 
     ],
   ]
   for (const order of orders) {
-    await using desk = await openDesk()
-    const follower = await followerOn(desk, node.url, { fromEpoch: 9 })
+    await using context = await openContext()
+    const follower = await followerOn(context, node.url, { fromEpoch: 9 })
     await follower.catchUp(signal)
-    assert.deepEqual(await coveredEpochs(desk.duties, 'hoodi'), [{ from: 9, until: 13 }])
+    assert.deepEqual(await coveredEpochs(context.duties, 'hoodi'), [{ from: 9, until: 13 }])
     for (const epochs of order) await follower.fill(epochs, signal)
-    assert.deepEqual(await coveredEpochs(desk.duties, 'hoodi'), [{ from: 0, until: 13 }])
-    assert.deepEqual(await rowsIn(desk), expected)
+    assert.deepEqual(await coveredEpochs(context.duties, 'hoodi'), [{ from: 0, until: 13 }])
+    assert.deepEqual(await rowsIn(context), expected)
     assert.equal(await follower.fill({ from: 0, until: 100 }, signal), 0)
     assert.equal((await follower.catchUp(signal)).written, 0)
   }
@@ -68,37 +68,37 @@ test('what is filled in, in any order and cut anywhere, is what reading in turn 
 
 test('only what lies before the end of the coverage is filled in, and how much is left is told', async () => {
   await using node = await openReplay()
-  await using desk = await openDesk()
-  const follower = await followerOn(desk, node.url, { fromEpoch: 9 })
+  await using context = await openContext()
+  const follower = await followerOn(context, node.url, { fromEpoch: 9 })
   assert.equal(await follower.fill({ from: 0, until: 100 }, signal), 0)
   await follower.catchUp(signal)
   const left: number[] = []
   assert.equal(await follower.fill({ from: 5, until: 100 }, signal, (count) => left.push(count)), 4)
   assert.deepEqual([left.at(-1), left.length > 1], [0, true])
-  assert.deepEqual(await coveredEpochs(desk.duties, 'hoodi'), [{ from: 5, until: 13 }])
+  assert.deepEqual(await coveredEpochs(context.duties, 'hoodi'), [{ from: 5, until: 13 }])
 })
 
 test('epochs of validators that were taken off the watch list since are not filled in', async () => {
   await using node = await openReplay()
-  await using desk = await openDesk()
-  await (await followerOn(desk, node.url, { fromEpoch: 9, watch: ['2', '7'] })).catchUp(signal)
-  const later = await followerOn(desk, node.url, { watch: ['2', '7'] })
+  await using context = await openContext()
+  await (await followerOn(context, node.url, { fromEpoch: 9, watch: ['2', '7'] })).catchUp(signal)
+  const later = await followerOn(context, node.url, { watch: ['2', '7'] })
   assert.equal(await later.fill({ from: 6, until: 9 }, signal), 3)
-  await desk.dutiesState.write(async (tx) => {
+  await context.dutiesState.write(async (tx) => {
     await tx.run('delete from watch_ranges')
     await tx.run('insert into watch_ranges values (?, 2, 0, 11)', networkId('hoodi'))
   })
   await assert.rejects(later.fill({ from: 0, until: 6 }, signal), /on the watch list no more/)
-  assert.deepEqual(await coveredEpochs(desk.duties, 'hoodi'), [{ from: 6, until: 13 }])
+  assert.deepEqual(await coveredEpochs(context.duties, 'hoodi'), [{ from: 6, until: 13 }])
 })
 
 test('days that are over are summarized, with the pools of the registry, and again when these change or a gap is filled', async () => {
   await using node = await openReplay()
-  await using desk = await openDesk()
-  const follower = await followerOn(desk, node.url, { fromEpoch: 2 })
+  await using context = await openContext()
+  const follower = await followerOn(context, node.url, { fromEpoch: 2 })
   await follower.catchUp(signal)
   const read = (kind: 'network' | 'pool', name: string) =>
-    readSummaries(desk.duties, { network: 'hoodi', kind, name, days: { from: 0, until: 100 } })
+    readSummaries(context.duties, { network: 'hoodi', kind, name, days: { from: 0, until: 100 } })
   const [first, ...others] = await read('network', '')
   assert(first && others.length === 2, 'day 3 is not over')
   assert.equal(first.sums.assigned, 2 * 64, 'two of four epochs')
@@ -107,7 +107,7 @@ test('days that are over are summarized, with the pools of the registry, and aga
     others.map(() => [64, 4 * 64]),
   )
   const pool = (indices: readonly number[]) => indices.map((index, at) => ({ at, record: { index, pool: 'Harbour' } }))
-  await importEntities(desk.state, 'hoodi', pool([7, 8, 9]), 'pools.csv', 1)
+  await importEntities(context.state, 'hoodi', pool([7, 8, 9]), 'pools.csv', 1)
   await follower.catchUp(signal)
   assert.deepEqual(
     (await read('pool', 'Harbour')).map(({ day, validators }) => [day, validators]),

@@ -13,7 +13,7 @@ import type { Network } from '#api/wire/validators.ts'
 import { type ChainTime, chainDays, type Epoch } from '#core/chain-time.ts'
 import type { Range } from '#core/ranges.ts'
 import { type Beacon, BeaconError } from '#io/beacon/client.ts'
-import type { Desk } from '#serve/answer.ts'
+import type { Context } from '#serve/context.ts'
 import type { CommitSegment, EpochCommit } from '../duties/commit.ts'
 import { coveredEpochs } from '../duties/coverage.ts'
 import { pieceAt, plainTime } from '../duties/layout.ts'
@@ -33,7 +33,7 @@ import { readGroups } from './groups.ts'
 import { columnsOf, EpochMill, letGo, type Mill, type Piece, piecesBuffers } from './mill.ts'
 import { type Repaired, repairEpochs } from './repair.ts'
 
-export type FollowDesk = Pick<Desk, 'state' | 'duties' | 'settings' | 'log' | 'clock'>
+export type FollowContext = Pick<Context, 'state' | 'duties' | 'settings' | 'log' | 'clock'>
 
 export interface Progress {
   /** Epochs from 0 up to here have been written, as far as they were read at all. */
@@ -56,7 +56,7 @@ const summarizedAtOnce = 8
 
 export class Follower {
   readonly network: Network
-  readonly #desk: FollowDesk
+  readonly #context: FollowContext
   readonly #mill: Mill
   readonly #time: ChainTime
   /** Where the last piece ended and what it left; undefined: the store is asked. */
@@ -65,13 +65,13 @@ export class Follower {
   #hasToldAbsent = false
 
   /** A mill, or nodes to make one of. */
-  constructor(desk: FollowDesk, network: Network, source: Mill | Beacon, execution?: ExecutionSource) {
-    const { watch, beacon } = desk.settings.validators.networks[network]
+  constructor(context: FollowContext, network: Network, source: Mill | Beacon, execution?: ExecutionSource) {
+    const { watch, beacon } = context.settings.validators.networks[network]
     const options = { watch, auditValidators: beacon.auditValidators, execution }
     this.network = network
-    this.#desk = desk
+    this.#context = context
     this.#mill = 'piece' in source ? source : new EpochMill(source, options)
-    this.#time = desk.settings.validators.networks[network]
+    this.#time = context.settings.validators.networks[network]
   }
 
   /** Reads what has become final since the last time. */
@@ -90,7 +90,7 @@ export class Follower {
     const first = await this.#place(finalizedEpoch)
     let next = first
     try {
-      for await (const batch of inBatches(this.#pieces(first, until, signal), this.#desk.clock)) {
+      for await (const batch of inBatches(this.#pieces(first, until, signal), this.#context.clock)) {
         const span = { from: next, until: batch.at(-1)?.span.until ?? next }
         await this.#write(span, batch)
         for (const { piece } of batch) letGo(columnsOf(piece))
@@ -109,7 +109,7 @@ export class Follower {
 
   /** Reads those of the epochs before the end of the coverage that nobody has read. Tells after each piece how many are left. */
   async fill(epochs: Range, signal: AbortSignal, tell: (left: number) => void = () => {}): Promise<number> {
-    const { duties } = this.#desk
+    const { duties } = this.#context
     await this.#agree(signal)
     const missing = await missingEpochs(duties, this.network, epochs)
     if (await hasLeft(duties, this.network, epochs)) {
@@ -140,7 +140,7 @@ export class Follower {
   /** Reads epochs again that are stored, and replaces what is stored of them. Tells how many epochs are left. */
   async repair(epochs: Range, signal: AbortSignal, tell: (left: number) => void = () => {}): Promise<Repaired> {
     await this.#agree(signal)
-    const { duties } = this.#desk
+    const { duties } = this.#context
     const source = { duties, mill: this.#mill, network: this.network, time: this.#time }
     const repaired = await repairEpochs(source, epochs, signal, tell)
     const end = (await coveredEpochs(duties, this.network)).at(-1)?.until
@@ -150,12 +150,12 @@ export class Follower {
 
   /** Days that are over by then become blocks. */
   #merge(until: number, signal: AbortSignal): Promise<number> {
-    return mergeDuties(this.#desk.duties, { network: this.network, time: plainTime(this.#time), until }, signal)
+    return mergeDuties(this.#context.duties, { network: this.network, time: plainTime(this.#time), until }, signal)
   }
 
   /** Days that are over and have no summary yet, or one by other pools; some at a time, so that the next epochs do not wait. */
   async #summarize(until: number, signal: AbortSignal): Promise<void> {
-    const { state, duties } = this.#desk
+    const { state, duties } = this.#context
     const input = { network: this.network, time: plainTime(this.#time), until }
     const version = await entitiesVersion(state, this.network)
     if ((await daysToSummarize(duties, { ...input, version })).length === 0) return
@@ -177,14 +177,14 @@ export class Follower {
     const transfer = [...new Set(batch.flatMap(({ piece }) => piecesBuffers(piece)))].filter(
       ({ detached }) => !detached,
     )
-    return updateDuties(this.#desk.duties, 'commitEpochs', commit, { transfer })
+    return updateDuties(this.#context.duties, 'commitEpochs', commit, { transfer })
   }
 
   /** In order. Where another thread makes them, each is made while the one before it is written. */
   async *#pieces(first: number, until: number, signal: AbortSignal): AsyncGenerator<Made> {
     const over = new AbortController()
     const either = AbortSignal.any([signal, over.signal])
-    let scores = this.#left?.at === first ? this.#left.scores : await readScores(this.#desk.duties, this.network)
+    let scores = this.#left?.at === first ? this.#left.scores : await readScores(this.#context.duties, this.network)
     const make = async (from: number) => {
       const span = { from, until: this.#pieceEnd(from, until) }
       return { span, piece: await this.#mill.piece({ ...span, scores }, either) }
@@ -208,7 +208,7 @@ export class Follower {
 
   /** What is stored, the settings and the node are about the same epochs in the same windows. */
   async #agree(signal: AbortSignal): Promise<void> {
-    const { duties } = this.#desk
+    const { duties } = this.#context
     refuseOtherWindows(await windowsTrouble(duties, this.network, this.#time))
     const { identity } = await this.#mill.chain(signal)
     const isEmpty = (await coveredEpochs(duties, this.network)).length === 0
@@ -224,9 +224,9 @@ export class Follower {
 
   /** Where the coverage ends, or where the first run begins. */
   async #place(finalizedEpoch: number): Promise<number> {
-    const covered = (await coveredEpochs(this.#desk.duties, this.network)).at(-1)
+    const covered = (await coveredEpochs(this.#context.duties, this.network)).at(-1)
     if (covered) return covered.until
-    const { fromEpoch } = this.#desk.settings.validators.networks[this.network].beacon
+    const { fromEpoch } = this.#context.settings.validators.networks[this.network].beacon
     if (fromEpoch >= 0) return fromEpoch
     const days = chainDays(this.#time)
     return days.epochsOf(days.dayOf(finalizedEpoch as Epoch)).from
@@ -238,7 +238,7 @@ export class Follower {
   }
 
   async #write({ until }: Span, batch: readonly Made[]): Promise<void> {
-    const { state, settings, log } = this.#desk
+    const { state, settings, log } = this.#context
     const { network } = this
     for (const { piece } of batch) {
       await enrol(state, network, piece.registry)
@@ -253,14 +253,14 @@ export class Follower {
         log.warn({ network, reason }, 'a beacon node contradicted itself; another node was used')
     for (const { change, at } of watchChanges) this.#tellChange(change, at)
     // Once: they may still come.
-    if (!this.#hasToldAbsent) await tellAbsent(this.#desk, network)
+    if (!this.#hasToldAbsent) await tellAbsent(this.#context, network)
     this.#hasToldAbsent = true
   }
 
   #tellChange({ added, removed }: WatchChange, fromEpoch: number): void {
     const words =
       'the watch list has changed: whoever was added has no earlier epochs, whoever was removed no later ones'
-    this.#desk.log.warn({ network: this.network, fromEpoch, added: added.length, removed: removed.length }, words)
+    this.#context.log.warn({ network: this.network, fromEpoch, added: added.length, removed: removed.length }, words)
   }
 }
 

@@ -2,12 +2,12 @@
 import type { Network } from '#api/wire/validators.ts'
 import type { Range } from '#core/ranges.ts'
 import { isMoving } from '#ingest/steps.ts'
-import type { Desk } from '#serve/answer.ts'
+import type { Context } from '#serve/context.ts'
 import { coveredEpochs } from '../duties/coverage.ts'
 import { storedChain, windowsTrouble } from '../duties/networks.ts'
 import { runOf } from './runs.ts'
 
-export type HealthDesk = Pick<Desk, 'state' | 'duties' | 'settings' | 'clock'>
+export type HealthContext = Pick<Context, 'state' | 'duties' | 'settings' | 'clock'>
 
 /** What a network is called where streams are told apart. */
 export const networkStream = (network: Network): string => `network ${network}`
@@ -34,8 +34,8 @@ const behindMaxEpochs = 5
 /** A node that is restarted is back by then; otherwise an epoch's length, in which nothing is lost. */
 const failingMinMs = 120_000
 
-export async function networkHealth(desk: HealthDesk, network: Network): Promise<NetworkHealth> {
-  const { duties, settings, clock } = desk
+export async function networkHealth(context: HealthContext, network: Network): Promise<NetworkHealth> {
+  const { duties, settings, clock } = context
   // What was read is told in the time of the chain it was read from, also where no node says it any more.
   const time = { ...settings.validators.networks[network], ...(await storedChain(duties, network)) }
   const covered = await coveredEpochs(duties, network)
@@ -43,7 +43,7 @@ export async function networkHealth(desk: HealthDesk, network: Network): Promise
   const epochSeconds = time.slotSeconds * time.slotsPerEpoch
   const sinceGenesis = clock.now() / 1000 - time.genesisUnix
   const behindEpochs = until === undefined ? undefined : Math.floor(sinceGenesis / epochSeconds) - until
-  const run = runOf(desk, network)?.standing
+  const run = runOf(context, network)?.standing
   const since = run?.failingSinceMs ?? null
   const failingMs = since === null ? 0 : clock.now() - since
   const contradiction = run?.isContradicted ? contradicted(run.trouble ?? '', network) : undefined
@@ -51,7 +51,7 @@ export async function networkHealth(desk: HealthDesk, network: Network): Promise
   const other = await windowsTrouble(duties, network, time)
   // The first epoch may not be final yet: nothing is wrong as long as the node answers.
   const isWaiting = until === undefined && run !== undefined && run.rounds > 0 && run.trouble === null
-  const moves = isMoving(desk, networkStream(network), until ?? 0) || isWaiting
+  const moves = isMoving(context, networkStream(network), until ?? 0) || isWaiting
   const isFresh = other === undefined && !isFailing && behindEpochs !== undefined && behindEpochs <= behindMaxEpochs
   return {
     covered,

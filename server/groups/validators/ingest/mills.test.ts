@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { systemClock } from '#io/clock.ts'
 import { openReplay, type Replay } from '#test/beacon-replay.ts'
-import { openDesk, type TestDesk } from '#test/desk.ts'
+import { openContext, type TestContext } from '#test/context.ts'
 import { everythingStored, storedRows } from '#test/stored-duties.ts'
 import { withChainTimes } from './chain.ts'
 import { Follower } from './follow.ts'
@@ -13,40 +13,40 @@ import { type Mill, type Piece, piecesBuffers } from './mill.ts'
 import { openMills } from './mills.ts'
 import { followerOf, millStart } from './start.ts'
 
-const deskFor = (node: Replay) =>
-  openDesk({
+const contextFor = (node: Replay) =>
+  openContext({
     validators: {
       networks: { hoodi: { epochsPerHour: 2, epochsPerDay: 4, beacon: { urls: [node.url], fromEpoch: 3 } } },
     },
   })
 
-const dump = async (desk: TestDesk) => ({
-  stored: await everythingStored(desk),
-  hours: await storedRows(desk, 'hoodi', 'hours'),
-  audits: await desk.duties.all('select * from reward_audits'),
-  validators: await desk.state.all('select * from validators order by validator_index'),
+const dump = async (context: TestContext) => ({
+  stored: await everythingStored(context),
+  hours: await storedRows(context, 'hoodi', 'hours'),
+  audits: await context.duties.all('select * from reward_audits'),
+  validators: await context.state.all('select * from validators order by validator_index'),
 })
 
 const { signal } = new AbortController()
 
 test('a network read on another thread has the rows of one read here', async () => {
   await using node = await openReplay()
-  await using near = await deskFor(node)
-  await using far = await deskFor(node)
+  await using near = await contextFor(node)
+  await using far = await contextFor(node)
   const here = { ...near, settings: await withChainTimes({ ...near, clock: systemClock }) }
   await (await followerOf({ ...here, clock: systemClock }, 'hoodi')).catchUp(signal)
-  const desk = { ...far, settings: await withChainTimes({ ...far, clock: systemClock }) }
-  await using mills = openMills([await millStart(desk, 'hoodi')])
-  await new Follower(desk, 'hoodi', mills.of('hoodi')).catchUp(signal)
-  const [one, other] = [await dump(here), await dump(desk)]
+  const context = { ...far, settings: await withChainTimes({ ...far, clock: systemClock }) }
+  await using mills = openMills([await millStart(context, 'hoodi')])
+  await new Follower(context, 'hoodi', mills.of('hoodi')).catchUp(signal)
+  const [one, other] = [await dump(here), await dump(context)]
   assert(one.hours.length > 100 && one.audits.length > 0 && one.validators.length === 64)
   assert.deepEqual(other, one)
 })
 
 test('a piece that could not be written is made again, the same', async () => {
   await using node = await openReplay()
-  await using desk = await deskFor(node)
-  await using mills = openMills([await millStart(desk, 'hoodi')])
+  await using context = await contextFor(node)
+  await using mills = openMills([await millStart(context, 'hoodi')])
   const mill = mills.of('hoodi')
   const ask = (from: number) => mill.piece({ from, until: from + 2, scores: new Map() }, signal)
   const first = await ask(4)
@@ -60,8 +60,8 @@ test('a piece that could not be written is made again, the same', async () => {
 
 test('everything that grows with the network goes over without a copy', async () => {
   await using node = await openReplay()
-  await using desk = await deskFor(node)
-  await using mills = openMills([await millStart(desk, 'hoodi')])
+  await using context = await contextFor(node)
+  await using mills = openMills([await millStart(context, 'hoodi')])
   const piece = await mills.of('hoodi').piece({ from: 4, until: 5, scores: new Map() }, signal)
   const buffers = new Set(piecesBuffers(piece))
   const columns = [piece.validator, ...Object.values(piece.sums), ...Object.values(piece.registry)]
@@ -70,9 +70,9 @@ test('everything that grows with the network goes over without a copy', async ()
 
 test('what has been written is let go of at once, and the next piece does not miss it', async () => {
   await using node = await openReplay()
-  await using desk = await deskFor(node)
-  const settings = await withChainTimes({ ...desk, clock: systemClock })
-  await using mills = openMills([await millStart({ ...desk, settings }, 'hoodi')])
+  await using context = await contextFor(node)
+  const settings = await withChainTimes({ ...context, clock: systemClock })
+  await using mills = openMills([await millStart({ ...context, settings }, 'hoodi')])
   const mill = mills.of('hoodi')
   const pieces: Piece[] = []
   const watching: Mill = {
@@ -83,7 +83,7 @@ test('what has been written is let go of at once, and the next piece does not mi
       return piece
     },
   }
-  await new Follower({ ...desk, settings }, 'hoodi', watching).catchUp(signal)
+  await new Follower({ ...context, settings }, 'hoodi', watching).catchUp(signal)
   assert(pieces.length > 1)
   const kept = pieces.flatMap(piecesBuffers).filter(({ detached }) => !detached)
   assert.deepEqual(kept, [])

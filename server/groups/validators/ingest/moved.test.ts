@@ -6,25 +6,25 @@ import { systemClock } from '#io/clock.ts'
 import { openNode } from '#sim/beacon/node.ts'
 import { presentForks } from '#sim/beacon/plan.ts'
 import { type ActedWorld, actWorld } from '#sim/beacon/world.ts'
-import { openDesk } from '#test/desk.ts'
+import { openContext } from '#test/context.ts'
 import { withChainTimes } from './chain.ts'
 import { Follower, type Step } from './follow.ts'
 
 async function ingest(world: ActedWorld) {
   await using node = await openNode(world, { ssz: true, states: true })
   const beacon = { urls: [node.url], fromEpoch: 0 }
-  await using desk = await openDesk({
+  await using context = await openContext({
     validators: { networks: { hoodi: { epochsPerHour: 2, epochsPerDay: 8, beacon } } },
   })
-  const settings = await withChainTimes({ ...desk, clock: systemClock })
+  const settings = await withChainTimes({ ...context, clock: systemClock })
   const own = openBeacon({ network: 'hoodi', urls: [node.url], timeoutMs: 10_000, clock: systemClock, restMs: 1 })
   const steps: Step[] = []
-  await new Follower({ ...desk, settings }, 'hoodi', own).catchUp(new AbortController().signal, (one) =>
+  await new Follower({ ...context, settings }, 'hoodi', own).catchUp(new AbortController().signal, (one) =>
     steps.push(one),
   )
   return {
     moved: steps.map((step) => step.moved),
-    rows: await desk.duties.all(
+    rows: await context.duties.all(
       'select epoch, validators, in_gwei, out_gwei from unexplained_balance_changes order by epoch',
     ),
   }

@@ -7,8 +7,8 @@ import { privateKeyToAccount } from 'viem/accounts'
 import type { Block } from '#io/beacon/block.ts'
 import { systemClock } from '#io/clock.ts'
 import { openRpc, type Rpc, type RpcCall } from '#io/evm/rpc.ts'
-import type { TestDesk } from '#test/desk.ts'
-import { openDesk } from '#test/desk.ts'
+import type { TestContext } from '#test/context.ts'
+import { openContext } from '#test/context.ts'
 import { compile, evmChainId, evmMissing, openEvm, type RealEvm } from '#test/real-evm.ts'
 import { putValidators, readValidator } from '../registry.ts'
 import { DepositReader, linkDeposits } from './deposits.ts'
@@ -130,8 +130,8 @@ describe('who sent deposits', { skip }, () => {
     await evm.mine()
   }
   const addressOf = (from: 0 | 1 | 2) => evm.rich[from].account.address.toLowerCase()
-  const put = (desk: TestDesk, index: number) =>
-    putValidators(desk.state, 'hoodi', [
+  const put = (context: TestContext, index: number) =>
+    putValidators(context.state, 'hoodi', [
       {
         index,
         pubkey: keyOf(index),
@@ -142,35 +142,35 @@ describe('who sent deposits', { skip }, () => {
         withdrawalAddress: null,
       },
     ])
-  const addressesOf = async (desk: TestDesk, index: number) =>
-    (await readValidator(desk.state, 'hoodi', index))?.depositAddresses
+  const addressesOf = async (context: TestContext, index: number) =>
+    (await readValidator(context.state, 'hoodi', index))?.depositAddresses
 
   test('senders, each once and in the order of their first deposit, before and after a validator is enrolled', async () => {
-    await using desk = await openDesk()
-    await put(desk, 1)
+    await using context = await openContext()
+    await put(context, 1)
     await call(2, 'Deposits', deposits, 'deposit', [keyOf(1)])
     await call(0, 'Deposits', deposits, 'deposit', [keyOf(1)])
     await call(2, 'Deposits', deposits, 'deposit', [keyOf(1)])
     // Through another contract, twice in one transaction: who signed it counts.
     await call(1, 'Many', many, 'both', [keyOf(2), keyOf(3)])
-    const reader = new DepositReader(desk.state, 'hoodi', rpcTo(evm), deposits)
+    const reader = new DepositReader(context.state, 'hoodi', rpcTo(evm), deposits)
     const final = Number((await evm.request<{ number: string }>('eth_getBlockByNumber', 'finalized', false)).number)
     assert.deepEqual(await reader.catchUp(signal), { untilBlock: final + 1, deposits: 5 })
-    assert.deepEqual(await addressesOf(desk, 1), [addressOf(2), addressOf(0)])
-    await put(desk, 3)
-    assert.deepEqual(await addressesOf(desk, 3), [])
-    await linkDeposits(desk.state, 'hoodi', { from: 3, until: 4 })
-    assert.deepEqual(await addressesOf(desk, 3), [addressOf(1)])
+    assert.deepEqual(await addressesOf(context, 1), [addressOf(2), addressOf(0)])
+    await put(context, 3)
+    assert.deepEqual(await addressesOf(context, 3), [])
+    await linkDeposits(context.state, 'hoodi', { from: 3, until: 4 })
+    assert.deepEqual(await addressesOf(context, 3), [addressOf(1)])
     // A new process goes on where the cursor stands, and nothing comes twice.
     await call(0, 'Deposits', deposits, 'deposit', [keyOf(3)])
-    const again = new DepositReader(desk.state, 'hoodi', rpcTo(evm), deposits)
+    const again = new DepositReader(context.state, 'hoodi', rpcTo(evm), deposits)
     assert.equal((await again.catchUp(signal)).deposits, 6)
-    assert.deepEqual(await addressesOf(desk, 3), [addressOf(1), addressOf(0)])
+    assert.deepEqual(await addressesOf(context, 3), [addressOf(1), addressOf(0)])
   })
 
   test('a node that refuses long stretches is asked for shorter ones, and the same is found', async () => {
-    await using desk = await openDesk()
-    await put(desk, 1)
+    await using context = await openContext()
+    await put(context, 1)
     const real = rpcTo(evm)
     const lengths: number[] = []
     const picky: Rpc = {
@@ -183,15 +183,15 @@ describe('who sent deposits', { skip }, () => {
         return [{ is: 'error', code: -32005, words: 'query returned more than 10000 results' }]
       },
     }
-    const { deposits: found } = await new DepositReader(desk.state, 'hoodi', picky, deposits).catchUp(signal)
+    const { deposits: found } = await new DepositReader(context.state, 'hoodi', picky, deposits).catchUp(signal)
     assert.equal(found, 6)
     assert(Math.max(...lengths) > 2 && lengths.includes(2), lengths.join())
-    assert.deepEqual(await addressesOf(desk, 1), [addressOf(2), addressOf(0)])
+    assert.deepEqual(await addressesOf(context, 1), [addressOf(2), addressOf(0)])
   })
 
   test('a node that leaves a deposit out is found out by its number; with a whole one reading goes on', async () => {
-    await using desk = await openDesk()
-    await put(desk, 1)
+    await using context = await openContext()
+    await put(context, 1)
     const real = rpcTo(evm)
     const forgetful: Rpc = {
       ...real,
@@ -201,12 +201,12 @@ describe('who sent deposits', { skip }, () => {
         return [{ is: 'result', result: (outcome.result as unknown[]).filter((_, at) => at !== 1) }]
       },
     }
-    await assert.rejects(new DepositReader(desk.state, 'hoodi', forgetful, deposits).catchUp(signal), {
+    await assert.rejects(new DepositReader(context.state, 'hoodi', forgetful, deposits).catchUp(signal), {
       name: 'DepositGap',
       message: /leaves out deposit 1, though it tells deposit 2 in block \d+/,
     })
-    assert.deepEqual(await addressesOf(desk, 1), [])
-    assert.equal((await new DepositReader(desk.state, 'hoodi', real, deposits).catchUp(signal)).deposits, 6)
-    assert.deepEqual(await addressesOf(desk, 1), [addressOf(2), addressOf(0)])
+    assert.deepEqual(await addressesOf(context, 1), [])
+    assert.equal((await new DepositReader(context.state, 'hoodi', real, deposits).catchUp(signal)).deposits, 6)
+    assert.deepEqual(await addressesOf(context, 1), [addressOf(2), addressOf(0)])
   })
 })

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { openBeacon } from '#io/beacon/client.ts'
 import { systemClock } from '#io/clock.ts'
 import { openReplay, type Replay, type ReplayOptions, type TruthRow, truth } from '#test/beacon-replay.ts'
-import { openDesk, type TestDesk } from '#test/desk.ts'
+import { openContext, type TestContext } from '#test/context.ts'
 import { type Grain, type StoredRow, storedRows } from '#test/stored-duties.ts'
 import { coveredEpochs } from '../duties/coverage.ts'
 import { hourEpochs } from '../duties/hours.ts'
@@ -68,31 +68,31 @@ const blockRewards = (epoch: number, validator: number): number =>
     .slice(epoch * 8, epoch * 8 + 8)
     .reduce((sum, { reward }) => sum + (reward?.proposer === validator ? reward.attestations + reward.sync : 0), 0)
 
-async function ingest(desk: TestDesk, node: Replay) {
-  const settings = await withChainTimes({ ...desk, clock: systemClock })
+async function ingest(context: TestContext, node: Replay) {
+  const settings = await withChainTimes({ ...context, clock: systemClock })
   const beacon = openBeacon({ network: 'hoodi', urls: [node.url], timeoutMs: 10_000, clock: systemClock, restMs: 1 })
-  return new Follower({ ...desk, settings }, 'hoodi', beacon).catchUp(new AbortController().signal)
+  return new Follower({ ...context, settings }, 'hoodi', beacon).catchUp(new AbortController().signal)
 }
 
-const deskFor = (node: Replay, more: object = {}) =>
-  openDesk({
+const contextFor = (node: Replay, more: object = {}) =>
+  openContext({
     validators: {
       networks: { hoodi: { epochsPerHour, epochsPerDay, beacon: { urls: [node.url], fromEpoch: 0 }, ...more } },
     },
   })
 
 /** By the chain's own time, which is stored with the rows. */
-const rowsOf = async (desk: TestDesk, grain: Grain): Promise<StoredRow[]> =>
-  storedRows({ ...desk, settings: await withChainTimes({ ...desk, clock: systemClock }) }, 'hoodi', grain)
+const rowsOf = async (context: TestContext, grain: Grain): Promise<StoredRow[]> =>
+  storedRows({ ...context, settings: await withChainTimes({ ...context, clock: systemClock }) }, 'hoodi', grain)
 
-async function assertTruth(desk: TestDesk): Promise<void> {
-  const hours = await rowsOf(desk, 'hours')
+async function assertTruth(context: TestContext): Promise<void> {
+  const hours = await rowsOf(context, 'hours')
   const perHour = Map.groupBy(hours, ({ hour }) => hour)
   assert.equal(perHour.size, Math.ceil((finalizedEpoch - 1) / epochsPerHour))
   for (const [hour, rows] of perHour) assertSums(rows, hour * epochsPerHour, (hour + 1) * epochsPerHour, `hour ${hour}`)
-  const days = Map.groupBy(await rowsOf(desk, 'days'), ({ day }) => day)
+  const days = Map.groupBy(await rowsOf(context, 'days'), ({ day }) => day)
   for (const [day, rows] of days) assertSums(rows, day * epochsPerDay, (day + 1) * epochsPerDay, `day ${day}`)
-  assertSums(await rowsOf(desk, 'utcDays'), 0, finalizedEpoch - 1, 'UTC day')
+  assertSums(await rowsOf(context, 'utcDays'), 0, finalizedEpoch - 1, 'UTC day')
 }
 
 function assertSums(rows: readonly StoredRow[], from: number, until: number, what: string): void {
@@ -116,19 +116,19 @@ for (const form of forms) {
   const words = `${form.ssz ? 'SSZ' : 'JSON'}, ${form.derived ? 'with' : 'without'} states of empty slots`
   test(`every count and reward of a recorded node equals the truth: ${words}`, async () => {
     await using node = await openReplay(form)
-    await using desk = await deskFor(node)
-    const progress = await ingest(desk, node)
+    await using context = await contextFor(node)
+    const progress = await ingest(context, node)
     assert.deepEqual(progress, { until: 13, finalizedEpoch, written: 13 })
-    assert.deepEqual(await coveredEpochs(desk.duties, 'hoodi'), [{ from: 0, until: 13 }])
-    await assertTruth(desk)
+    assert.deepEqual(await coveredEpochs(context.duties, 'hoodi'), [{ from: 0, until: 13 }])
+    await assertTruth(context)
   })
 }
 
 test('earnings are the change of the recorded balances, figure by figure', async () => {
   await using node = await openReplay({ derived: false })
-  await using desk = await deskFor(node)
-  await ingest(desk, node)
-  const days = Map.groupBy(await rowsOf(desk, 'days'), ({ validator }) => validator)
+  await using context = await contextFor(node)
+  await ingest(context, node)
+  const days = Map.groupBy(await rowsOf(context, 'days'), ({ validator }) => validator)
   const earned = Array.from(days.values(), (rows) => rows.reduce((sum, { earnings }) => sum + earnings, 0))
   // Nobody deposited or withdrew: what each gained up to the first slot of epoch 13 is its balance less the 32 ETH of genesis.
   const response = await fetch(`${node.url}/eth/v1/beacon/states/104/validator_balances`)
@@ -179,31 +179,31 @@ test('the last epochs, not yet final when the recording ends, equal the truth as
 
 test('chain time comes from the node: genesis, shorter slots and the minimal preset', async () => {
   await using node = await openReplay()
-  await using desk = await deskFor(node)
-  const { hoodi, mainnet } = (await withChainTimes({ ...desk, clock: systemClock })).validators.networks
+  await using context = await contextFor(node)
+  const { hoodi, mainnet } = (await withChainTimes({ ...context, clock: systemClock })).validators.networks
   assert.deepEqual([hoodi.genesisUnix, hoodi.slotSeconds, hoodi.slotsPerEpoch], [1_794_705_870, 2, 8])
   assert.equal(mainnet.slotSeconds, 12)
 })
 
 test('a node that was silent when the server started is read as soon as it answers, by its own time', async () => {
   await using node = await openReplay()
-  await using desk = await deskFor(node)
+  await using context = await contextFor(node)
   // Of a silent node the settings do not know the time.
-  const { settings } = desk
+  const { settings } = context
   const beacon = openBeacon({ network: 'hoodi', urls: [node.url], timeoutMs: 10_000, clock: systemClock, restMs: 1 })
-  const follower = new Follower({ ...desk, settings }, 'hoodi', beacon)
+  const follower = new Follower({ ...context, settings }, 'hoodi', beacon)
   const { until } = await follower.catchUp(new AbortController().signal)
   assert.equal(until, 13)
-  await assertTruth(desk)
+  await assertTruth(context)
   const { genesisUnix, slotSeconds, slotsPerEpoch } = settings.validators.networks.hoodi
   assert.deepEqual([genesisUnix, slotSeconds, slotsPerEpoch], [1_794_705_870, 2, 8])
 })
 
 test('the registry holds what the state says', async () => {
   await using node = await openReplay()
-  await using desk = await deskFor(node)
-  await ingest(desk, node)
-  const entry = await readValidator(desk.state, 'hoodi', 0)
+  await using context = await contextFor(node)
+  await ingest(context, node)
+  const entry = await readValidator(context.state, 'hoodi', 0)
   assert.equal(
     entry?.pubkey,
     '0xa99a76ed7796f7be22d5b7e85deeb7c5677e88e511e0b337618f8c4eb61349b4bf2d153f649f7b53359fe8b94a38e44c',
@@ -214,26 +214,26 @@ test('the registry holds what the state says', async () => {
 test('a watch list keeps the named validators only, with the same figures', async () => {
   await using node = await openReplay()
   const third = '0xa3a32b0f8b4ddb83f1a0a853d81dd725dfe577d4f4c3db8ece52ce2b026eca84815c1a7e8e92a4de3d755733bf7e4a9b'
-  await using desk = await deskFor(node, { watch: ['7', third] })
-  await ingest(desk, node)
-  const rows = await rowsOf(desk, 'utcDays')
+  await using context = await contextFor(node, { watch: ['7', third] })
+  await ingest(context, node)
+  const rows = await rowsOf(context, 'utcDays')
   assert.deepEqual(
     rows.map(({ validator }) => validator),
     [2, 7],
   )
   const wanted = expected(0, 13)
   for (const row of rows) assert.equal(row.inclusions, wanted.get(row.validator)?.inclusions)
-  assert.equal(await readValidator(desk.state, 'hoodi', 3), undefined)
+  assert.equal(await readValidator(context.state, 'hoodi', 3), undefined)
 })
 
 test('hours of old days are deleted, days are kept', async () => {
   await using node = await openReplay()
-  await using desk = await deskFor(node, { hoursKeptDays: 1 })
-  await ingest(desk, node)
-  const firstDay = async (grain: Grain) => Math.min(...(await rowsOf(desk, grain)).map(({ day }) => day))
+  await using context = await contextFor(node, { hoursKeptDays: 1 })
+  await ingest(context, node)
+  const firstDay = async (grain: Grain) => Math.min(...(await rowsOf(context, grain)).map(({ day }) => day))
   assert.deepEqual([await firstDay('hours'), await firstDay('days')], [3, 0])
-  const covered = await coveredEpochs(desk.duties, 'hoodi')
-  const kept = await hourEpochs(desk.duties, 'hoodi')
+  const covered = await coveredEpochs(context.duties, 'hoodi')
+  const kept = await hourEpochs(context.duties, 'hoodi')
   assert.deepEqual(kept, [{ from: 12, until: covered.at(-1)?.until }])
 })
 
@@ -242,12 +242,12 @@ test('a node that lacks blocks is found out: nothing is written', async () => {
     meddle: (exchange) =>
       /beacon\/(blocks|headers)\/(9|10|11)$/.test(exchange.path) ? { ...exchange, status: 404, body: '{}' } : exchange,
   })
-  await using desk = await deskFor(node)
+  await using context = await contextFor(node)
   await assert.rejects(
-    ingest(desk, node),
+    ingest(context, node),
     /slot 12: the block names 0x\w+ as its parent, but the block of slot 8 has the root 0x\w+: the node lacks blocks/,
   )
-  assert.deepEqual(await coveredEpochs(desk.duties, 'hoodi'), [])
+  assert.deepEqual(await coveredEpochs(context.duties, 'hoodi'), [])
 })
 
 test('cut connections, broken bytes and statuses of 500 change nothing but the number of questions', async () => {
@@ -259,27 +259,27 @@ test('cut connections, broken bytes and statuses of 500 change nothing but the n
       return exchange
     },
   })
-  await using desk = await deskFor(node)
+  await using context = await contextFor(node)
   // A question that finds five faults in a row fails the round, as it would a server's; the next round goes on.
   for (let round = 0; round < 10; round++) {
-    const ended = await ingest(desk, node).catch((error: Error) => error)
+    const ended = await ingest(context, node).catch((error: Error) => error)
     if (!(ended instanceof Error)) break
     assert.equal(ended.name, 'BeaconError', String(ended.stack))
   }
-  await assertTruth(desk)
+  await assertTruth(context)
 })
 
 test('with an execution source, fees and payments are known, and a missed proposal misses their mean', async () => {
   await using node = await openReplay()
-  await using desk = await deskFor(node)
-  const settings = await withChainTimes({ ...desk, clock: systemClock })
+  await using context = await contextFor(node)
+  const settings = await withChainTimes({ ...context, clock: systemClock })
   const beacon = openBeacon({ network: 'hoodi', urls: [node.url], timeoutMs: 10_000, clock: systemClock, restMs: 1 })
   const source: ExecutionSource = {
     read: async (blocks) =>
       new Map(blocks.map(({ slot }) => [slot, { priorityFee: slot, baselineMev: 1, external: 2 }])),
   }
-  await new Follower({ ...desk, settings }, 'hoodi', beacon, source).catchUp(new AbortController().signal)
-  const days = await rowsOf(desk, 'days')
+  await new Follower({ ...context, settings }, 'hoodi', beacon, source).catchUp(new AbortController().signal)
+  const days = await rowsOf(context, 'days')
   const total = (name: Measure) => days.reduce((sum, row) => sum + row[name], 0)
   const ingested = slots.filter(({ slot }) => slot > 0 && slot < 13 * 8)
   const made = ingested.filter(({ proposed }) => proposed === 1)

@@ -12,7 +12,7 @@ import { type ActedWorld, actWorld } from '#sim/beacon/world.ts'
 import { openDuties } from '#store/open.ts'
 import type { State } from '#store/state.ts'
 import { stateWith } from '#test/admission.ts'
-import { openDesk, type TestDesk } from '#test/desk.ts'
+import { openContext, type TestContext } from '#test/context.ts'
 import { answersAbout, assertSameAnswers, catchUp, openOracleNode, oracleSettings } from '#test/ingest-oracle.ts'
 import { openQuietServer } from '#test/quiet-server.ts'
 import { everythingStored } from '#test/stored-duties.ts'
@@ -52,31 +52,31 @@ const settingsFor = (url: string, more: object = {}) => ({
   },
 })
 
-type Ready = TestDesk & { readonly follower: Follower }
+type Ready = TestContext & { readonly follower: Follower }
 
-async function deskOn(url: string, more: object = {}): Promise<Ready> {
-  const desk = await openDesk(settingsFor(url, more))
-  return withFollower(desk, url)
+async function contextOn(url: string, more: object = {}): Promise<Ready> {
+  const context = await openContext(settingsFor(url, more))
+  return withFollower(context, url)
 }
 
-async function withFollower(desk: TestDesk, url: string, execution?: ExecutionSource): Promise<Ready> {
-  const settings = await withChainTimes({ ...desk, clock: systemClock })
+async function withFollower(context: TestContext, url: string, execution?: ExecutionSource): Promise<Ready> {
+  const settings = await withChainTimes({ ...context, clock: systemClock })
   const beacon = openBeacon({ network: 'hoodi', urls: [url], timeoutMs: 10_000, clock: systemClock, restMs: 1 })
-  const own = { ...desk, settings }
+  const own = { ...context, settings }
   return { ...own, follower: new Follower(own, 'hoodi', beacon, execution) }
 }
 
-const timeOf = (desk: TestDesk) => desk.settings.validators.networks.hoodi
+const timeOf = (context: TestContext) => context.settings.validators.networks.hoodi
 
 /** Everything, also what it takes to find it: presence, missed duties. */
-async function stored(desk: TestDesk): Promise<object> {
-  const covered = await coveredEpochs(desk.duties, 'hoodi')
+async function stored(context: TestContext): Promise<object> {
+  const covered = await coveredEpochs(context.duties, 'hoodi')
   const all = { from: covered[0]?.from ?? 0, until: covered.at(-1)?.until ?? 0 }
   const missed = []
   for (let one = 0; one < validators + 8; one++)
-    missed.push(await readMissedDuties(desk.duties, 'hoodi', timeOf(desk), one, all))
-  const presence = await desk.dutiesState.all('select * from duty_presence order by id')
-  return { ...(await everythingStored(desk)), missed, presence }
+    missed.push(await readMissedDuties(context.duties, 'hoodi', timeOf(context), one, all))
+  const presence = await context.dutiesState.all('select * from duty_presence order by id')
+  return { ...(await everythingStored(context)), missed, presence }
 }
 
 const rowsOf = async (state: State, { table }: Level): Promise<PackedRow[]> =>
@@ -86,27 +86,27 @@ const write = (state: State, { table }: Level, id: number, data: Uint8Array) =>
   state.write((tx) => tx.run(`update ${table} set data = ? where id = ?`, data, id))
 
 /** Changes one figure of a row of figures; returns the epochs of the day part that it is in. */
-async function falsify(desk: TestDesk, level: Level, pick = 0): Promise<Range> {
-  const rows = await rowsOf(desk.dutiesState, level)
+async function falsify(context: TestContext, level: Level, pick = 0): Promise<Range> {
+  const rows = await rowsOf(context.dutiesState, level)
   const { id, data } = rows.at(pick % rows.length) as PackedRow
   const cells = new Cells(level.validators * level.units, measures.length)
   addChunk(new ChunkReader(measures.length), data, cells)
   const present = [...cells.isPresent.keys()].filter((cell) => cells.isPresent[cell] === 1)
   const cell = present[pick % present.length] as number
   cells.add(cell, measures.indexOf('sync_reward'), 1000 + pick)
-  await write(desk.dutiesState, level, id, packCells(cells))
-  if (level === levels.hours) return epochsOfUnit(timeOf(desk), level, unitIn(level, id))
-  return epochsOfUnit(timeOf(desk), levels.days, unitIn(level, id) * level.units + (cell % level.units))
+  await write(context.dutiesState, level, id, packCells(cells))
+  if (level === levels.hours) return epochsOfUnit(timeOf(context), level, unitIn(level, id))
+  return epochsOfUnit(timeOf(context), levels.days, unitIn(level, id) * level.units + (cell % level.units))
 }
 
 /** Flips a bit of a row, in what its checksum covers; returns the epochs of the row. */
-async function damage(desk: TestDesk, level: Level, pick = 0): Promise<Range> {
-  const rows = await rowsOf(desk.dutiesState, level)
+async function damage(context: TestContext, level: Level, pick = 0): Promise<Range> {
+  const rows = await rowsOf(context.dutiesState, level)
   const { id, data } = rows.at(pick % rows.length) as PackedRow
   const bytes = Uint8Array.from(data)
   bytes[bytes.length - 1] = (bytes.at(-1) as number) ^ 1
-  await write(desk.dutiesState, level, id, bytes)
-  return epochsOfUnit(timeOf(desk), level, unitIn(level, id))
+  await write(context.dutiesState, level, id, bytes)
+  return epochsOfUnit(timeOf(context), level, unitIn(level, id))
 }
 
 /** A store that has been read up to an epoch; every test leaves it as it found it. */
@@ -122,9 +122,9 @@ function onStore(
       const lacking = new Set<number>()
       const habits: NodeHabits = { ssz: true, states: true, rewards: true, lacks: (slot) => lacking.has(slot) }
       node = await openNode(actedWorld(world), { ...habits, finalized: () => until + 1 })
-      const desk = await deskOn(node.url, settings)
-      await desk.follower.catchUp(signal)
-      scene = { ...desk, lacking, url: node.url, clean: await stored(desk) }
+      const context = await contextOn(node.url, settings)
+      await context.follower.catchUp(signal)
+      scene = { ...context, lacking, url: node.url, clean: await stored(context) }
     })
     after(async () => {
       await scene[Symbol.asyncDispose]()
@@ -267,8 +267,8 @@ onStore('days and short blocks', { until: 24 }, (at) => {
           options,
         ),
     })
-    const desk = await withFollower({ ...scene, duties: dutiesHere(failing) }, scene.url)
-    await assert.rejects(desk.follower.repair(epochs, signal), /the disk is full/)
+    const context = await withFollower({ ...scene, duties: dutiesHere(failing) }, scene.url)
+    await assert.rejects(context.follower.repair(epochs, signal), /the disk is full/)
     assert.deepEqual(await stored(scene), wrong)
     assert.equal((await scene.follower.repair(epochs, signal)).changed, 1)
     assert.deepEqual(await stored(scene), scene.clean)
@@ -367,113 +367,113 @@ describe('stores that do not hold everything', () => {
   after(() => node[Symbol.asyncDispose]())
 
   test('hours and missed duties that were deleted by age stay deleted', async () => {
-    await using desk = await deskOn(node.url, { hoursKeptDays: 2, missedKeptDays: 3 })
-    await desk.follower.catchUp(signal)
-    const clean = await stored(desk)
-    const bytes = await allBytes(desk.dutiesState)
-    const kept = await hourEpochs(desk.duties, 'hoodi')
+    await using context = await contextOn(node.url, { hoursKeptDays: 2, missedKeptDays: 3 })
+    await context.follower.catchUp(signal)
+    const clean = await stored(context)
+    const bytes = await allBytes(context.dutiesState)
+    const kept = await hourEpochs(context.duties, 'hoodi')
     assert((kept[0]?.from ?? 0) > 15)
-    const epochs = await falsify(desk, levels.shortBlocks, 1)
+    const epochs = await falsify(context, levels.shortBlocks, 1)
     assert(epochs.until < 15)
-    assert.equal((await desk.follower.repair({ from: 0, until: 21 }, signal)).changed, 1)
-    assert.deepEqual(await stored(desk), clean)
-    assert.deepEqual(await allBytes(desk.dutiesState), bytes)
+    assert.equal((await context.follower.repair({ from: 0, until: 21 }, signal)).changed, 1)
+    assert.deepEqual(await stored(context), clean)
+    assert.deepEqual(await allBytes(context.dutiesState), bytes)
   })
 
   test('of a day part with a gap, only what is stored is read again', async () => {
-    await using desk = await deskOn(node.url, {
+    await using context = await contextOn(node.url, {
       epochsPerHour: 3,
       epochsPerDay: 6,
       beacon: { urls: [node.url], fromEpoch: 9 },
     })
-    await desk.follower.catchUp(signal)
-    await desk.follower.fill({ from: 3, until: 5 }, signal)
-    await desk.follower.fill({ from: 7, until: 8 }, signal)
-    const clean = await stored(desk)
-    for (const pick of [0, 1, 2]) await falsify(desk, levels.days, pick)
-    assert.notDeepEqual(await stored(desk), clean)
-    const { epochs, changed } = await desk.follower.repair({ from: 0, until: 21 }, signal)
+    await context.follower.catchUp(signal)
+    await context.follower.fill({ from: 3, until: 5 }, signal)
+    await context.follower.fill({ from: 7, until: 8 }, signal)
+    const clean = await stored(context)
+    for (const pick of [0, 1, 2]) await falsify(context, levels.days, pick)
+    assert.notDeepEqual(await stored(context), clean)
+    const { epochs, changed } = await context.follower.repair({ from: 0, until: 21 }, signal)
     assert.deepEqual([epochs, changed], [2 + 1 + 12, 3])
-    assert.deepEqual(await stored(desk), clean)
+    assert.deepEqual(await stored(context), clean)
     await assert.rejects(
-      desk.follower.repair({ from: 0, until: 2 }, signal),
+      context.follower.repair({ from: 0, until: 2 }, signal),
       /epochs 0 to 1 of hoodi are not stored: read them with `tetrad ingest beacon --network hoodi --from-epoch 0 --until-epoch 2`/,
     )
   })
 
   test('nothing is stored', async () => {
-    await using desk = await deskOn(node.url)
-    await assert.rejects(desk.follower.repair({ from: 0, until: 2 }, signal), /no epoch of hoodi is stored yet/)
+    await using context = await contextOn(node.url)
+    await assert.rejects(context.follower.repair({ from: 0, until: 2 }, signal), /no epoch of hoodi is stored yet/)
   })
 
   test('whoever was kept and is not on the watch list now keeps its figures: nothing is replaced', async () => {
-    await using desk = await deskOn(node.url, { watch: ['2', '7'] })
-    await desk.follower.catchUp(signal)
-    const clean = await stored(desk)
-    const epochs = await falsify(desk, levels.shortBlocks)
-    const wrong = await stored(desk)
+    await using context = await contextOn(node.url, { watch: ['2', '7'] })
+    await context.follower.catchUp(signal)
+    const clean = await stored(context)
+    const epochs = await falsify(context, levels.shortBlocks)
+    const wrong = await stored(context)
     const follower = async (watch: string[]) => {
-      const settings = { ...desk.settings, validators: structuredClone(desk.settings.validators) }
+      const settings = { ...context.settings, validators: structuredClone(context.settings.validators) }
       Object.assign(settings.validators.networks.hoodi, { watch })
-      return (await withFollower({ ...desk, settings }, node.url)).follower
+      return (await withFollower({ ...context, settings }, node.url)).follower
     }
     const shorter = await (await follower(['2'])).repair(epochs, signal)
     assert.match(
       shorter.failed?.reason ?? '',
       /not on the watch list: put them back on validators\.networks\.hoodi\.watch/,
     )
-    assert.deepEqual(await stored(desk), wrong)
+    assert.deepEqual(await stored(context), wrong)
     // Whoever is on it now and was not then is left out.
     for (const watch of [['2', '7', '9'], []]) {
       assert.equal((await (await follower(watch)).repair({ from: 0, until: 21 }, signal)).failed, undefined)
-      assert.deepEqual(await stored(desk), clean)
+      assert.deepEqual(await stored(context), clean)
     }
   })
 
   test('execution rewards come with an execution node that was added, and do not go with one that was taken away', async () => {
     const gwei = { priorityFee: 5, baselineMev: 0, external: 0 }
     const execution: ExecutionSource = { read: async (blocks) => new Map(blocks.map(({ slot }) => [slot, gwei])) }
-    await using full = await withFollower(await openDesk(settingsFor(node.url)), node.url, execution)
+    await using full = await withFollower(await openContext(settingsFor(node.url)), node.url, execution)
     await full.follower.catchUp(signal)
     const clean = await stored(full)
-    await using desk = await deskOn(node.url)
-    await desk.follower.catchUp(signal)
-    assert.notDeepEqual(await stored(desk), clean)
-    const { follower } = await withFollower(desk, node.url, execution)
+    await using context = await contextOn(node.url)
+    await context.follower.catchUp(signal)
+    assert.notDeepEqual(await stored(context), clean)
+    const { follower } = await withFollower(context, node.url, execution)
     assert.equal((await follower.repair({ from: 0, until: 21 }, signal)).failed, undefined)
-    assert.deepEqual(await stored(desk), clean)
-    const { parts, failed } = await desk.follower.repair({ from: 0, until: 21 }, signal)
+    assert.deepEqual(await stored(context), clean)
+    const { parts, failed } = await context.follower.repair({ from: 0, until: 21 }, signal)
     assert.equal(parts, 0)
     assert.match(failed?.reason ?? '', /do not supply: set validators\.networks\.hoodi\.execution as it was/)
-    assert.deepEqual(await stored(desk), clean)
+    assert.deepEqual(await stored(context), clean)
   })
 
   test('a watch list that is new does not make everyone else disappear', async () => {
-    await using desk = await deskOn(node.url)
-    await desk.follower.catchUp(signal)
-    const clean = await stored(desk)
-    const settings = { ...desk.settings, validators: structuredClone(desk.settings.validators) }
+    await using context = await contextOn(node.url)
+    await context.follower.catchUp(signal)
+    const clean = await stored(context)
+    const settings = { ...context.settings, validators: structuredClone(context.settings.validators) }
     Object.assign(settings.validators.networks.hoodi, { watch: ['2'] })
-    const { follower } = await withFollower({ ...desk, settings }, node.url)
+    const { follower } = await withFollower({ ...context, settings }, node.url)
     const { parts, failed } = await follower.repair({ from: 0, until: 21 }, signal)
     assert.deepEqual([parts, failed?.fromEpoch], [0, 0])
-    assert.deepEqual(await stored(desk), clean)
+    assert.deepEqual(await stored(context), clean)
   })
 })
 
 test('a server answers as if nothing had been wrong, with its stores on threads of their own', async () => {
   await using node = await openOracleNode({ ssz: true, states: true, rewards: true })
   await using server = await openQuietServer({ settings: oracleSettings(node.url) })
-  const until = await catchUp(server.desk, node.url)
+  const until = await catchUp(server.context, node.url)
   const clean = await answersAbout(server)
-  const settings = await withChainTimes({ ...server.desk, clock: systemClock })
+  const settings = await withChainTimes({ ...server.context, clock: systemClock })
   const dutiesState = await openDuties(server.dataDir, settings.store)
   try {
-    const desk = { ...server.desk, settings, dutiesState } as unknown as TestDesk
-    for (const [pick, level] of [levels.days, levels.hours].entries()) await falsify(desk, level, 5 + pick)
+    const context = { ...server.context, settings, dutiesState } as unknown as TestContext
+    for (const [pick, level] of [levels.days, levels.hours].entries()) await falsify(context, level, 5 + pick)
     const beacon = openBeacon({ network: 'hoodi', urls: [node.url], timeoutMs: 10_000, clock: systemClock, restMs: 1 })
     assert.notDeepEqual(await answersAbout(server), clean)
-    const repaired = await new Follower(desk, 'hoodi', beacon).repair({ from: 1, until }, signal)
+    const repaired = await new Follower(context, 'hoodi', beacon).repair({ from: 1, until }, signal)
     assert.deepEqual([repaired.failed, repaired.changed], [undefined, 2])
     assertSameAnswers(await answersAbout(server), clean, 'after the repair')
   } finally {

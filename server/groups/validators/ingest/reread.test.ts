@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import type { Epoch } from '#core/chain-time.ts'
 import { systemClock } from '#io/clock.ts'
 import { openReplay, type Replay } from '#test/beacon-replay.ts'
-import { openDesk, type TestDesk } from '#test/desk.ts'
+import { openContext, type TestContext } from '#test/context.ts'
 import { addChunk, ChunkReader } from '../duties/chunk.ts'
 import { Cells } from '../duties/chunk-format.ts'
 import { dropHours } from '../duties/hours.ts'
@@ -19,16 +19,16 @@ import { followerOf } from './start.ts'
 /** Hours of two epochs; 13 epochs are final and read, so six hours and a half. */
 async function openIngested(node: Replay, watch: readonly string[] = []) {
   const hoodi = { epochsPerHour: 2, epochsPerDay: 4, beacon: { urls: [node.url], fromEpoch: 0 }, watch: [...watch] }
-  const desk = await openDesk({ validators: { networks: { hoodi } } })
-  const live = { ...desk, clock: systemClock }
+  const context = await openContext({ validators: { networks: { hoodi } } })
+  const live = { ...context, clock: systemClock }
   const settings = await withChainTimes(live)
   await (await followerOf({ ...live, settings }, 'hoodi')).catchUp(new AbortController().signal)
-  return { ...desk, settings }
+  return { ...context, settings }
 }
 
 /** Changes the stored row that holds this validator in the hour. */
 async function changeRow(
-  { dutiesState, settings }: TestDesk,
+  { dutiesState, settings }: TestContext,
   hour: number,
   validator: number,
   change: (cells: Cells) => void,
@@ -48,10 +48,10 @@ const signal = () => AbortSignal.timeout(60_000)
 
 test('an hour read again agrees with what is stored, first, middle and last; half an hour is not drawn', async () => {
   await using node = await openReplay({ derived: true })
-  await using desk = await openIngested(node)
-  assert.deepEqual(await storedHours(desk, 'hoodi'), [{ from: 0, until: 6 }])
+  await using context = await openIngested(node)
+  assert.deepEqual(await storedHours(context, 'hoodi'), [{ from: 0, until: 6 }])
   for (const hour of [0, 3, 5]) {
-    const { checked, differing } = await rereadHour(desk, 'hoodi', hour, signal())
+    const { checked, differing } = await rereadHour(context, 'hoodi', hour, signal())
     assert.deepEqual(differing, [])
     assert.ok(checked > 10)
   }
@@ -59,16 +59,16 @@ test('an hour read again agrees with what is stored, first, middle and last; hal
 
 test('a figure that was changed, a row that is gone and one that nobody earned are each found', async () => {
   await using node = await openReplay({ derived: true })
-  await using desk = await openIngested(node)
-  await changeRow(desk, 3, 4, (cells) => {
+  await using context = await openIngested(node)
+  await changeRow(context, 3, 4, (cells) => {
     cells.add(4, measures.indexOf('earnings'), 1)
     cells.isPresent[5] = 0
     cells.isPresent[6] = 0
   })
-  await changeRow(desk, 3, 9999, (cells) => {
+  await changeRow(context, 3, 9999, (cells) => {
     cells.isPresent[9999 % levels.hours.validators] = 1
   })
-  const { differing } = await rereadHour(desk, 'hoodi', 3, signal())
+  const { differing } = await rereadHour(context, 'hoodi', 3, signal())
   assert.match(differing[0] ?? '', /^hoodi hour 3 validator 4: earnings is -?\d+, the node gives -?\d+$/)
   assert.deepEqual(differing.slice(1), [
     'hoodi hour 3 validator 5: no row is stored',
@@ -79,33 +79,36 @@ test('a figure that was changed, a row that is gone and one that nobody earned a
 
 test('with a watch list only those on it are compared', async () => {
   await using node = await openReplay({ derived: true })
-  await using desk = await openIngested(node, ['3', '7'])
-  assert.deepEqual(await rereadHour(desk, 'hoodi', 2, signal()), { checked: 2, differing: [] })
+  await using context = await openIngested(node, ['3', '7'])
+  assert.deepEqual(await rereadHour(context, 'hoodi', 2, signal()), { checked: 2, differing: [] })
 })
 
 test('a watch list that has changed since: who was not on it then, or is not any more, is left out', async () => {
   await using node = await openReplay({ derived: true })
-  await using desk = await openIngested(node, ['3', '7'])
-  const hoodi = desk.settings.validators.networks.hoodi
-  const networks = { ...desk.settings.validators.networks, hoodi: { ...hoodi, watch: ['3', '5'] } }
-  const now = { ...desk, settings: { ...desk.settings, validators: { ...desk.settings.validators, networks } } }
+  await using context = await openIngested(node, ['3', '7'])
+  const hoodi = context.settings.validators.networks.hoodi
+  const networks = { ...context.settings.validators.networks, hoodi: { ...hoodi, watch: ['3', '5'] } }
+  const now = {
+    ...context,
+    settings: { ...context.settings, validators: { ...context.settings.validators, networks } },
+  }
   assert.deepEqual(await rereadHour(now, 'hoodi', 2, signal()), { checked: 1, differing: [] })
 })
 
 test('amounts of an execution source that was added since are no difference', async () => {
   await using node = await openReplay({ derived: true })
-  await using desk = await openIngested(node)
-  await changeRow(desk, 1, 0, (cells) => {
+  await using context = await openIngested(node)
+  await changeRow(context, 1, 0, (cells) => {
     cells.columns[measures.indexOf('execution_unknown')]?.fill(0)
     for (let cell = 0; cell < cells.count; cell++) cells.add(cell, measures.indexOf('priority_fee'), 77)
   })
-  assert.deepEqual((await rereadHour(desk, 'hoodi', 1, signal())).differing, [])
+  assert.deepEqual((await rereadHour(context, 'hoodi', 1, signal())).differing, [])
 })
 
 test('hours that have expired cannot be drawn', async () => {
   await using node = await openReplay({ derived: true })
-  await using desk = await openIngested(node)
-  await desk.dutiesState.write((tx) => dropHours(tx, 'hoodi', desk.settings.validators.networks.hoodi, 2))
-  assert.deepEqual(await storedHours(desk, 'hoodi'), [{ from: 4, until: 6 }])
-  assert.deepEqual(await storedHours(desk, 'mainnet'), [])
+  await using context = await openIngested(node)
+  await context.dutiesState.write((tx) => dropHours(tx, 'hoodi', context.settings.validators.networks.hoodi, 2))
+  assert.deepEqual(await storedHours(context, 'hoodi'), [{ from: 4, until: 6 }])
+  assert.deepEqual(await storedHours(context, 'mainnet'), [])
 })

@@ -3,7 +3,7 @@
 import type { Network } from '#api/wire/validators.ts'
 import { type ChainHour, epochsOfHour } from '#core/chain-time.ts'
 import type { Range } from '#core/ranges.ts'
-import type { Desk } from '#serve/answer.ts'
+import type { Context } from '#serve/context.ts'
 import { hourEpochs } from '../duties/hours.ts'
 import type { HourSums } from '../duties/inspect.ts'
 import { plainTime } from '../duties/layout.ts'
@@ -15,7 +15,7 @@ import type { Piece } from './mill.ts'
 import { openMills } from './mills.ts'
 import { millStart } from './start.ts'
 
-export type RereadDesk = Pick<Desk, 'duties' | 'settings'>
+export type RereadContext = Pick<Context, 'duties' | 'settings'>
 
 /** Known only where an execution source was: one that was added or taken away since is no difference. */
 const ofExecution: readonly Measure[] = [
@@ -27,7 +27,7 @@ const ofExecution: readonly Measure[] = [
 ]
 
 /** Hours that were read completely and are still kept. */
-export async function storedHours({ duties, settings }: RereadDesk, network: Network): Promise<Range[]> {
+export async function storedHours({ duties, settings }: RereadContext, network: Network): Promise<Range[]> {
   const { epochsPerHour } = settings.validators.networks[network]
   return (await hourEpochs(duties, network))
     .map(({ from, until }) => ({ from: Math.ceil(from / epochsPerHour), until: Math.floor(until / epochsPerHour) }))
@@ -36,20 +36,20 @@ export async function storedHours({ duties, settings }: RereadDesk, network: Net
 
 /** Rows compared, and each that differs in words. Throws what the node cannot tell. */
 export async function rereadHour(
-  desk: RereadDesk,
+  context: RereadContext,
   network: Network,
   hour: number,
   signal: AbortSignal,
 ): Promise<{ readonly checked: number; readonly differing: readonly string[] }> {
-  const time = desk.settings.validators.networks[network]
-  refuseOtherWindows(await windowsTrouble(desk.duties, network, time))
+  const time = context.settings.validators.networks[network]
+  refuseOtherWindows(await windowsTrouble(context.duties, network, time))
   const { from, until } = epochsOfHour(time, hour as ChainHour)
-  const start = await millStart(desk, network)
+  const start = await millStart(context, network)
   const beacon = { ...start.settings.beacon, auditValidators: 0 }
   await using mills = openMills([{ ...start, settings: { ...start.settings, beacon } }])
   const piece = await mills.of(network).piece({ from, until, scores: new Map() }, signal)
-  const stored = await queryDuties(desk.duties, 'hourSums', { network, time: plainTime(time), hour })
-  const kept = await keptThrough(desk.duties, network, { from, until })
+  const stored = await queryDuties(context.duties, 'hourSums', { network, time: plainTime(time), hour })
+  const kept = await keptThrough(context.duties, network, { from, until })
   const read: Watched = piece.watched ? new Set(piece.watched.validators) : 'everyone'
   // A watch list may have changed since: only who was on it then and is on it now can be compared.
   const isCompared = (index: number) => [kept, read].every((one) => one === 'everyone' || one.has(index))

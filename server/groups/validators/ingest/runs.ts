@@ -143,17 +143,17 @@ export const runOf = ({ state }: { readonly state: State }, network: Network): R
 
 /** For the control socket: `{network, look, epochs}`; with `look` the node is asked at once, and for those epochs first. */
 export async function ingestStanding(
-  desk: { readonly state: State; readonly duties: Duties },
+  context: { readonly state: State; readonly duties: Duties },
   input: unknown,
 ): Promise<Standing> {
   const { network, look, epochs } = (input ?? {}) as { network?: unknown; look?: unknown; epochs?: unknown }
-  const { known, run } = runNamed(desk, network)
+  const { known, run } = runNamed(context, network)
   const range = epochs === undefined ? undefined : rangeOf(epochs)
-  const missing = range ? countOf(await missingEpochs(desk.duties, known, range)) : 0
+  const missing = range ? countOf(await missingEpochs(context.duties, known, range)) : 0
   // As it was before the bell: whoever waits for the next look must be able to tell it from this one.
   const { standing } = run
   if (look === true) {
-    const why = range && (await outOfReach(desk.duties, known, range))
+    const why = range && (await outOfReach(context.duties, known, range))
     if (why !== undefined) throw new Error(why)
     if (range) run.want(range)
     run.bell.ring()
@@ -163,27 +163,30 @@ export async function ingestStanding(
 
 /** For the control socket: `{network, epochs}` begins a repair, `{network, id}` asks how far it is. */
 export async function repairProgress(
-  desk: { readonly state: State; readonly duties: Duties },
+  context: { readonly state: State; readonly duties: Duties },
   input: unknown,
 ): Promise<RepairProgress> {
   const { network, epochs, id } = (input ?? {}) as { network?: unknown; epochs?: unknown; id?: unknown }
-  const { known, run } = runNamed(desk, network)
+  const { known, run } = runNamed(context, network)
   if (epochs === undefined) {
     const progress = run.repair(id as number)
     if (!progress) throw new Error(`the running server knows of no repair ${id} of ${known}`)
     return progress
   }
   const range = rangeOf(epochs)
-  const why = await unrepairable(desk.duties, known, range)
+  const why = await unrepairable(context.duties, known, range)
   if (why !== undefined) throw new Error(why)
   const progress = run.wantRepair(range)
   run.bell.ring()
   return progress
 }
 
-function runNamed(desk: { readonly state: State }, network: unknown): { readonly known: Network; readonly run: Run } {
+function runNamed(
+  context: { readonly state: State },
+  network: unknown,
+): { readonly known: Network; readonly run: Run } {
   const known = networks.find((one) => one === network)
-  const run = known && runOf(desk, known)
+  const run = known && runOf(context, known)
   if (run) return { known, run }
   const setting = `validators.networks.${known ?? 'NAME'}.beacon.urls`
   const todo = `set ${setting} and restart it, or ask the server that ingests where there are several`

@@ -5,7 +5,7 @@ import type { Parsed } from '#api/kit.ts'
 import { systemClock } from '#io/clock.ts'
 import { bytesAt, openAlteringProxy } from '#test/altering-proxy.ts'
 import { openReplay, truth } from '#test/beacon-replay.ts'
-import { openDesk, testVisit } from '#test/desk.ts'
+import { openContext, testVisit } from '#test/context.ts'
 import { coveredEpochs } from '../duties/coverage.ts'
 import { effectiveness } from '../effectiveness.ts'
 import { withChainTimes } from './chain.ts'
@@ -14,26 +14,26 @@ import { beaconFindings, startBeacon } from './start.ts'
 
 test('a server with a beacon node fills itself, tells how far it is, and stops when told', async () => {
   await using node = await openReplay()
-  await using plain = await openDesk({
+  await using plain = await openContext({
     validators: {
       networks: { hoodi: { epochsPerHour: 2, epochsPerDay: 4, beacon: { urls: [node.url], fromEpoch: 0 } } },
     },
   })
   const settings = await withChainTimes({ ...plain, clock: systemClock })
   // The present of the recording: the middle of its last epoch.
-  const desk = { ...plain, settings, clock: { ...systemClock, now: () => (1_794_705_870 + 16.5 * 16) * 1000 } }
-  assert.deepEqual(await beaconFindings(desk), [
+  const context = { ...plain, settings, clock: { ...systemClock, now: () => (1_794_705_870 + 16.5 * 16) * 1000 } }
+  assert.deepEqual(await beaconFindings(context), [
     { name: 'beacon hoodi', ok: false, says: 'no epoch has been read yet' },
   ])
   const stop = new AbortController()
   const told: number[] = []
-  await startBeacon(desk, stop.signal, (network, { until }) => {
+  await startBeacon(context, stop.signal, (network, { until }) => {
     assert.equal(network, 'hoodi')
     told.push(until)
     if (until === 13) stop.abort()
   })
   assert.deepEqual(told, [2, 4, 6, 8, 10, 12, 13])
-  assert.deepEqual(await beaconFindings(desk), [{ name: 'beacon hoodi', ok: true, says: '3 epochs behind' }])
+  assert.deepEqual(await beaconFindings(context), [{ name: 'beacon hoodi', ok: true, says: '3 epochs behind' }])
   const input = {
     network: 'hoodi',
     validator_index_or_pubkey: '0',
@@ -43,7 +43,7 @@ test('a server with a beacon node fills itself, tells how far it is, and stops w
     sortOrder: 'asc',
     utc: false,
   }
-  const answer = await effectiveness.reply(input as Parsed<typeof effectiveness.endpoint>, desk, testVisit())
+  const answer = await effectiveness.reply(input as Parsed<typeof effectiveness.endpoint>, context, testVisit())
   assert(answer.is === 'body')
   const uptimeOf = (from: number, until: number) => {
     const rows = truth()
@@ -71,7 +71,7 @@ test('a contradiction is in the log and in /readyz, and reading goes on when the
       bytes[200] = (bytes[200] as number) ^ 1
     }),
   )
-  await using plain = await openDesk({
+  await using plain = await openContext({
     validators: {
       networks: { hoodi: { epochsPerHour: 2, epochsPerDay: 4, beacon: { urls: [proxy.url], fromEpoch: 0 } } },
     },
@@ -81,20 +81,20 @@ test('a contradiction is in the log and in /readyz, and reading goes on when the
   const warned = Promise.withResolvers<string>()
   const warn = ({ reason }: { reason: string }, message: string) => warned.resolve(`${message}: ${reason}`)
   const log = { ...plain.log, info: () => {}, warn } as unknown as typeof plain.log
-  const desk = { ...plain, settings, log, clock: systemClock }
-  const ended = startBeacon(desk, stop.signal, (_, { until }) => {
+  const context = { ...plain, settings, log, clock: systemClock }
+  const ended = startBeacon(context, stop.signal, (_, { until }) => {
     if (until === 13) stop.abort()
   })
   assert.match(
     await warned.promise,
     new RegExp(`the beacon node contradicts itself; .*: epoch \\d, slot 11: .* has the root .*; node ${proxy.url}$`),
   )
-  const [finding] = await beaconFindings(desk)
+  const [finding] = await beaconFindings(context)
   assert.equal(finding?.ok, false)
   assert.match(finding?.says ?? '', /its beacon node contradicts itself: epoch \d, slot 11/)
   proxy.alter()
-  runOf(desk, 'hoodi')?.bell.ring()
+  runOf(context, 'hoodi')?.bell.ring()
   await ended
-  const [{ until } = { until: 0 }] = await coveredEpochs(desk.duties, 'hoodi')
+  const [{ until } = { until: 0 }] = await coveredEpochs(context.duties, 'hoodi')
   assert.equal(until, 13)
 })

@@ -6,7 +6,7 @@ import { type PollOutcome, poll } from '#ingest/poll.ts'
 import { noteStep } from '#ingest/steps.ts'
 import type { Chain } from '#io/beacon/client.ts'
 import { openRpc } from '#io/evm/rpc.ts'
-import type { Desk } from '#serve/answer.ts'
+import type { Context } from '#serve/context.ts'
 import type { Finding } from '#serve/health.ts'
 import { auditTotals } from '../duties/audits.ts'
 import { storedChain } from '../duties/networks.ts'
@@ -23,29 +23,29 @@ const backoffMaxMs = 60_000
 /** Blocks become final every few minutes. */
 const depositsEveryMs = 60_000
 
-export const followed = (desk: Pick<Desk, 'settings'>): Network[] =>
-  desk.settings.groups.validators.on
-    ? networks.filter((network) => desk.settings.validators.networks[network].beacon.urls.length > 0)
+export const followed = (context: Pick<Context, 'settings'>): Network[] =>
+  context.settings.groups.validators.on
+    ? networks.filter((network) => context.settings.validators.networks[network].beacon.urls.length > 0)
     : []
 
 /** Resolves when the signal has ended all loops. */
 export async function startBeacon(
-  desk: Desk,
+  context: Context,
   signal: AbortSignal,
   tell: (network: Network, step: Step) => void = () => {},
 ): Promise<void> {
-  const starts = await Promise.all(followed(desk).map((network) => millStart(desk, network)))
+  const starts = await Promise.all(followed(context).map((network) => millStart(context, network)))
   if (starts.length === 0) return
   await using mills = openMills(starts)
   await Promise.all(
     starts.flatMap(({ network }) => [
-      follow(desk, network, mills.of(network), signal, (step) => tell(network, step)),
-      followDeposits(desk, network, mills.of(network), signal),
+      follow(context, network, mills.of(network), signal, (step) => tell(network, step)),
+      followDeposits(context, network, mills.of(network), signal),
     ]),
   )
 }
 
-export async function millStart({ duties, settings }: Pick<Desk, 'duties' | 'settings'>, network: Network) {
+export async function millStart({ duties, settings }: Pick<Context, 'duties' | 'settings'>, network: Network) {
   const { beacon, execution, watch } = settings.validators.networks[network]
   const start: MillStart = {
     network,
@@ -56,60 +56,60 @@ export async function millStart({ duties, settings }: Pick<Desk, 'duties' | 'set
 }
 
 /** One that works on this thread. */
-export const followerOf = async (desk: Desk, network: Network): Promise<Follower> =>
-  new Follower(desk, network, openMill(await millStart(desk, network), desk.clock))
+export const followerOf = async (context: Context, network: Network): Promise<Follower> =>
+  new Follower(context, network, openMill(await millStart(context, network), context.clock))
 
 async function follow(
-  desk: Desk,
+  context: Context,
   network: Network,
   mill: Mill,
   signal: AbortSignal,
   tell: (step: Step) => void,
 ): Promise<void> {
-  const follower = new Follower(desk, network, mill)
-  const run = noteRun(desk, network)
+  const follower = new Follower(context, network, mill)
+  const run = noteRun(context, network)
   const onStep = (step: Step) => {
     const { until, finalizedEpoch, written, compared, differing, moved } = step
     run.step(step)
-    desk.log.info({ network, until, finalizedEpoch, written, moved }, 'epochs were read')
+    context.log.info({ network, until, finalizedEpoch, written, moved }, 'epochs were read')
     if (differing > 0) {
       const words = "rewards differ from the node's own; `tetrad validators audit` shows where"
-      desk.log.warn({ network, until, compared, differing }, words)
+      context.log.warn({ network, until, compared, differing }, words)
     }
-    noteStep(desk, networkStream(network))
+    noteStep(context, networkStream(network))
     tell(step)
   }
-  noteStep(desk, networkStream(network))
-  const report = telling(desk, network, 'the beacon node')
+  noteStep(context, networkStream(network))
+  const report = telling(context, network, 'the beacon node')
   const polling = poll(
-    desk,
+    context,
     {
-      everyMs: desk.settings.validators.networks[network].beacon.everyMs,
+      everyMs: context.settings.validators.networks[network].beacon.everyMs,
       timeoutMs: attemptMs,
       backoffMaxMs,
       bell: run.bell,
       work: async (stop) => {
         run.begin()
         for (let wanted = run.takeWanted(); wanted && !stop.aborted; wanted = run.takeWanted())
-          await doWanted(desk, follower, run, wanted, stop)
+          await doWanted(context, follower, run, wanted, stop)
         return follower.catchUp(stop, onStep)
       },
       report: (outcome: PollOutcome<Progress>) => {
         if (outcome.is === 'done') run.step(outcome.value)
-        if (outcome.is === 'done') run.end(null, desk.clock.now())
-        else run.end(wordsOf(outcome.error), desk.clock.now(), isContradiction(outcome.error))
+        if (outcome.is === 'done') run.end(null, context.clock.now())
+        else run.end(wordsOf(outcome.error), context.clock.now(), isContradiction(outcome.error))
         report(outcome)
       },
     },
     signal,
   )
   // Whoever does not ask the node any more knows nothing of it.
-  await polling.finally(() => forgetRun(desk, network, run))
+  await polling.finally(() => forgetRun(context, network, run))
 }
 
 /** What a command asked for. A repair that fails is reported to the command and does not keep the network from being read. */
 async function doWanted(
-  desk: Desk,
+  context: Context,
   follower: Follower,
   run: Run,
   { epochs, repair }: Wanted,
@@ -118,11 +118,11 @@ async function doWanted(
   const { network } = follower
   const onStep = () => {
     run.step(run.standing)
-    noteStep(desk, networkStream(network))
+    noteStep(context, networkStream(network))
   }
   if (repair === undefined) {
     await follower.fill(epochs, signal, (left) => {
-      desk.log.info({ network, ...epochs, left }, 'epochs were filled in')
+      context.log.info({ network, ...epochs, left }, 'epochs were filled in')
       onStep()
     })
     return
@@ -132,29 +132,29 @@ async function doWanted(
       run.noteRepair(repair, { left })
       onStep()
     })
-    desk.log.info({ network, ...epochs, ...repaired }, 'epochs were read again')
+    context.log.info({ network, ...epochs, ...repaired }, 'epochs were read again')
     run.noteRepair(repair, { ...repaired, isDone: true })
   } catch (error) {
     const failed = { fromEpoch: epochs.from, untilEpoch: epochs.until, reason: wordsOf(error) }
-    desk.log.warn({ network, ...failed }, 'epochs could not be read again')
+    context.log.warn({ network, ...failed }, 'epochs could not be read again')
     run.noteRepair(repair, { failed, isDone: true })
   }
 }
 
-async function followDeposits(desk: Desk, network: Network, mill: Mill, signal: AbortSignal): Promise<void> {
-  if (desk.settings.validators.networks[network].execution.rpc.length === 0) return
+async function followDeposits(context: Context, network: Network, mill: Mill, signal: AbortSignal): Promise<void> {
+  if (context.settings.validators.networks[network].execution.rpc.length === 0) return
   let reader: DepositReader | undefined
   await poll(
-    desk,
+    context,
     {
       everyMs: depositsEveryMs,
       timeoutMs: attemptMs,
       backoffMaxMs,
       work: async (stop) => {
-        reader ??= depositsOf(desk, network, await mill.chain(stop))
+        reader ??= depositsOf(context, network, await mill.chain(stop))
         return reader.catchUp(stop)
       },
-      report: telling(desk, network, 'the deposit contract'),
+      report: telling(context, network, 'the deposit contract'),
     },
     signal,
   )
@@ -162,7 +162,7 @@ async function followDeposits(desk: Desk, network: Network, mill: Mill, signal: 
 
 /** Where the network's deposits are read from, by its nodes' own words. */
 export function depositsOf(
-  { state, settings, clock }: Pick<Desk, 'state' | 'settings' | 'clock'>,
+  { state, settings, clock }: Pick<Context, 'state' | 'settings' | 'clock'>,
   network: Network,
   { deposits }: Chain,
 ): DepositReader {
@@ -189,27 +189,27 @@ function failureText(error: unknown, what: string): string {
 
 /** Failures and recoveries, each with a line. */
 const telling =
-  (desk: Desk, network: Network, what: string) =>
+  (context: Context, network: Network, what: string) =>
   (outcome: PollOutcome<unknown>): void => {
     if (outcome.is === 'failed') {
-      desk.log.warn(
+      context.log.warn(
         { network, failures: outcome.failures, reason: wordsOf(outcome.error) },
         failureText(outcome.error, what),
       )
     } else if (outcome.failuresBefore > 0) {
-      desk.log.info({ network }, `${what} can be read again`)
+      context.log.info({ network }, `${what} can be read again`)
     }
   }
 
 /** How far each followed network has been read, against the clock. Catching up is no reason to be called away (decision 0131). */
-export async function beaconFindings(desk: Desk): Promise<Finding[]> {
+export async function beaconFindings(context: Context): Promise<Finding[]> {
   return Promise.all(
-    followed(desk).map(async (network) => {
-      const { covered, behindEpochs, isFresh, isMoving, trouble } = await networkHealth(desk, network)
-      const { epochsPerDay } = desk.settings.validators.networks[network]
+    followed(context).map(async (network) => {
+      const { covered, behindEpochs, isFresh, isMoving, trouble } = await networkHealth(context, network)
+      const { epochsPerDay } = context.settings.validators.networks[network]
       const place = behindEpochs === undefined ? 'no epoch has been read yet' : `${behindEpochs} epochs behind`
       const until = covered.at(-1)?.until ?? 0
-      const { compared, differing } = await auditTotals(desk.duties, network, until - epochsPerDay)
+      const { compared, differing } = await auditTotals(context.duties, network, until - epochsPerDay)
       // Which of the two is wrong is not known, so it is a word to the operator and no reason to take the server out.
       const doubt =
         differing === 0 ? '' : `; ${differing} of ${compared} rewards of the last day differ from the node's`

@@ -5,7 +5,7 @@ import { systemClock } from '#io/clock.ts'
 import { chance } from '#sim/chance.ts'
 import { openDuties } from '#store/open.ts'
 import { openReplay } from '#test/beacon-replay.ts'
-import { openDesk } from '#test/desk.ts'
+import { openContext } from '#test/context.ts'
 import { type OtherProcess, startProcess } from '#test/second-process.ts'
 import { everythingStored, storedRows } from '#test/stored-duties.ts'
 import { dutiesHere } from '../duties/store.ts'
@@ -24,15 +24,15 @@ const settingsFor = (url: string) => ({
 const child = (dir: string, store: object, url: string) => `
   const { openStores } = await load('server/store/open.ts')
   const { dutiesHere } = await load('server/groups/validators/duties/store.ts')
-  const { settingsWith } = await load('test/desk.ts')
+  const { settingsWith } = await load('test/context.ts')
   const { systemClock } = await load('server/io/clock.ts')
   const { silentLog } = await load('server/io/log.ts')
   const { withChainTimes } = await load('server/groups/validators/ingest/chain.ts')
   const { followerOf } = await load('server/groups/validators/ingest/start.ts')
   const stores = await openStores(${JSON.stringify(dir)}, ${JSON.stringify(store)})
-  const desk = { state: stores.state, duties: dutiesHere(stores.duties), settings: settingsWith(${JSON.stringify(settingsFor(url))}), clock: systemClock, log: silentLog }
-  const settings = await withChainTimes(desk)
-  const follower = await followerOf({ ...desk, settings }, 'hoodi')
+  const context = { state: stores.state, duties: dutiesHere(stores.duties), settings: settingsWith(${JSON.stringify(settingsFor(url))}), clock: systemClock, log: silentLog }
+  const settings = await withChainTimes(context)
+  const follower = await followerOf({ ...context, settings }, 'hoodi')
   await follower.catchUp(new AbortController().signal, ({ until }) => say(String(until)))
   await stores.close()
   say('done')
@@ -50,8 +50,8 @@ test('killed at any point and started again, ingest writes the same rows as a cl
       return undefined
     },
   })
-  await using clean = await openDesk(settingsFor(node.url))
-  await using broken = await openDesk(settingsFor(node.url))
+  await using clean = await openContext(settingsFor(node.url))
+  await using broken = await openContext(settingsFor(node.url))
   // Its files are for the other process.
   await broken.dutiesState.close()
   await broken.state.close()

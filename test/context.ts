@@ -1,5 +1,5 @@
-// A desk for tests: real stores in a folder of their own, a clock that only the test moves, chance from a seed.
-//   await using desk = await openDesk()
+// A context for tests: real stores in a folder of their own, a clock that only the test moves, chance from a seed.
+//   await using context = await openContext()
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,7 +9,8 @@ import { dutiesHere } from '#groups/validators/duties/store.ts'
 import { OwnedClock } from '#io/clock.ts'
 import { silentLog } from '#io/log.ts'
 import type { Random } from '#io/random.ts'
-import type { Desk, Visit } from '#serve/answer.ts'
+import type { Visit } from '#serve/answer.ts'
+import type { Context } from '#serve/context.ts'
 import { chance } from '#sim/chance.ts'
 import { openDuties, openState } from '#store/open.ts'
 import type { State } from '#store/state.ts'
@@ -20,7 +21,7 @@ import { copyEmptyStores } from './template.ts'
 /** 2026-11-15T12:00:00Z: the present of every test that does not say otherwise. */
 export const testNowMs = Date.UTC(2026, 10, 15, 12)
 
-export interface TestDesk extends Desk, AsyncDisposable {
+export interface TestContext extends Context, AsyncDisposable {
   readonly clock: OwnedClock
   readonly dir: string
   /** The duties database itself, for tests that look into it. */
@@ -43,10 +44,10 @@ export function seededRandom(seed: string): Random {
   }
 }
 
-/** Names a PostgreSQL that every desk gets a place of its own in; otherwise the state is a file. */
+/** Names a PostgreSQL in which every context gets a database of its own; otherwise the state is a file. */
 const stateServer = process.env.TETRAD_TEST_STATE
 
-export async function openDesk(overrides: object = {}, nowMs = testNowMs): Promise<TestDesk> {
+export async function openContext(overrides: object = {}, nowMs = testNowMs): Promise<TestContext> {
   const dir = await mkdtemp(join(tmpdir(), 'tetrad-test-'))
   await using undo = new AsyncDisposableStack()
   undo.defer(() => rm(dir, { recursive: true, force: true }))
