@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { complete } from '#core/check.ts'
 import { SettingsSchema } from '#core/settings.ts'
+import { createExplorerCaches } from '#groups/explorer/context.ts'
 import { type Funding, putFundings } from '#groups/explorer/fundings.ts'
 import { catchUp } from '#groups/explorer/index-chain.ts'
 import { openNode } from '#groups/explorer/node.ts'
@@ -41,7 +42,7 @@ async function indexing(): Promise<void> {
     const node = openNode(chain, { clock: systemClock })
     let rows = 0
     const fromMs = performance.now()
-    await catchUp({ state, clock: systemClock, settings }, node, (one) => {
+    await catchUp({ state, clock: systemClock, settings, explorer: createExplorerCaches() }, node, (one) => {
       if (one.is === 'range') rows += one.rows
     })
     const seconds = (performance.now() - fromMs) / 1000

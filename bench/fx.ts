@@ -18,8 +18,8 @@ import { keepQuote, type NewQuote } from '#groups/fx/quotes.ts'
 import { systemClock } from '#io/clock.ts'
 import { silentLog } from '#io/log.ts'
 import { systemRandom } from '#io/random.ts'
-import type { Context } from '#serve/context.ts'
 import { parser } from '#serve/parse.ts'
+import { createContext } from '#server/context.ts'
 import { openState } from '#store/open.ts'
 
 const rounds = Number(process.env.BENCH_ROUNDS ?? 5)
@@ -37,7 +37,9 @@ const { value: settings } = complete(SettingsSchema, {
   },
 })
 const state = await openState(join(dir, 'ours'))
-const context = { state, settings, clock: systemClock, random: systemRandom, log: silentLog } as unknown as Context
+// Quotes read nothing of the duties.
+const duties = undefined as never
+const context = createContext({ state, duties, settings, clock: systemClock, random: systemRandom, log: silentLog })
 await pushRate(context, { pair: 'EUR/USD', rate: '1.0842' })
 
 const { input } = contract['fx.createQuote'].example

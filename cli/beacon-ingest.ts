@@ -6,7 +6,7 @@ import type { Range } from '#core/ranges.ts'
 import type { Settings } from '#core/settings.ts'
 import type { Progress } from '#groups/validators/ingest/follow.ts'
 import type { Standing } from '#groups/validators/ingest/runs.ts'
-import type { Context } from '#serve/context.ts'
+import type { AppContext } from '#server/context.ts'
 import type { Stores } from '#store/open.ts'
 import { CommandFailure } from './failure.ts'
 import { askServer } from './owner.ts'
@@ -80,23 +80,24 @@ function tellTrouble({ trouble }: Standing, isOnce: boolean): void {
 /** Until stopped; with `once` until everything that is final has been read, with a range until that is filled in. */
 export async function ingestBeacon(options: BeaconCommand, stores: Stores, settings: Settings): Promise<void> {
   const { dutiesHere } = await import('#groups/validators/duties/store.ts')
-  const [{ systemClock }, { systemRandom }, { openLog }, { untilStopped }] = await Promise.all([
+  const [{ createContext }, { systemClock }, { systemRandom }, { openLog }, { untilStopped }] = await Promise.all([
+    import('#server/context.ts'),
     import('#io/clock.ts'),
     import('#io/random.ts'),
     import('#io/log.ts'),
     import('./stop.ts'),
   ])
   const log = openLog('warn', (line) => process.stderr.write(line))
-  const context = {
+  const context = createContext({
     ...{ state: stores.state, duties: dutiesHere(stores.duties) },
     ...{ settings, clock: systemClock, random: systemRandom, log },
-  }
+  })
   const stop = new AbortController()
   const startMs = systemClock.monotonicMs()
   const epochs = rangeOf(options)
   let last: Progress = { until: 0, finalizedEpoch: 0, written: 0 }
   let filled: Filled = { filled: 0, missing: 0, end: epochsEnd }
-  const turn = async (own: Context, signal: AbortSignal) => {
+  const turn = async (own: AppContext, signal: AbortSignal) => {
     if (epochs) filled = await fill(own, options, epochs, signal)
     else
       await follow(own, options, signal, (progress) => {
@@ -120,7 +121,7 @@ interface Filled {
   readonly end: number
 }
 
-async function fill(context: Context, options: BeaconCommand, epochs: Range, signal: AbortSignal): Promise<Filled> {
+async function fill(context: AppContext, options: BeaconCommand, epochs: Range, signal: AbortSignal): Promise<Filled> {
   const [{ millStart }, { Follower }, { countOf, missingEpochs, outOfReach }, { openMills }, { coveredEpochs }] =
     await Promise.all([
       import('#groups/validators/ingest/start.ts'),
@@ -141,7 +142,7 @@ async function fill(context: Context, options: BeaconCommand, epochs: Range, sig
 }
 
 async function follow(
-  context: Context,
+  context: AppContext,
   options: BeaconCommand,
   signal: AbortSignal,
   tell: (progress: Progress) => void,

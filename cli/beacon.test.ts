@@ -1,4 +1,5 @@
 // `tetrad ingest beacon` and `validators audit` as child processes, against a recorded node over HTTP.
+
 import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -10,6 +11,7 @@ import { startBeacon } from '#groups/validators/ingest/start.ts'
 import { systemClock } from '#io/clock.ts'
 import { silentLog } from '#io/log.ts'
 import { systemRandom } from '#io/random.ts'
+import { createContext } from '#server/context.ts'
 import { startUpkeep } from '#server/upkeep/start.ts'
 import { openStores } from '#store/open.ts'
 import { openReplay } from '#test/beacon-replay.ts'
@@ -103,7 +105,7 @@ async function openServer(at: Awaited<ReturnType<typeof openScene>>) {
     log: silentLog,
     settings: settingsWith(at.settings),
   }
-  const context = { ...plain, settings: await withChainTimes(plain) }
+  const context = createContext({ ...plain, settings: await withChainTimes(plain) })
   const upkeep = startUpkeep(context, { dataDir, version: '1' }, stop.signal)
   // The first look is over before anyone asks, and the next one by itself would be an hour away.
   const looked = Promise.withResolvers<void>()

@@ -3,13 +3,13 @@ import { readFile } from 'node:fs/promises'
 import type { Command } from 'commander'
 import { parseJson, stringifyJson } from '#api/json.ts'
 import type { Quote } from '#api/wire/fx.ts'
-import type { Context } from '#serve/context.ts'
+import type { FxContext } from '#groups/fx/context.ts'
 import { withState } from './data.ts'
 import { CommandFailure } from './failure.ts'
 import { note, print, printJson } from './print.ts'
 import { type CommonOptions, configOf } from './settings.ts'
 
-type KeyContext = Pick<Context, 'state' | 'clock' | 'random'>
+type KeyContext = Pick<FxContext, 'state' | 'clock' | 'random' | 'fx'>
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 const fileBytesMax = 1_048_576
@@ -80,8 +80,14 @@ async function rotate(options: CommonOptions): Promise<void> {
 }
 
 async function withKeys<T>(options: CommonOptions, work: (context: KeyContext) => Promise<T>): Promise<T> {
-  const [{ systemClock }, { systemRandom }] = await Promise.all([import('#io/clock.ts'), import('#io/random.ts')])
-  return withState(options, 'found', (state) => work({ state, clock: systemClock, random: systemRandom }))
+  const [{ createFxCaches }, { systemClock }, { systemRandom }] = await Promise.all([
+    import('#groups/fx/context.ts'),
+    import('#io/clock.ts'),
+    import('#io/random.ts'),
+  ])
+  return withState(options, 'found', (state) =>
+    work({ state, clock: systemClock, random: systemRandom, fx: createFxCaches() }),
+  )
 }
 
 async function verifyReceipt(

@@ -10,7 +10,7 @@ import { createQuote } from '#groups/fx/create-quote.ts'
 import { systemClock } from '#io/clock.ts'
 import { silentLog } from '#io/log.ts'
 import { systemRandom } from '#io/random.ts'
-import type { Context } from '#serve/context.ts'
+import { createContext } from '#server/context.ts'
 import { openState } from '#store/open.ts'
 import { settingsWith, testVisit } from '#test/context.ts'
 import { openFolder, run } from './run.ts'
@@ -28,7 +28,7 @@ async function openFxFolder() {
 
 async function quoteIn(dir: string): Promise<{ quote: Quote; bytes: Uint8Array }> {
   const state = await openState(join(dir, 'data'))
-  const context = { state, settings: settingsWith({ fx }), clock: systemClock, random: systemRandom, log: silentLog }
+  const world = { settings: settingsWith({ fx }), clock: systemClock, random: systemRandom, log: silentLog }
   const outcome = await createQuote.reply(
     {
       from: { currency: 'USDC', amount: '1000' },
@@ -37,7 +37,7 @@ async function quoteIn(dir: string): Promise<{ quote: Quote; bytes: Uint8Array }
       type: 'tradable',
       recipientAddress: `0x${'11'.repeat(20)}`,
     },
-    context as unknown as Context,
+    createContext({ state, duties: undefined as never, ...world }),
     testVisit(),
   )
   await state.close()

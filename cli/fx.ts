@@ -4,7 +4,7 @@ import { type Command, InvalidArgumentError } from 'commander'
 import { oldText } from '#core/age.ts'
 import { Fault } from '#core/fault.ts'
 import type { sourcesReport } from '#groups/fx/source-health.ts'
-import type { Context } from '#serve/context.ts'
+import type { AppContext } from '#server/context.ts'
 import { withState } from './data.ts'
 import { CommandFailure } from './failure.ts'
 import { addSigned } from './fx-signed.ts'
@@ -53,7 +53,7 @@ export function addFx(program: Command): void {
   addSigned(fx)
 }
 
-type View = Pick<Context, 'state' | 'settings' | 'clock'>
+type View = Pick<AppContext, 'state' | 'settings' | 'clock'>
 
 async function withView<T>(options: CommonOptions, work: (view: View) => Promise<T>): Promise<T> {
   const [{ settings }, { systemClock }] = await Promise.all([configOf(options), import('#io/clock.ts')])

@@ -88,19 +88,22 @@ interface Sum {
 async function run(options: IngestOptions, task: 'follow' | 'repair'): Promise<void> {
   checkSpan(options)
   const { settings } = await configOf(options)
-  const [{ needNode }, { systemClock }, { systemRandom }, { openLog }, { untilStopped }] = await Promise.all([
-    import('#groups/explorer/node.ts'),
-    import('#io/clock.ts'),
-    import('#io/random.ts'),
-    import('#io/log.ts'),
-    import('./stop.ts'),
-  ])
+  const [{ needNode }, { createExplorerCaches }, { systemClock }, { systemRandom }, { openLog }, { untilStopped }] =
+    await Promise.all([
+      import('#groups/explorer/node.ts'),
+      import('#groups/explorer/context.ts'),
+      import('#io/clock.ts'),
+      import('#io/random.ts'),
+      import('#io/log.ts'),
+      import('./stop.ts'),
+    ])
   const stop = new AbortController()
   const sum: Sum = { blocks: 0, rows: 0, head: 0, takenBack: 0 }
   const startMs = systemClock.monotonicMs()
   await withState(options, 'made', async (state) => {
     const log = openLog('warn', (line) => process.stderr.write(line))
-    const context: FollowContext = { state, settings, clock: systemClock, random: systemRandom, log }
+    const explorer = createExplorerCaches()
+    const context: FollowContext = { state, settings, clock: systemClock, random: systemRandom, log, explorer }
     const node = needNode(context, whichChain(settings, options.chain))
     const progress = openProgress(options.json === true, () => systemClock.monotonicMs())
     const share = () => nodeShare(node, systemClock.monotonicMs() - startMs)

@@ -60,6 +60,7 @@ async function list(options: ListOptions): Promise<void> {
 }
 
 async function search(text: string, options: ListOptions): Promise<void> {
+  const { createExplorerCaches } = await import('#groups/explorer/context.ts')
   const { searchEntries } = await import('#groups/explorer/label-table.ts')
   const { askedWords } = await import('#groups/explorer/label-words.ts')
   const { findLabels } = await import('#groups/explorer/labels.ts')
@@ -69,7 +70,8 @@ async function search(text: string, options: ListOptions): Promise<void> {
   const addresses: Tag[] = []
   await withState(options, 'found', async (state) => {
     if (words.length === 0) return
-    for (const { kind, subject, chain, source } of await searchEntries(state, { ...options, words })) {
+    const context = { state, explorer: createExplorerCaches() }
+    for (const { kind, subject, chain, source } of await searchEntries(context, { ...options, words })) {
       if (kind === 'entity') entities.push(...(await findLabels(state, subject)).filter((one) => one.chain === chain))
       else addresses.push(...(await findTags(state, subject, { chain, source })))
     }

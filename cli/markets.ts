@@ -4,7 +4,7 @@ import type { Command } from 'commander'
 import { InvalidArgumentError } from 'commander'
 import type { MarketFeed } from '#core/settings/markets.ts'
 import type { PassReport } from '#groups/markets/ingest.ts'
-import type { Context } from '#serve/context.ts'
+import type { AppContext } from '#server/context.ts'
 import { withState } from './data.ts'
 import { CommandFailure } from './failure.ts'
 import { counted, minuteText, note, print, printJson, table } from './print.ts'
@@ -74,7 +74,8 @@ async function read(options: IngestOptions): Promise<void> {
       : 'No feed is configured (markets.feeds).'
     throw new CommandFailure('feed.unknown', words)
   }
-  const [{ systemClock }, { systemRandom }, { openLog }] = await Promise.all([
+  const [{ createContext }, { systemClock }, { systemRandom }, { openLog }] = await Promise.all([
+    import('#server/context.ts'),
     import('#io/clock.ts'),
     import('#io/random.ts'),
     import('#io/log.ts'),
@@ -84,9 +85,10 @@ async function read(options: IngestOptions): Promise<void> {
   const reports: Record<string, PassReport> = {}
   await withState(options, 'made', async (state) => {
     const log = openLog('warn', (line) => process.stderr.write(line))
-    // Facts are the running server's; nothing here asks for them.
-    const context = { state, settings, clock: systemClock, random: systemRandom, log } as unknown as Context
-    const turn = async (own: Context, signal: AbortSignal) => {
+    // Feeds are read without the duties database.
+    const duties = undefined as never
+    const context = createContext({ state, duties, settings, clock: systemClock, random: systemRandom, log })
+    const turn = async (own: AppContext, signal: AbortSignal) => {
       for (const feed of wanted) reports[feed.id] = await readOne(own, feed, options, signal)
     }
     await inTurn(context, options, 'markets', turn, stop.signal)
@@ -103,7 +105,7 @@ async function read(options: IngestOptions): Promise<void> {
 }
 
 async function readOne(
-  context: Context,
+  context: AppContext,
   feed: MarketFeed,
   options: IngestOptions,
   signal: AbortSignal,

@@ -1,6 +1,6 @@
 // Who has the stores open: the running server, which is asked over its control socket, or this command itself.
 import type { Settings } from '#core/settings.ts'
-import type { Context } from '#serve/context.ts'
+import type { AppContext } from '#server/context.ts'
 import { refuseDemo, withState } from './data.ts'
 import { CommandFailure } from './failure.ts'
 import { type CommonOptions, configOf, dataDirOf } from './settings.ts'
@@ -10,7 +10,7 @@ export interface Question<T> {
   readonly name: string
   readonly input?: unknown
   /** How to answer it here. */
-  readonly here: (context: Context) => Promise<T>
+  readonly here: (context: AppContext) => Promise<T>
 }
 
 export async function askOwner<T>(options: CommonOptions, { name, input, here }: Question<T>): Promise<T> {
@@ -35,34 +35,37 @@ export async function askServer<T>(
   }
 }
 
-async function withContext<T>(options: CommonOptions, work: (context: Context) => Promise<T>): Promise<T> {
+async function withContext<T>(options: CommonOptions, work: (context: AppContext) => Promise<T>): Promise<T> {
   const { settings: own } = await configOf(options)
-  const [{ openStores }, { dutiesHere }, { systemClock }, { systemRandom }, { silentLog }] = await Promise.all([
-    import('#store/open.ts'),
-    import('#groups/validators/duties/store.ts'),
-    import('#io/clock.ts'),
-    import('#io/random.ts'),
-    import('#io/log.ts'),
-  ])
+  const [{ openStores }, { createContext }, { dutiesHere }, { systemClock }, { systemRandom }, { silentLog }] =
+    await Promise.all([
+      import('#store/open.ts'),
+      import('#server/context.ts'),
+      import('#groups/validators/duties/store.ts'),
+      import('#io/clock.ts'),
+      import('#io/random.ts'),
+      import('#io/log.ts'),
+    ])
   const stores = await openStores(dataDirOf(options), own.store)
   try {
     const { state } = stores
-    const context = {
+    const context = createContext({
+      settings: own,
       state,
       duties: dutiesHere(stores.duties),
       clock: systemClock,
       random: systemRandom,
       log: silentLog,
-    }
+    })
     const isDemo = (await refuseDemo(options, state)) === 'demo'
-    return await work({ ...context, settings: isDemo ? await settingsOfDemo({ ...context, settings: own }) : own })
+    return await work(isDemo ? { ...context, settings: await settingsOfDemo(context) } : context)
   } finally {
     await stores.close()
   }
 }
 
 /** Its nodes are gone with its server; the rows are still those of its hours and days (decision 0187). */
-async function settingsOfDemo(context: Context): Promise<Settings> {
+async function settingsOfDemo(context: AppContext): Promise<Settings> {
   const [{ withDemoWindows }, { withChainTimes }] = await Promise.all([
     import('#sim/validators/windows.ts'),
     import('#groups/validators/ingest/chain.ts'),

@@ -1,4 +1,5 @@
 // `tetrad repair --network` against a recorded node over HTTP, without a server and beside one.
+
 import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -14,6 +15,7 @@ import { measures } from '#groups/validators/measures.ts'
 import { systemClock } from '#io/clock.ts'
 import { silentLog } from '#io/log.ts'
 import { systemRandom } from '#io/random.ts'
+import { createContext } from '#server/context.ts'
 import { startUpkeep } from '#server/upkeep/start.ts'
 import { openDuties, openStores } from '#store/open.ts'
 import type { State } from '#store/state.ts'
@@ -126,7 +128,7 @@ async function openServer(at: Awaited<ReturnType<typeof openScene>>) {
   const stop = new AbortController()
   const settings = settingsWith(at.settings)
   const plain = { state: stores.state, duties, clock: systemClock, random: systemRandom, log: silentLog, settings }
-  const context = { ...plain, settings: await withChainTimes(plain) }
+  const context = createContext({ ...plain, settings: await withChainTimes(plain) })
   const upkeep = startUpkeep(context, { dataDir, version: '1' }, stop.signal)
   const looked = Promise.withResolvers<void>()
   const beacon = startBeacon(context, stop.signal, (_, { until }) => until === 13 && looked.resolve())

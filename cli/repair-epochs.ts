@@ -6,7 +6,7 @@ import type { Range } from '#core/ranges.ts'
 import type { Settings } from '#core/settings.ts'
 import type { Repaired } from '#groups/validators/ingest/repair.ts'
 import type { RepairProgress } from '#groups/validators/ingest/runs.ts'
-import type { Context } from '#serve/context.ts'
+import type { AppContext } from '#server/context.ts'
 import type { Stores } from '#store/open.ts'
 import { inWords, withStores } from './beacon.ts'
 import { CommandFailure, exitPartly } from './failure.ts'
@@ -92,21 +92,23 @@ async function repairHere(task: RepairTask): Promise<Repaired> {
 }
 
 async function repairWith(task: RepairTask, stores: Stores, settings: Settings): Promise<Repaired | undefined> {
-  const [{ dutiesHere }, { systemClock }, { systemRandom }, { openLog }, { untilStopped }] = await Promise.all([
-    import('#groups/validators/duties/store.ts'),
-    import('#io/clock.ts'),
-    import('#io/random.ts'),
-    import('#io/log.ts'),
-    import('./stop.ts'),
-  ])
+  const [{ dutiesHere }, { createContext }, { systemClock }, { systemRandom }, { openLog }, { untilStopped }] =
+    await Promise.all([
+      import('#groups/validators/duties/store.ts'),
+      import('#server/context.ts'),
+      import('#io/clock.ts'),
+      import('#io/random.ts'),
+      import('#io/log.ts'),
+      import('./stop.ts'),
+    ])
   const log = openLog('warn', (line) => process.stderr.write(line))
-  const context = {
+  const context = createContext({
     ...{ state: stores.state, duties: dutiesHere(stores.duties) },
     ...{ settings, clock: systemClock, random: systemRandom, log },
-  }
+  })
   const stop = new AbortController()
   let repaired: Repaired | undefined
-  const turn = async (own: Context, signal: AbortSignal) => {
+  const turn = async (own: AppContext, signal: AbortSignal) => {
     repaired = await repairOn(own, task, signal)
   }
   const work = inTurn(context, task, 'beacon', turn, stop.signal)
@@ -117,7 +119,7 @@ async function repairWith(task: RepairTask, stores: Stores, settings: Settings):
   return repaired
 }
 
-async function repairOn(context: Context, task: RepairTask, signal: AbortSignal): Promise<Repaired> {
+async function repairOn(context: AppContext, task: RepairTask, signal: AbortSignal): Promise<Repaired> {
   const [{ millStart }, { Follower }, { unrepairable }, { openMills }] = await Promise.all([
     import('#groups/validators/ingest/start.ts'),
     import('#groups/validators/ingest/follow.ts'),

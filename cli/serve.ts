@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import type { Command } from 'commander'
 import type { EndpointId } from '#api/routes.ts'
 import type { Flag } from '#io/config.ts'
-import type { Context } from '#serve/context.ts'
+import type { AppContext } from '#server/context.ts'
 import type { DemoSamples } from '#sim/demo.ts'
 import type { State } from '#store/state.ts'
 import manifest from '../package.json' with { type: 'json' }
@@ -107,7 +107,7 @@ interface Shown {
 }
 
 /** The secret of a key cannot be read back, so each start gives the demo key a new one. */
-async function demoKey(context: Context): Promise<string> {
+async function demoKey(context: AppContext): Promise<string> {
   const { issueKey } = await import('#store/keys.ts')
   const wanted = { id: 'demo', name: 'demo world', plan: 'enterprise' } as const
   return (await issueKey(context.state, wanted, context.clock, context.random)).key

@@ -2,7 +2,7 @@
 // configured nodes, beside a running server or without one; no key is needed.
 import { type Command, InvalidArgumentError } from 'commander'
 import type { AddressLabel, Trail, TrailHop } from '#api/wire/trail.ts'
-import type { Context } from '#serve/context.ts'
+import type { ExplorerContext } from '#groups/explorer/context.ts'
 import { withState } from './data.ts'
 import { CommandFailure, exitPartly } from './failure.ts'
 import { oneChain } from './labels-words.ts'
@@ -36,26 +36,29 @@ async function follow(given: string, options: TrailOptions): Promise<void> {
   if (!/^0x[0-9a-f]{40}$/.test(address)) {
     throw new CommandFailure('trail.address', `${given} is no address; it is 0x and 40 hexadecimal digits.`)
   }
-  const [{ followTrail }, { settings }, { systemClock }, { systemRandom }, { openLog }] = await Promise.all([
-    import('#groups/explorer/trail.ts'),
-    configOf(options),
-    import('#io/clock.ts'),
-    import('#io/random.ts'),
-    import('#io/log.ts'),
-  ])
+  const [{ followTrail }, { createExplorerCaches }, { settings }, { systemClock }, { systemRandom }, { openLog }] =
+    await Promise.all([
+      import('#groups/explorer/trail.ts'),
+      import('#groups/explorer/context.ts'),
+      configOf(options),
+      import('#io/clock.ts'),
+      import('#io/random.ts'),
+      import('#io/log.ts'),
+    ])
   const chain = whichChain(settings, options.chain, '1')
   const log = openLog('warn', (line) => process.stderr.write(line))
   // What a node tells is kept, so a folder is made for it; without one there is only what was kept before.
   const hasNode = settings.explorer.chains.some(({ id, rpc }) => id === chain && rpc.length > 0)
   const { result, confidence, ...told } = await withState(options, hasNode ? 'made' : 'found', (state) => {
     // Group A keeps nothing in the duties database.
-    const context: Context = {
+    const context: ExplorerContext = {
       state,
       duties: undefined as never,
       settings,
       clock: systemClock,
       random: systemRandom,
       log,
+      explorer: createExplorerCaches(),
     }
     const bounds = { depth: options.depth, timeoutMs: options.timeout * 1000 }
     return followTrail(context, chain, address, bounds)

@@ -1,4 +1,5 @@
 // `tetrad validators explain` and `find` as child processes: from the stores, and beside a server that holds them.
+
 import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -8,6 +9,7 @@ import { withChainTimes } from '#groups/validators/ingest/chain.ts'
 import { systemClock } from '#io/clock.ts'
 import { silentLog } from '#io/log.ts'
 import { systemRandom } from '#io/random.ts'
+import { createContext } from '#server/context.ts'
 import { startUpkeep } from '#server/upkeep/start.ts'
 import { openStores } from '#store/open.ts'
 import { openReplay } from '#test/beacon-replay.ts'
@@ -76,7 +78,7 @@ test('beside a running server the same is answered over its control socket', asy
   const stop = new AbortController()
   const world = { clock: systemClock, random: systemRandom, log: silentLog }
   const plain = { ...stores, duties: dutiesHere(stores.duties), ...world, settings: settingsWith(at.settings) }
-  const context = { ...plain, settings: await withChainTimes(plain) }
+  const context = createContext({ ...plain, settings: await withChainTimes(plain) })
   const upkeep = startUpkeep(context, { dataDir, version: '1' }, stop.signal)
   try {
     assert.deepEqual(await at.run(...args), before)

@@ -1,4 +1,6 @@
 // What this server answers beyond the specification (decision 0049); described in api/extensions.ts.
+
+import type { Endpoint } from '#api/kit.ts'
 import { labelSearch } from '#groups/explorer/label-search.ts'
 import { trail } from '#groups/explorer/trail.ts'
 import { checkSignature } from '#groups/fx/check-signature.ts'
@@ -13,8 +15,9 @@ import { changeStream } from '#groups/markets/stream-changes.ts'
 import { explain } from '#groups/validators/explain.ts'
 import { find } from '#groups/validators/find.ts'
 import type { Answer } from '#serve/answer.ts'
+import type { AppContext } from './context.ts'
 
-export const extensions: readonly Answer[] = [
+export const extensions: readonly Answer<Endpoint, AppContext>[] = [
   trail, //           GET  /v2/trail
   labelSearch, //     GET  /v2/labels/search
   currencies, //      GET  /v1/exchange/fx/currencies

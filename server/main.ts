@@ -17,7 +17,6 @@ import type { Log } from '#io/log.ts'
 import { type Metrics, openMetrics } from '#io/metrics.ts'
 import { type Random, systemRandom } from '#io/random.ts'
 import { openAdmission } from '#serve/admit.ts'
-import type { Context } from '#serve/context.ts'
 import { openGuard } from '#serve/guard.ts'
 import {
   documentPath,
@@ -36,6 +35,7 @@ import { type TellTime, timedDuties, timedState } from '#store/timed.ts'
 import { Writes } from '#store/writes.ts'
 import { consolePaths } from './console/paths.ts'
 import { Board } from './console/progress.ts'
+import { type AppContext, createContext } from './context.ts'
 import { endpoints } from './endpoints.ts'
 import { extensions } from './extensions.ts'
 import { coveragePath, recentCoverage } from './upkeep/coverage.ts'
@@ -54,13 +54,13 @@ export interface StartOptions {
   /** Throws where this data is not to be served with these settings; asked before anything is done with it. */
   readonly consent?: (state: State) => Promise<void>
   /** Runs when the stores are open and before anyone is served. */
-  readonly prepare?: (context: Context) => Promise<void>
+  readonly prepare?: (context: AppContext) => Promise<void>
 }
 
 export interface Running {
   readonly url: string
   readonly inject: Door['inject']
-  readonly context: Context
+  readonly context: AppContext
   close(): Promise<void>
 }
 
@@ -83,7 +83,7 @@ export async function start(options: StartOptions): Promise<Running> {
   const duties = leasedDuties(timedDuties(threads, clock, told))
   // A network's genesis and slots are its node's to tell.
   const settings = await withChainTimes({ duties, settings: options.settings, clock, log })
-  const context: Context = { state, duties, settings, clock, random, log }
+  const context = createContext({ state, duties, settings, clock, random, log })
   await options.prepare?.(context)
   // So that its public half can be noted down before the first quote.
   if (settings.groups.fx.on) await receiptSigner(context)
@@ -115,6 +115,7 @@ export async function start(options: StartOptions): Promise<Running> {
     markets: () => marketFindings(context),
     beacon: () => beaconFindings(context),
   }
+  const coverage = recentCoverage(context)
   const readiness: Readiness = {
     stopping: false,
     findings: oncePerSecond(clock, () => findingsOf(watch, parts)),
@@ -125,20 +126,17 @@ export async function start(options: StartOptions): Promise<Running> {
     ...healthPaths(
       readiness,
       oncePerSecond(clock, async () => {
-        const [findings, coverage] = await Promise.all([
-          readiness.findings(),
-          watch.ask('coverage', () => recentCoverage(context)),
-        ])
+        const [findings, read] = await Promise.all([readiness.findings(), watch.ask('coverage', coverage)])
         // What nobody can tell is left out: an old figure would look like a new one.
         metrics.ready(!readiness.stopping && findings.every(({ ok }) => ok))
-        metrics.standing(coverage?.streams ?? [])
+        metrics.standing(read?.streams ?? [])
         return { type: metrics.contentType, text: await metrics.text() }
       }),
     ),
     documentPath('/openapi.json', () => openapi({ serverUrl: settings.server.publicUrl || '/' })),
     labelExportPath(context),
-    coveragePath(context),
-    ...consolePaths(context, { version: options.version ?? 'unknown', readiness, metrics, board, guard }),
+    coveragePath(coverage),
+    ...consolePaths(context, { version: options.version ?? 'unknown', readiness, metrics, board, coverage, guard }),
   ])
   url = door.url
   rising.defer(() => door.close())
@@ -164,7 +162,7 @@ export async function start(options: StartOptions): Promise<Running> {
 type Work = (signal: AbortSignal) => Promise<void>
 
 /** What brings data in or lets it go. Of several processes one runs it (decision 0142). */
-function ingesters(context: Context, metrics: Metrics, board: Board): Readonly<Record<string, Work>> {
+function ingesters(context: AppContext, metrics: Metrics, board: Board): Readonly<Record<string, Work>> {
   return {
     rates: (signal) =>
       startRates(context, signal, (notice) => {

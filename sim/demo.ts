@@ -4,7 +4,7 @@
 import { contract } from '#api/contract.ts'
 import { complete } from '#core/check.ts'
 import { type Settings, SettingsSchema } from '#core/settings.ts'
-import type { Context } from '#serve/context.ts'
+import type { AppContext } from '#server/context.ts'
 import { cursorOf, moveCursor } from '#store/coverage.ts'
 import { loadExplorer } from './explorer.ts'
 import { demoFxSettings, startRateFeed } from './fx.ts'
@@ -33,7 +33,7 @@ export interface Demo {
   /** The same, on top of settings that are already complete. */
   settingsOver(settings: Settings): Settings
   /** Fills the stores, unless that was done before, and tells what to ask about. */
-  load(context: Context): Promise<DemoSamples>
+  load(context: AppContext): Promise<DemoSamples>
   close(): Promise<void>
 }
 
@@ -60,7 +60,7 @@ function merged(below: Settings, above: object): Settings {
 }
 
 /** A load that was interrupted is done again for the same moment, and every write of it may be repeated. */
-async function load(context: Context, markets: DemoMarkets, validators: DemoValidators): Promise<DemoSamples> {
+async function load(context: AppContext, markets: DemoMarkets, validators: DemoValidators): Promise<DemoSamples> {
   const { state, clock } = context
   await validators.resume(context)
   if ((await cursorOf(state, finished)) === undefined) {

@@ -1,8 +1,10 @@
 // The explorer's part of the demo world: a simulated chain that the server reads over JSON-RPC, as it would read any, and
 // labelled entities with the addresses of some. Chain 1 is read completely; of chain 137 a stretch in the middle was
 // never read, so that both answers show. Once they are read the chains stand still, and no node is left running.
+
 import { complete } from '#core/check.ts'
 import { SettingsSchema } from '#core/settings.ts'
+import { createExplorerCaches } from '#groups/explorer/context.ts'
 import { isBefore } from '#groups/explorer/fundings.ts'
 import { catchUp, fill } from '#groups/explorer/index-chain.ts'
 import { type Label, putLabels } from '#groups/explorer/labels.ts'
@@ -10,7 +12,7 @@ import { Book } from '#groups/explorer/labels-history.ts'
 import { openNode } from '#groups/explorer/node.ts'
 import { confirmHead } from '#groups/explorer/standing.ts'
 import { putTags, type Tag } from '#groups/explorer/tags.ts'
-import type { Context } from '#serve/context.ts'
+import type { AppContext } from '#server/context.ts'
 import { type Chance, chance } from './chance.ts'
 import { SimChain } from './evm/chain.ts'
 import { SimNode } from './evm/node.ts'
@@ -32,7 +34,7 @@ const holed: ChainPlan = {
   read: [[0, 80], [140]],
 }
 
-type LoadContext = Pick<Context, 'state' | 'clock'>
+type LoadContext = Pick<AppContext, 'state' | 'clock'>
 
 /**
  * Names the entities and has both chains read from nodes over HTTP, as a running server would read them; the newest
@@ -78,7 +80,7 @@ async function read(context: LoadContext, plan: ChainPlan, node: SimNode, url: s
   const [chain] = settings.explorer.chains
   if (problems.length > 0 || !chain) throw new Error(`settings of the demo chain: ${JSON.stringify(problems)}`)
   node.laterSeconds = Math.floor(context.clock.now() / 1000) - node.chain.head.timeUnix
-  const reader = { state: context.state, clock: context.clock, settings }
+  const reader = { state: context.state, clock: context.clock, settings, explorer: createExplorerCaches() }
   const source = openNode(chain, reader)
   if (!plan.read) await catchUp(reader, source, () => {})
   for (const [from, until = node.chain.final + 1] of plan.read ?? [])

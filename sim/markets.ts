@@ -7,7 +7,7 @@ import { readFeed } from '#groups/markets/ingest.ts'
 import type { KindName } from '#groups/markets/kinds.ts'
 import type { MarketRecord } from '#groups/markets/refine.ts'
 import { type Clock, systemClock } from '#io/clock.ts'
-import type { Context } from '#serve/context.ts'
+import type { AppContext } from '#server/context.ts'
 import { type Chance, chance } from './chance.ts'
 import { demoPeople } from './explorer.ts'
 import { eventFields, seriesFields } from './markets/event.ts'
@@ -45,7 +45,7 @@ export interface DemoMarkets {
   /** What a configuration file would say to read this feed. */
   readonly settings: object
   /** Reads the whole feed once, as the running server will, and names the sample market. */
-  load(context: Context): Promise<{ slug: string; pastSlug: string }>
+  load(context: AppContext): Promise<{ slug: string; pastSlug: string }>
   close(): Promise<void>
 }
 
@@ -82,7 +82,7 @@ export async function openDemoMarkets(seed: string, clock: Pick<Clock, 'now'> = 
 }
 
 /** Writes the world through a feed of its own, and names the sample market, by its slug and by one it had before. */
-export async function loadMarkets(context: Context, seed: string): Promise<{ slug: string; pastSlug: string }> {
+export async function loadMarkets(context: AppContext, seed: string): Promise<{ slug: string; pastSlug: string }> {
   const demo = await openDemoMarkets(seed, context.clock)
   try {
     return await demo.load(context)

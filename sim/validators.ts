@@ -10,7 +10,7 @@ import { Follower } from '#groups/validators/ingest/follow.ts'
 import { openMills } from '#groups/validators/ingest/mills.ts'
 import { depositsOf, millStart } from '#groups/validators/ingest/start.ts'
 import { type Clock, systemClock } from '#io/clock.ts'
-import type { Context } from '#serve/context.ts'
+import type { AppContext } from '#server/context.ts'
 import { openExecution } from './beacon/execution.ts'
 import { openNode } from './beacon/node.ts'
 import { LivingWorld } from './beacon/world.ts'
@@ -23,9 +23,9 @@ export interface DemoValidators {
   /** What a configuration file would say to read these nodes. */
   readonly settings: object
   /** At every start: the chains go on where the data folder has them. */
-  resume(context: Pick<Context, 'duties'>): Promise<void>
+  resume(context: Pick<AppContext, 'duties'>): Promise<void>
   /** Reads everything that is final, as the running server will go on to do. The settings name the nodes. */
-  load(context: Context): Promise<void>
+  load(context: AppContext): Promise<void>
   close(): Promise<void>
 }
 
@@ -90,7 +90,7 @@ const settingsFor = (mainnetUrl: string, hoodiUrl: string, executionUrl: string)
   },
 })
 
-async function load(given: Context, people: readonly string[]): Promise<void> {
+async function load(given: AppContext, people: readonly string[]): Promise<void> {
   const settings: Settings = await withChainTimes(given)
   const context = { ...given, settings }
   const names: readonly Network[] = ['mainnet', 'hoodi']

@@ -5,9 +5,9 @@ import type { EndpointId, Plan } from '#api/routes.ts'
 import { Fault } from '#core/fault.ts'
 import type { Admission, Claim } from '#serve/admit.ts'
 import type { Answer, Caller } from '#serve/answer.ts'
+import type { Context } from '#serve/context.ts'
 import { createKey, type NewKey } from '#store/keys.ts'
 import type { State } from '#store/state.ts'
-import type { TestContext } from './context.ts'
 
 export const testAddress = '203.0.113.7'
 /** Has the form of a secret and belongs to nobody. */
@@ -29,8 +29,11 @@ export const bearing = (key: string, address = testAddress): Claim => ({
 })
 export const querying = (apikey: string, address = testAddress): Claim => ({ apikey, address, query: {} })
 
-export const makeKey = (context: TestContext, plan: Plan = 'free', more: Partial<NewKey> = {}) =>
-  createKey(context.state, { name: 'ci', plan, ...more }, context.clock, context.random)
+export const makeKey = (
+  context: Pick<Context, 'state' | 'clock' | 'random'>,
+  plan: Plan = 'free',
+  more: Partial<NewKey> = {},
+) => createKey(context.state, { name: 'ci', plan, ...more }, context.clock, context.random)
 
 /** The caller, or the fault. */
 export const attempt = (admission: Admission, answer: Answer, claim: Claim): Promise<Caller | Fault> =>

@@ -1,5 +1,6 @@
 // For tests of the console: the real door with the console's paths behind it, a clock that the test moves, and a browser's
 // manners (origin, content type, cookie) that a test can leave out.
+
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -14,6 +15,7 @@ import { consolePaths } from '#server/console/paths.ts'
 import { Board } from '#server/console/progress.ts'
 import { createLink } from '#server/console/sessions.ts'
 import { endpoints } from '#server/endpoints.ts'
+import { recentCoverage } from '#server/upkeep/coverage.ts'
 import { openContext } from './context.ts'
 
 export const ownOrigin = 'http://console.test'
@@ -38,7 +40,8 @@ export async function openConsole(settings: object = {}, { built = true } = {}) 
   const findings: Finding[] = [{ name: 'state store', ok: true, says: 'answers' }]
   const board = new Board(context.clock)
   const readiness = { stopping: false, findings: async () => findings, tell: () => {} }
-  const paths = consolePaths(context, { version: '9.9.9', readiness, metrics, board, guard, dir })
+  const coverage = recentCoverage(context)
+  const paths = consolePaths(context, { version: '9.9.9', readiness, metrics, board, coverage, guard, dir })
   const door = await openDoor(openHouse(context, endpoints, admission, metrics), paths)
 
   const ask = async (url: string, { method = 'GET', body, cookie, headers = {} }: AskOptions = {}) => {

@@ -10,7 +10,7 @@ import { OwnedClock } from '#io/clock.ts'
 import { silentLog } from '#io/log.ts'
 import type { Random } from '#io/random.ts'
 import type { Visit } from '#serve/answer.ts'
-import type { Context } from '#serve/context.ts'
+import { type AppContext, createContext } from '#server/context.ts'
 import { chance } from '#sim/chance.ts'
 import { openDuties, openState } from '#store/open.ts'
 import type { State } from '#store/state.ts'
@@ -21,12 +21,13 @@ import { copyEmptyStores } from './template.ts'
 /** 2026-11-15T12:00:00Z: the present of every test that does not say otherwise. */
 export const testNowMs = Date.UTC(2026, 10, 15, 12)
 
-export interface TestContext extends Context, AsyncDisposable {
-  readonly clock: OwnedClock
-  readonly dir: string
-  /** The duties database itself, for tests that look into it. */
-  readonly dutiesState: State
-}
+export type TestContext = AppContext &
+  AsyncDisposable & {
+    readonly clock: OwnedClock
+    readonly dir: string
+    /** The duties database itself, for tests that look into it. */
+    readonly dutiesState: State
+  }
 
 /** Settings as they are with nothing configured, changed by `overrides` (same shape as tetrad.yaml). */
 export function settingsWith(overrides: object = {}): Settings {
@@ -59,15 +60,20 @@ export async function openContext(overrides: object = {}, nowMs = testNowMs): Pr
   const dutiesState = await openDuties(dir, settings.store)
   undo.defer(() => dutiesState.close())
   const all = undo.move()
-  return {
-    dir,
+  const clock = new OwnedClock(nowMs)
+  const context = createContext({
     state: process.env.TETRAD_TEST_TWICE ? runningTwice(state) : state,
-    dutiesState,
     duties: dutiesHere(process.env.TETRAD_TEST_TWICE ? runningTwice(dutiesState) : dutiesState),
     settings,
-    clock: new OwnedClock(nowMs),
+    clock,
     random: seededRandom('desk'),
     log: silentLog,
+  })
+  return {
+    ...context,
+    clock,
+    dir,
+    dutiesState,
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   }
 }

@@ -6,7 +6,7 @@ import type { NetworkSettings } from '#core/settings/validators.ts'
 import { withChainTimes } from '#groups/validators/ingest/chain.ts'
 import { followerOf } from '#groups/validators/ingest/start.ts'
 import { systemClock } from '#io/clock.ts'
-import type { Context } from '#serve/context.ts'
+import type { AppContext } from '#server/context.ts'
 import { openNode } from '#sim/beacon/node.ts'
 import { type ActedWorld, actWorld } from '#sim/beacon/world.ts'
 import { demoSeed } from '#sim/demo.ts'
@@ -38,7 +38,7 @@ const { signal } = new AbortController()
 const indicesUpTo = (count: number): number[] => Array.from({ length: count }, (_, index) => index)
 
 /** One network's settings changed, as by a restart with another tetrad.yaml. */
-const contextWith = (context: Context, network: Network, changes: Partial<NetworkSettings>): Context => {
+const contextWith = (context: AppContext, network: Network, changes: Partial<NetworkSettings>): AppContext => {
   const { networks } = context.settings.validators
   const changed = { ...networks, [network]: { ...networks[network], ...changes } }
   return {
@@ -47,11 +47,11 @@ const contextWith = (context: Context, network: Network, changes: Partial<Networ
   }
 }
 
-async function catchUp(context: Context, network: Network): Promise<void> {
+async function catchUp(context: AppContext, network: Network): Promise<void> {
   await (await followerOf(context, network)).catchUp(signal)
 }
 
-async function fill(context: Context, network: Network, ...ranges: readonly Range[]): Promise<void> {
+async function fill(context: AppContext, network: Network, ...ranges: readonly Range[]): Promise<void> {
   const follower = await followerOf(context, network)
   for (const range of ranges) await follower.fill(range, signal)
 }

@@ -5,7 +5,7 @@ import { withChainTimes } from '#groups/validators/ingest/chain.ts'
 import { Follower } from '#groups/validators/ingest/follow.ts'
 import { openBeacon } from '#io/beacon/client.ts'
 import { systemClock } from '#io/clock.ts'
-import type { Context } from '#serve/context.ts'
+import type { AppContext } from '#server/context.ts'
 import { type NodeHabits, openNode, type SimNode } from '#sim/beacon/node.ts'
 import { presentForks } from '#sim/beacon/plan.ts'
 import { type ActedWorld, actWorld } from '#sim/beacon/world.ts'
@@ -43,7 +43,7 @@ export const oracleSettings = (url: string) => ({
 })
 
 /** Reads all that is final; the result is where it ended. A node that failed is asked again at once. */
-export async function catchUp(context: Context, url: string): Promise<number> {
+export async function catchUp(context: AppContext, url: string): Promise<number> {
   const settings = await withChainTimes({ ...context, clock: systemClock })
   const beacon = openBeacon({ network: 'hoodi', urls: [url], timeoutMs: 10_000, clock: systemClock, restMs: 1 })
   const follower = new Follower({ ...context, settings }, 'hoodi', beacon)

@@ -1,11 +1,13 @@
 // Ingests a simulated chain into a data folder, in a process that kills itself at a commit point: `node killed-ingest.ts <folder>
 // <node url> <commit point>`. Points are numbered from 1, in the order in which they come.
+
 import { complete } from '#core/check.ts'
 import { SettingsSchema } from '#core/settings.ts'
 import { dutiesHere } from '#groups/validators/duties/store.ts'
 import { systemClock } from '#io/clock.ts'
 import { silentLog } from '#io/log.ts'
 import { systemRandom } from '#io/random.ts'
+import { createContext } from '#server/context.ts'
 import { openStores } from '#store/open.ts'
 import { atCommits } from './commit-points.ts'
 import { catchUp, oracleSettings, oracleUntil } from './ingest-oracle.ts'
@@ -20,14 +22,14 @@ export async function ingestAll(dir: string, url: string, killAt = Number.POSITI
       if (points === killAt) process.kill(process.pid, 'SIGKILL')
     })
     const settings = complete(SettingsSchema, oracleSettings(url)).value
-    const context = {
+    const context = createContext({
       state: stores.state,
       duties: dutiesHere(stores.duties),
       settings,
       clock: systemClock,
       random: systemRandom,
       log: silentLog,
-    }
+    })
     for (let until = 0; until < oracleUntil; ) until = await catchUp(context, url)
   } finally {
     await opened.close()

@@ -1,4 +1,5 @@
 // What one process keeps in memory follows what another one commits: keys, lists of labels, markets, the key of receipts.
+
 import assert from 'node:assert/strict'
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -11,9 +12,10 @@ import { readyMarket } from '#groups/markets/ready.ts'
 import { putMarkets } from '#groups/markets/records.ts'
 import { systemClock } from '#io/clock.ts'
 import { openAdmission } from '#serve/admit.ts'
+import { type AppContext, createContext } from '#server/context.ts'
 import { openState } from '#store/open.ts'
 import { bearing, codeOf, makeKey, quote } from './admission.ts'
-import { openContext, type TestContext } from './context.ts'
+import { openContext } from './context.ts'
 import { noPostgres, startPostgres } from './postgres.ts'
 
 async function neighbourOn(place: string) {
@@ -41,7 +43,7 @@ async function follows(what: string, is: () => Promise<boolean>): Promise<void> 
   }
 }
 
-async function ordeal(context: TestContext, place: string): Promise<void> {
+async function ordeal(context: AppContext, place: string): Promise<void> {
   await using neighbour = await neighbourOn(place)
   const { id, key } = await makeKey(context, 'enterprise')
   const admission = await openAdmission(context)
@@ -62,7 +64,7 @@ async function ordeal(context: TestContext, place: string): Promise<void> {
   const word = { by: 'us', via: 'a test', atMs: context.clock.now() }
   await context.state.write((tx) => putLabels(new Book(tx, word), [label]))
   const entries = async () => {
-    const list = await finishedList(context.state, '1', 'json')
+    const list = await finishedList(context, '1', 'json')
     return JSON.parse(Buffer.from(list?.file.plain.bytes ?? []).toString()).length
   }
   assert.equal(await entries(), 1)
@@ -96,5 +98,5 @@ test('on PostgreSQL', { skip: noPostgres }, async () => {
   await using context = await openContext()
   const state = await openState('', { state: url })
   await using _closed = { [Symbol.asyncDispose]: () => state.close() }
-  await ordeal({ ...context, state }, url)
+  await ordeal(createContext({ ...context, state }), url)
 })

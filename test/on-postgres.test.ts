@@ -1,4 +1,5 @@
 // The server on PostgreSQL: the tests of the eight endpoints once more, every answer of the demo world there and with its limits in Redis, and what callers of two servers see while backends and a server are killed. Nothing but time.
+
 import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -13,6 +14,7 @@ import { openAdmission } from '#serve/admit.ts'
 import type { Context } from '#serve/context.ts'
 import { openDoor } from '#serve/http.ts'
 import { openHouse } from '#serve/pipeline.ts'
+import { createContext } from '#server/context.ts'
 import { endpoints } from '#server/endpoints.ts'
 import { extensions } from '#server/extensions.ts'
 import { openDemo } from '#sim/demo.ts'
@@ -89,11 +91,11 @@ describe('the server on PostgreSQL', { skip: noPostgres }, () => {
       for (const [at, reply] of embedded.entries()) assert.deepEqual(larger[at], reply)
     }
 
-    test('on PostgreSQL', () => sameFrom({ ...context, settings, ...stores }))
+    test('on PostgreSQL', () => sameFrom(createContext({ ...context, settings, ...stores })))
 
     test('on PostgreSQL, the limits in Redis', { skip: noRedis }, async () => {
       await using redis = await startRedis()
-      await sameFrom({ ...context, settings: { ...settings, limits: redis.url }, ...stores })
+      await sameFrom(createContext({ ...context, settings: { ...settings, limits: redis.url }, ...stores }))
     })
   })
 

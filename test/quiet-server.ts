@@ -10,7 +10,7 @@ import type { Network } from '#api/wire/validators.ts'
 import { type Clock, systemClock } from '#io/clock.ts'
 import { askControl } from '#io/control.ts'
 import { silentLog } from '#io/log.ts'
-import type { Context } from '#serve/context.ts'
+import type { AppContext } from '#server/context.ts'
 import { start } from '#server/main.ts'
 import { stoppedAt } from '#sim/stopped.ts'
 import { createKey } from '#store/keys.ts'
@@ -33,7 +33,7 @@ export interface Response {
 }
 
 export interface QuietServer extends AsyncDisposable {
-  readonly context: Context
+  readonly context: AppContext
   readonly dataDir: string
   get(path: string, network: Network): Promise<Response>
   /** What commands ask a running server. */

@@ -1,4 +1,5 @@
 // Data folders that tests copy instead of making each anew: migrated, empty stores, and the demo world.
+
 import { createHash } from 'node:crypto'
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -9,6 +10,7 @@ import { dutiesHere } from '#groups/validators/duties/store.ts'
 import { systemClock } from '#io/clock.ts'
 import { silentLog } from '#io/log.ts'
 import { systemRandom } from '#io/random.ts'
+import { createContext } from '#server/context.ts'
 import { dutiesMigrations, stateMigrations } from '#store/migrations.ts'
 import { openStores } from '#store/open.ts'
 
@@ -77,14 +79,8 @@ async function makeDemo(dir: string): Promise<void> {
   const stores = await openStores(dir)
   try {
     const settings = complete(SettingsSchema, demo.settings).value
-    await demo.load({
-      state: stores.state,
-      duties: dutiesHere(stores.duties),
-      settings,
-      clock: systemClock,
-      random: systemRandom,
-      log: silentLog,
-    })
+    const world = { settings, clock: systemClock, random: systemRandom, log: silentLog }
+    await demo.load(createContext({ state: stores.state, duties: dutiesHere(stores.duties), ...world }))
   } finally {
     await stores.close()
     await demo.close()

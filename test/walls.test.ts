@@ -26,6 +26,7 @@ const rooms: readonly [prefix: string, room: string][] = [
   ['server/groups/markets/', 'markets'],
   ['server/upkeep/', 'upkeep'],
   ['server/console/', 'console'],
+  ['server/context.ts', 'context'],
   ['server/endpoints.ts', 'endpoints'],
   ['server/extensions.ts', 'endpoints'],
   ['server/main.ts', 'main'],
@@ -42,7 +43,7 @@ const base = ['core', 'api'] as const
 const below = ['store', 'io', ...base] as const
 const group = ['ingest', 'serve', ...below] as const
 const groups = ['explorer', 'fx', 'validators', 'markets'] as const
-const server = ['main', 'endpoints', 'upkeep', 'console', ...groups, ...group] as const
+const server = ['main', 'context', 'endpoints', 'upkeep', 'console', ...groups, ...group] as const
 
 /** What each room may look at, besides itself. */
 const mayLookAt: Record<string, readonly string[]> = {
@@ -56,11 +57,12 @@ const mayLookAt: Record<string, readonly string[]> = {
   fx: group,
   validators: group,
   markets: group,
-  endpoints: [...groups, ...group],
-  upkeep: [...groups, ...group],
-  console: ['upkeep', ...groups, ...group],
-  main: ['endpoints', 'upkeep', 'console', ...groups, ...group],
-  sim: [...groups, ...group],
+  context: [...groups, ...group],
+  endpoints: ['context', ...groups, ...group],
+  upkeep: ['context', ...groups, ...group],
+  console: ['context', 'upkeep', ...groups, ...group],
+  main: ['context', 'endpoints', 'upkeep', 'console', ...groups, ...group],
+  sim: ['context', ...groups, ...group],
   docs: ['io', ...base],
   conform: ['api'],
   browser: ['api'],

@@ -1,6 +1,7 @@
 // Three servers as an operator starts them, on one PostgreSQL and one Redis, with the explorer and the markets of the demo and a small
 // network that they read themselves.
 //   await using set = await openSet()
+
 import { strict as assert } from 'node:assert'
 import type { ChildProcess } from 'node:child_process'
 import { rm, writeFile } from 'node:fs/promises'
@@ -12,6 +13,7 @@ import { dutiesHere } from '#groups/validators/duties/store.ts'
 import { systemClock } from '#io/clock.ts'
 import { silentLog } from '#io/log.ts'
 import { systemRandom } from '#io/random.ts'
+import { createContext } from '#server/context.ts'
 import { loadExplorer } from '#sim/explorer.ts'
 import { loadMarkets } from '#sim/markets.ts'
 import { type DemoValidators, openDemoValidators } from '#sim/validators.ts'
@@ -102,7 +104,7 @@ function settingsOf({ settings }: DemoValidators): object {
 async function load(dir: string, configured: object & { readonly store: { state: string } }) {
   const stores = await openStores(dir, configured.store)
   const parts = { settings: settingsWith(configured), clock: systemClock, random: systemRandom, log: silentLog }
-  const context = { state: stores.state, duties: dutiesHere(stores.duties), ...parts }
+  const context = createContext({ state: stores.state, duties: dutiesHere(stores.duties), ...parts })
   const { address } = await loadExplorer(context, seed)
   const { slug } = await loadMarkets(context, seed)
   await pushRate(context, { pair: 'EUR/USD', rate: '1.25' })

@@ -4,11 +4,11 @@ import { DateTime, nullable, oneOf, Type } from '#api/kit.ts'
 import { groups, plans } from '#api/routes.ts'
 import { Fault, invalid } from '#core/fault.ts'
 import { readMoment } from '#core/moment.ts'
-import type { Context } from '#serve/context.ts'
 import type { Request } from '#serve/pipeline.ts'
 import type { Extra } from '#serve/ways.ts'
 import { anonymousId, createKey, editKey, findKey, revokeKey, rotateKey, searchKeys } from '#store/keys.ts'
 import { dayMs, usageDaysKept, usageOf } from '#store/usage.ts'
+import type { AppContext } from '../context.ts'
 import { bodyOf, changeByOperator, forOperator, json } from './gate.ts'
 import { keyView } from './key-view.ts'
 import { sessionKeys } from './sessions.ts'
@@ -44,7 +44,7 @@ const KeyChangeBody = Type.Object(
 
 const RotationBody = Type.Object({ restore: Type.Optional(Type.Boolean()) }, closed)
 
-export function keyPaths(context: Context): readonly Extra[] {
+export function keyPaths(context: AppContext): readonly Extra[] {
   return [
     {
       path: '/console/keys',
@@ -80,7 +80,7 @@ export function keyPaths(context: Context): readonly Extra[] {
 
 const idOf = ({ params }: Request): string => params.id ?? ''
 
-async function list({ state, clock }: Context, { query }: Request): Promise<KeyList> {
+async function list({ state, clock }: AppContext, { query }: Request): Promise<KeyList> {
   const nowMs = clock.now()
   const page = pageIn(query.page)
   const found = await searchKeys(state, {
@@ -100,7 +100,7 @@ function pageIn(text: Request['query'][string] = '1'): number {
   throw invalid(['query', 'page'], 'must be a number from 1')
 }
 
-async function create(context: Context, request: Request): Promise<NewKeyReply> {
+async function create(context: AppContext, request: Request): Promise<NewKeyReply> {
   const { name, plan, groups: allowed, expiresAt, admin } = bodyOf(request, NewKeyBody)
   const wanted = {
     ...{ name, plan },
@@ -120,7 +120,7 @@ function momentOf(text: string): number {
   return atMs
 }
 
-async function edit(context: Context, request: Request): Promise<KeyView> {
+async function edit(context: AppContext, request: Request): Promise<KeyView> {
   const { expiresAt, ...rest } = bodyOf(request, KeyChangeBody)
   const expires = expiresAt === undefined ? {} : { expiresAtMs: expiresAt === null ? null : momentOf(expiresAt) }
   const id = idOf(request)
@@ -131,7 +131,7 @@ async function edit(context: Context, request: Request): Promise<KeyView> {
   return keyView(found, context.clock.now())
 }
 
-async function rotate(context: Context, request: Request): Promise<NewKeyReply> {
+async function rotate(context: AppContext, request: Request): Promise<NewKeyReply> {
   const wanted = { ...bodyOf(request, RotationBody), id: idOf(request) }
   const made = await rotateKey(context.state, wanted, context.clock, context.random)
   if (!made) throw new Fault('record.unknown')
@@ -139,13 +139,13 @@ async function rotate(context: Context, request: Request): Promise<NewKeyReply> 
   return made
 }
 
-async function revoke(context: Context, id: string): Promise<{ readonly id: string; readonly revoked: true }> {
+async function revoke(context: AppContext, id: string): Promise<{ readonly id: string; readonly revoked: true }> {
   if (!(await revokeKey(context.state, id, context.clock))) throw new Fault('record.unknown')
   context.log.info({ keyId: id }, 'a key was revoked in the console')
   return { id, revoked: true }
 }
 
-async function usage({ state, clock }: Context, request: Request): Promise<KeyUsage> {
+async function usage({ state, clock }: AppContext, request: Request): Promise<KeyUsage> {
   const id = idOf(request)
   const days = daysOf(request.query.days)
   if (id !== anonymousId && !(await findKey(state, id))) throw new Fault('record.unknown')
@@ -166,6 +166,6 @@ function daysOf(text: Request['query'][string] = String(daysUsual)): number {
   return days
 }
 
-const planList = ({ settings }: Context): PlanList => ({
+const planList = ({ settings }: AppContext): PlanList => ({
   plans: plans.map((name) => ({ name, ...settings.plans[name] })),
 })

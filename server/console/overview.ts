@@ -2,10 +2,10 @@
 // grow, so that the page can draw rates from two readings.
 import type { Overview, RequestView } from '#api/console.ts'
 import type { Metrics, Totals } from '#io/metrics.ts'
-import type { Context } from '#serve/context.ts'
-import { checksOf, type Readiness } from '#serve/health.ts'
+import { checksOf, oncePerSecond, type Readiness } from '#serve/health.ts'
 import type { Extra } from '#serve/ways.ts'
-import { recentCoverage } from '../upkeep/coverage.ts'
+import type { AppContext } from '../context.ts'
+import type { Coverage } from '../upkeep/coverage.ts'
 import { forOperator, json } from './gate.ts'
 import type { Board } from './progress.ts'
 import { hostsOnly, sourceViews } from './sources.ts'
@@ -15,24 +15,12 @@ export interface OverviewParts {
   readonly readiness: Readiness
   readonly metrics: Pick<Metrics, 'totals'>
   readonly board: Board
+  readonly coverage: () => Promise<Coverage>
 }
 
-/** However many pages look on, the stores are asked once in this time. */
-const keptMs = 1000
-
-export function overviewPath(context: Context, parts: OverviewParts): Extra {
+export function overviewPath(context: AppContext, parts: OverviewParts): Extra {
   const startedAt = new Date(context.clock.now()).toISOString()
-  let kept: { readonly atMs: number; readonly overview: Promise<Overview> } | undefined
-  const recent = (): Promise<Overview> => {
-    const nowMs = context.clock.monotonicMs()
-    if (kept && nowMs - kept.atMs < keptMs) return kept.overview
-    const overview = overviewOf(context, parts, startedAt)
-    kept = { atMs: nowMs, overview }
-    overview.catch(() => {
-      kept = undefined
-    })
-    return overview
-  }
+  const recent = oncePerSecond(context.clock, () => overviewOf(context, parts, startedAt))
   return {
     path: '/console/overview',
     sameOrigin: true,
@@ -40,11 +28,11 @@ export function overviewPath(context: Context, parts: OverviewParts): Extra {
   }
 }
 
-async function overviewOf(context: Context, parts: OverviewParts, startedAt: string): Promise<Overview> {
-  const { version, readiness, metrics, board } = parts
+async function overviewOf(context: AppContext, parts: OverviewParts, startedAt: string): Promise<Overview> {
+  const { version, readiness, metrics, board, coverage } = parts
   const [checks, { streams }, sources, totals] = await Promise.all([
     checksOf(readiness),
-    recentCoverage(context),
+    coverage(),
     sourceViews(context, board),
     metrics.totals(),
   ])

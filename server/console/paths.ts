@@ -1,8 +1,8 @@
 // Everything the console has at the door: its pages for anybody, its calls for the operator (decisions 0125, 0126).
 import { join } from 'node:path'
-import type { Context } from '#serve/context.ts'
 import type { Guard } from '#serve/guard.ts'
 import type { Extra } from '#serve/ways.ts'
+import type { AppContext } from '../context.ts'
 import { pagePaths } from './files.ts'
 import { keyPaths } from './keys.ts'
 import { type OverviewParts, overviewPath } from './overview.ts'
@@ -18,7 +18,7 @@ export interface ConsoleParts extends OverviewParts {
   readonly dir?: string
 }
 
-export function consolePaths(context: Context, parts: ConsoleParts): readonly Extra[] {
+export function consolePaths(context: AppContext, parts: ConsoleParts): readonly Extra[] {
   if (!context.settings.console.on) return []
   return [
     ...pagePaths(context.settings, parts.dir ?? consoleDir),

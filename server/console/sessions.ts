@@ -20,11 +20,11 @@ import {
   toKeyId,
   toSecret,
 } from '#core/key.ts'
-import type { Context } from '#serve/context.ts'
 import { dropKey, findKey, putKey } from '#store/keys.ts'
 import type { StateReader, StateWriter } from '#store/state.ts'
+import type { AppContext } from '../context.ts'
 
-export type SessionContext = Pick<Context, 'state' | 'clock' | 'random'>
+export type SessionContext = Pick<AppContext, 'state' | 'clock' | 'random'>
 
 export const linkMs = 15 * 60_000
 export const sessionMs = 12 * 3_600_000
@@ -116,7 +116,7 @@ export async function keyOf(
 export const sessionKeys = 'console-'
 const keyIdOf = (sessionId: string): string => sessionId.replace('session-', sessionKeys)
 
-const newParts = (kind: string, random: Context['random']): KeyParts => ({
+const newParts = (kind: string, random: AppContext['random']): KeyParts => ({
   id: `${kind}-${toKeyId(random.bytes(keyIdBytes))}`,
   secret: toSecret(random.bytes(secretBytes)),
 })

@@ -3,10 +3,10 @@ import type { ConsoleKey, ConsoleSession } from '#api/console.ts'
 import { Type } from '#api/kit.ts'
 import { Fault } from '#core/fault.ts'
 import { networkOf } from '#core/network.ts'
-import type { Context } from '#serve/context.ts'
 import type { Guard } from '#serve/guard.ts'
 import type { Request } from '#serve/pipeline.ts'
 import type { Extra } from '#serve/ways.ts'
+import type { AppContext } from '../context.ts'
 import { bodyOf, cookieHeader, json, needOwnPage, needSession, sessionOf } from './gate.ts'
 import { keyOf, signIn, signOut, type Token } from './sessions.ts'
 
@@ -14,7 +14,7 @@ import { keyOf, signIn, signOut, type Token } from './sessions.ts'
 const bodyBytesMax = 1024
 const SignIn = Type.Object({ token: Type.String({ maxLength: 256 }) })
 
-export function signInPaths(context: Context, guard: Guard): readonly Extra[] {
+export function signInPaths(context: AppContext, guard: Guard): readonly Extra[] {
   return [
     {
       path: '/console/session',
@@ -50,7 +50,7 @@ export function signInPaths(context: Context, guard: Guard): readonly Extra[] {
 }
 
 /** Bad links count with bad keys (decision 0006). A valid link is never refused for what others at the address did. */
-async function exchange(context: Context, guard: Guard, request: Request): Promise<Token> {
+async function exchange(context: AppContext, guard: Guard, request: Request): Promise<Token> {
   if ((request.body?.length ?? 0) > bodyBytesMax) throw new Fault('body.too_large')
   const given = await signIn(context, bodyOf(request, SignIn).token)
   if (given) return given
@@ -60,7 +60,7 @@ async function exchange(context: Context, guard: Guard, request: Request): Promi
 }
 
 const sessionView = (
-  { settings }: Pick<Context, 'settings'>,
+  { settings }: Pick<AppContext, 'settings'>,
   session: { readonly expiresAtMs: number } | undefined,
 ): ConsoleSession => ({
   signedIn: session !== undefined,

@@ -7,10 +7,10 @@ import { sourceHealth } from '#groups/fx/source-health.ts'
 import { allStandings, feedTrouble } from '#groups/markets/standing.ts'
 import { runOf } from '#groups/validators/ingest/runs.ts'
 import { followed } from '#groups/validators/ingest/start.ts'
-import type { Context } from '#serve/context.ts'
+import type { AppContext } from '../context.ts'
 import type { Board } from './progress.ts'
 
-export async function sourceViews(context: Context, board: Board): Promise<SourceView[]> {
+export async function sourceViews(context: AppContext, board: Board): Promise<SourceView[]> {
   const { groups } = context.settings
   return [
     ...(groups.explorer.on ? nodeViews(context) : []),
@@ -22,7 +22,7 @@ export async function sourceViews(context: Context, board: Board): Promise<Sourc
 
 const unmeasured = { lastTriedAt: null, lastGoodAt: null, failures: 0, latencyMs: null } as const
 
-function nodeViews(context: Context): SourceView[] {
+function nodeViews(context: AppContext): SourceView[] {
   return context.settings.explorer.chains.flatMap(({ id }) => {
     const node = nodeOf(context, id)
     if (!node) return []
@@ -37,7 +37,7 @@ function nodeViews(context: Context): SourceView[] {
 }
 
 /** The nodes of a network are asked as one. */
-function beaconViews(context: Context): SourceView[] {
+function beaconViews(context: AppContext): SourceView[] {
   return followed(context).map((network) => {
     const standing = runOf(context, network)?.standing
     const hosts = context.settings.validators.networks[network].beacon.urls.map(hostOf)
@@ -50,7 +50,7 @@ function beaconViews(context: Context): SourceView[] {
   })
 }
 
-async function rateViews(context: Context, board: Board): Promise<SourceView[]> {
+async function rateViews(context: AppContext, board: Board): Promise<SourceView[]> {
   return (await sourceHealth(context)).map(({ source, status, rates }) => {
     const used = rates.filter(({ standing }) => standing === 'used')
     const ages = rates.map(({ base, quote, standing, ageMs }) => `${base}/${quote} ${standing}, ${oldText(ageMs)}`)
@@ -67,7 +67,7 @@ async function rateViews(context: Context, board: Board): Promise<SourceView[]> 
   })
 }
 
-async function feedViews({ state, settings, clock }: Context, board: Board): Promise<SourceView[]> {
+async function feedViews({ state, settings, clock }: AppContext, board: Board): Promise<SourceView[]> {
   const standings = new Map((await allStandings(state)).map((one) => [one.source, one]))
   return settings.markets.feeds.map(({ id, staleMs }) => {
     const standing = standings.get(id)

@@ -74,18 +74,19 @@ export interface Shape {
 
 export type RawQuery = Readonly<Record<string, string | readonly string[] | undefined>>
 
-export interface Answer<E extends Endpoint = Endpoint> {
+export interface Answer<E extends Endpoint = Endpoint, C extends Context = Context> {
   readonly endpoint: E
   readonly shape: Shape
   /** A check between plan and rate, where the group's order of checks asks for one (decision 0010). */
-  readonly gate?: (query: RawQuery, context: Context) => void
-  /** A method, so that answers of different endpoints fit one list. */
-  reply(input: Parsed<E>, context: Context, visit: Visit): Promise<Outcome<Reply<E>>>
+  gate?(query: RawQuery, context: C): void
+  /** A method, so that answers of different endpoints and groups fit one list. */
+  reply(input: Parsed<E>, context: C, visit: Visit): Promise<Outcome<Reply<E>>>
 }
 
-export const answer = <E extends Endpoint>(
+/** `C` is the context of the group: with its caches. */
+export const answer = <E extends Endpoint, C extends Context>(
   endpoint: E,
   shape: Shape,
-  reply: Answer<E>['reply'],
-  gate?: Answer<E>['gate'],
-): Answer<E> => ({ endpoint, shape, reply, ...(gate && { gate }) })
+  reply: (input: Parsed<E>, context: C, visit: Visit) => Promise<Outcome<Reply<E>>>,
+  gate?: (query: RawQuery, context: C) => void,
+): Answer<E, C> => ({ endpoint, shape, reply, ...(gate && { gate }) })

@@ -7,7 +7,7 @@ import { keepRejects } from '#groups/markets/rejects.ts'
 import { newStanding, putStanding } from '#groups/markets/standing.ts'
 import { networkStream } from '#groups/validators/ingest/health.ts'
 import { beaconFindings } from '#groups/validators/ingest/start.ts'
-import { noteStep } from '#ingest/steps.ts'
+import { noteStep } from '#ingest/stream-progress.ts'
 import { cover } from '#store/coverage.ts'
 import { openContext } from '#test/context.ts'
 import { coveragePath, coverageReport, recentCoverage } from './coverage.ts'
@@ -227,7 +227,7 @@ describe('coverage', () => {
 
   test('GET /coverage gives it as JSON', async () => {
     await using context = await openContext({ explorer: { chains } })
-    const { status, headers, body } = await coveragePath(context).reply({} as never)
+    const { status, headers, body } = await coveragePath(recentCoverage(context)).reply({} as never)
     assert.equal(status, 200)
     assert.match(headers['content-type'] ?? '', /^application\/json/)
     assert.deepEqual(JSON.parse(String(body)), JSON.parse(JSON.stringify(await coverageReport(context))))
@@ -235,10 +235,11 @@ describe('coverage', () => {
 
   test('asked again within a second, the stores are left alone; after that they are asked', async () => {
     await using context = await openContext({ explorer: { chains } })
-    const first = await recentCoverage(context)
-    assert.equal(await recentCoverage(context), first)
+    const coverage = recentCoverage(context)
+    const first = await coverage()
+    assert.equal(await coverage(), first)
     context.clock.move(1000)
-    const second = await recentCoverage(context)
+    const second = await coverage()
     assert.notEqual(second, first)
     assert.notEqual(second.at, first.at)
   })

@@ -8,12 +8,13 @@ import { isHeadConfirmed, standingOf } from '#groups/explorer/standing.ts'
 import { sourceHealth } from '#groups/fx/source-health.ts'
 import { allStandings, feedTrouble, newStanding } from '#groups/markets/standing.ts'
 import { networkHealth, networkStream } from '#groups/validators/ingest/health.ts'
-import { isMoving } from '#ingest/steps.ts'
-import type { Context } from '#serve/context.ts'
+import { isMoving } from '#ingest/stream-progress.ts'
+import { oncePerSecond } from '#serve/health.ts'
 import type { Readable } from '#serve/ways.ts'
+import type { AppContext } from '../context.ts'
 import { chainStream, isFollowed } from './heads.ts'
 
-export type CoverageContext = Pick<Context, 'state' | 'duties' | 'settings' | 'clock'>
+type CoverageContext = Omit<AppContext, 'random' | 'log'>
 
 /**
  * In a word. `holes`: something is missing that nobody is reading. `catching up`: behind, but moving. `on demand`: a chain
@@ -172,27 +173,16 @@ async function feedStreams({ state, settings, clock }: CoverageContext): Promise
   })
 }
 
-/** Whoever asks, and however often: the stores are asked once in this time. */
-const keptMs = 1000
-const kept = new WeakMap<Context['state'], { readonly atMs: number; readonly report: Promise<Coverage> }>()
-
 /** As coverageReport, up to a second old: for what anybody may ask for. */
-export function recentCoverage(context: CoverageContext): Promise<Coverage> {
-  const nowMs = context.clock.monotonicMs()
-  const known = kept.get(context.state)
-  if (known && nowMs - known.atMs < keptMs) return known.report
-  const report = coverageReport(context)
-  kept.set(context.state, { atMs: nowMs, report })
-  report.catch(() => kept.delete(context.state))
-  return report
-}
+export const recentCoverage = (context: CoverageContext): (() => Promise<Coverage>) =>
+  oncePerSecond(context.clock, () => coverageReport(context))
 
 /** GET /coverage, for people and machines that watch; nothing in it is secret. */
-export const coveragePath = (context: CoverageContext): Readable => ({
+export const coveragePath = (coverage: () => Promise<Coverage>): Readable => ({
   path: '/coverage',
   reply: async () => ({
     status: 200,
     headers: { 'content-type': 'application/json; charset=utf-8' },
-    body: JSON.stringify(await recentCoverage(context)),
+    body: JSON.stringify(await coverage()),
   }),
 })

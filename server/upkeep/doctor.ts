@@ -7,8 +7,8 @@ import { rateFindings } from '#groups/fx/rates.ts'
 import { sourceHealth } from '#groups/fx/source-health.ts'
 import { allStandings, feedTrouble } from '#groups/markets/standing.ts'
 import { queryDuties } from '#groups/validators/duties/store.ts'
-import type { Context } from '#serve/context.ts'
 import { listKeys } from '#store/keys.ts'
+import type { AppContext } from '../context.ts'
 import { coverageReport, rateStream, type Stream } from './coverage.ts'
 import { bad, type Diagnosis, examined, warn, well } from './diagnosis.ts'
 import { chainStream } from './heads.ts'
@@ -20,7 +20,7 @@ import { rechecks } from './rechecks.ts'
 const samplesMax = 1000
 const differingShown = 5
 
-export async function storeDiagnoses(context: Context, sampleSize: number): Promise<readonly Diagnosis[]> {
+export async function storeDiagnoses(context: AppContext, sampleSize: number): Promise<readonly Diagnosis[]> {
   const count = Math.max(0, Math.min(samplesMax, Math.floor(sampleSize)))
   return [
     ...(await examined('stores', 'see the log; restore the last backup if a file is damaged', () =>
@@ -36,14 +36,14 @@ export async function storeDiagnoses(context: Context, sampleSize: number): Prom
 }
 
 /** Every row of the duties is read and checked. The state file is checked from outside (machine.ts): here it would keep callers waiting. */
-async function soundness({ state, duties }: Context): Promise<Diagnosis[]> {
+async function soundness({ state, duties }: AppContext): Promise<Diagnosis[]> {
   await state.get('select 1 as one')
   const counts = Object.values(await queryDuties(duties, 'countRows', undefined))
   const rows = counts.reduce((a, b) => a + b, 0)
   return [well('stores', `both answer, and all ${rows} rows of the duties are sound`)]
 }
 
-async function keyFindings({ state, clock }: Context): Promise<Diagnosis[]> {
+async function keyFindings({ state, clock }: AppContext): Promise<Diagnosis[]> {
   const nowMs = clock.now()
   const isGood = (expiresAtMs: number | undefined) => expiresAtMs === undefined || expiresAtMs > nowMs
   const keys = (await listKeys(state)).filter((key) => key.revokedAtMs === undefined && isGood(key.expiresAtMs))
@@ -51,7 +51,7 @@ async function keyFindings({ state, clock }: Context): Promise<Diagnosis[]> {
   return [warn('keys', 'there is no key, so only the open interface answers', 'tetrad keys create --name … --plan …')]
 }
 
-async function streamFindings(context: Context): Promise<Diagnosis[]> {
+async function streamFindings(context: AppContext): Promise<Diagnosis[]> {
   const { streams } = await coverageReport(context)
   const sources = new Map((await sourceHealth(context)).map((health) => [rateStream(health.source), health]))
   const feeds = new Map((await allStandings(context.state)).map((feed) => [`feed ${feed.source}`, feed]))
@@ -66,7 +66,7 @@ async function streamFindings(context: Context): Promise<Diagnosis[]> {
 }
 
 /** A chain in mode probe needs no index. One from an earlier run answers only for the blocks that it holds. */
-function aboutProbedChain({ settings }: Context, { name, from, until, holesCount, ageSeconds }: Stream): Diagnosis {
+function aboutProbedChain({ settings }: AppContext, { name, from, until, holesCount, ageSeconds }: Stream): Diagnosis {
   if (until === from) return well(name, 'is searched on request')
   const isCurrent = ageSeconds !== null && ageSeconds * 1000 <= confirmationMaxMs(settings)
   if (isCurrent && holesCount === 0)
@@ -125,11 +125,11 @@ const words: Partial<Record<Stream['standing'], string>> = {
   'not followed': 'nobody follows it; what was brought in is ',
 }
 
-async function indexFindings(context: Context): Promise<Diagnosis[]> {
+async function indexFindings(context: AppContext): Promise<Diagnosis[]> {
   return (await indexProblems(context)).map(({ chain, says, todo }) => bad(chainStream(chain), says, todo))
 }
 
-async function pricing(context: Context): Promise<Diagnosis[]> {
+async function pricing(context: AppContext): Promise<Diagnosis[]> {
   return (await rateFindings(context)).map(({ name, ok, says }) =>
     ok
       ? well(name, 'every currency can be priced')
@@ -137,7 +137,7 @@ async function pricing(context: Context): Promise<Diagnosis[]> {
   )
 }
 
-async function recheckFindings(context: Context, count: number): Promise<Diagnosis[]> {
+async function recheckFindings(context: AppContext, count: number): Promise<Diagnosis[]> {
   if (count === 0) return []
   const findings: Diagnosis[] = []
   for (const one of rechecks) {

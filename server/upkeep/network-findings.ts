@@ -3,10 +3,10 @@
 import { networks } from '#api/wire/validators.ts'
 import { absentOf, absentShown } from '#groups/validators/ingest/absent.ts'
 import { networkHealth, networkStream } from '#groups/validators/ingest/health.ts'
-import type { Context } from '#serve/context.ts'
+import type { AppContext } from '../context.ts'
 import { bad, type Diagnosis, warn } from './diagnosis.ts'
 
-export async function networkFindings(context: Context): Promise<Diagnosis[]> {
+export async function networkFindings(context: AppContext): Promise<Diagnosis[]> {
   if (!context.settings.groups.validators.on) return []
   const findings: Diagnosis[] = []
   for (const network of networks) {

@@ -1,7 +1,7 @@
 // Whether the world can be reached: every node and source is asked once, as the server would ask it, and its clock is
 // held against ours.
 import { networks } from '#api/wire/validators.ts'
-import { nodeOf } from '#groups/explorer/node.ts'
+import { openNode } from '#groups/explorer/node.ts'
 import { openReader } from '#groups/fx/sources.ts'
 import { pageUrl, readPage } from '#groups/markets/feed.ts'
 import { openBeacon } from '#io/beacon/client.ts'
@@ -34,10 +34,11 @@ export async function reachFindings(context: ReachContext): Promise<readonly Dia
 type Looking = Promise<readonly Diagnosis[]>
 
 function chainChecks(context: ReachContext): Looking[] {
-  return context.settings.explorer.chains.flatMap(({ id, rpc, mode }) => {
+  return context.settings.explorer.chains.flatMap((chain) => {
+    const { id, rpc, mode } = chain
     const name = `node of chain ${id}`
-    const node = nodeOf(context, id)
-    if (!node || rpc.length === 0) return []
+    if (rpc.length === 0) return []
+    const node = openNode(chain, context)
     return examined(name, 'check the address, the node and its log; see: tetrad chains', async () => {
       const can = await node.capabilities({ untilMs: context.clock.monotonicMs() + askMs })
       const ill = node.rpc.health().flatMap(({ trouble }) => (trouble === undefined ? [] : [trouble]))

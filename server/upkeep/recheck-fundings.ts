@@ -5,7 +5,7 @@ import { searchFunding } from '#groups/explorer/funding-search.ts'
 import { type Funding, hexOf, isBefore, type StoredFunding, toFunding } from '#groups/explorer/fundings.ts'
 import { type ChainNode, nodeOf } from '#groups/explorer/node.ts'
 import { fundingsOf, transfersOf } from '#groups/explorer/transfers.ts'
-import type { Context } from '#serve/context.ts'
+import type { AppContext } from '../context.ts'
 import { compared, draw, nothing, type Recheck, sampleOf, Unable } from './recheck.ts'
 
 const probeMs = 30_000
@@ -44,7 +44,7 @@ export const fundings: Recheck = {
 }
 
 /** The table is ordered by address: those from here on. */
-async function fundingsFrom({ state }: Context, node: ChainNode, from: Uint8Array, limit: number): Promise<Drawn[]> {
+async function fundingsFrom({ state }: AppContext, node: ChainNode, from: Uint8Array, limit: number): Promise<Drawn[]> {
   const columns = 'address, block, tx_index, position, time_unix, funder, tx, value_wei'
   const rows = await state.all<StoredFunding & { address: Uint8Array }>(
     `select ${columns} from fundings where chain = ? and address >= ? order by address limit ?`,
@@ -53,7 +53,7 @@ async function fundingsFrom({ state }: Context, node: ChainNode, from: Uint8Arra
   return rows.map((row) => ({ node, stored: toFunding(node.chain.id, hexOf(row.address), row) }))
 }
 
-async function fundingWords(context: Context, node: ChainNode, stored: Funding): Promise<string | undefined> {
+async function fundingWords(context: AppContext, node: ChainNode, stored: Funding): Promise<string | undefined> {
   const { traces } = await node.capabilities()
   if (!traces) throw new Fault('explorer.no_traces')
   const words = `chain ${node.chain.id} ${stored.address}: stored ${stored.tx} in block ${stored.block}`

@@ -11,7 +11,7 @@ import { followed } from '#groups/validators/ingest/start.ts'
 import { type Measure, measures } from '#groups/validators/measures.ts'
 import { readValidator } from '#groups/validators/registry.ts'
 import { dataOf, openBeacon } from '#io/beacon/client.ts'
-import type { Context } from '#serve/context.ts'
+import type { AppContext } from '../context.ts'
 import { wordsOf } from './diagnosis.ts'
 import { asides, compared, draw, nothing, type Recheck, sampleOf, Unable } from './recheck.ts'
 
@@ -105,7 +105,7 @@ export const dutyHours: Recheck = {
 }
 
 /** Any number of the ranges. */
-function numberIn(context: Context, ranges: readonly Range[]): number {
+function numberIn(context: AppContext, ranges: readonly Range[]): number {
   let at = draw(
     context,
     ranges.reduce((sum, { from, until }) => sum + until - from, 0),
@@ -140,7 +140,7 @@ export const registry: Recheck = {
   },
 }
 
-const known = async ({ state }: Context, network: Network, from: number, limit: number) => {
+const known = async ({ state }: AppContext, network: Network, from: number, limit: number) => {
   const rows = await state.all<{ index: number }>(
     `select validator_index as "index" from validators where network = ? and validator_index >= ?
      order by validator_index limit ?`,
@@ -149,7 +149,7 @@ const known = async ({ state }: Context, network: Network, from: number, limit: 
   return rows.map(({ index }) => ({ network, index }))
 }
 
-async function keyWords(context: Context, network: Network, index: number): Promise<string | undefined> {
+async function keyWords(context: AppContext, network: Network, index: number): Promise<string | undefined> {
   const entry = await readValidator(context.state, network, index)
   const { urls, timeoutMs } = context.settings.validators.networks[network].beacon
   const path = `/eth/v1/beacon/states/finalized/validators/${index}`

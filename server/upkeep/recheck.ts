@@ -1,5 +1,5 @@
 // How stored answers are drawn and compared: a few different ones at random, each worked out once more from what it came from.
-import type { Context } from '#serve/context.ts'
+import type { AppContext } from '../context.ts'
 import { wordsOf } from './diagnosis.ts'
 
 export interface Rechecked {
@@ -17,7 +17,7 @@ export interface Rechecked {
 export interface Recheck {
   /** What is derived from what. */
   readonly name: string
-  readonly run: (context: Context, sampleSize: number) => Promise<Rechecked>
+  readonly run: (context: AppContext, sampleSize: number) => Promise<Rechecked>
   /** What to do about a difference. */
   readonly todo: string
 }
@@ -26,7 +26,7 @@ export interface Recheck {
 export class Unable extends Error {}
 
 /** A whole number from 0 up to and without `until`. */
-export function draw({ random }: Pick<Context, 'random'>, until: number): number {
+export function draw({ random }: Pick<AppContext, 'random'>, until: number): number {
   const value = random.bytes(6).reduce((sum, byte) => sum * 256 + byte, 0)
   return Math.floor((value / 2 ** 48) * until)
 }

@@ -3,7 +3,7 @@
 // but nobody may write another for long, and they hold their quotes.
 import { dropReplays } from '#groups/fx/quotes.ts'
 import { poll } from '#ingest/poll.ts'
-import type { Context } from '#serve/context.ts'
+import type { AppContext } from '../context.ts'
 
 const dayMs = 86_400_000
 /** Longer than any quote can still matter: the longest tenor is a day, a replay another. */
@@ -14,7 +14,7 @@ const stepsMax = 100_000
 const timeoutMs = 3_600_000
 const backoffMaxMs = 3_600_000
 
-type RetentionContext = Pick<Context, 'state' | 'settings' | 'clock' | 'random' | 'log'>
+type RetentionContext = Pick<AppContext, 'state' | 'settings' | 'clock' | 'random' | 'log'>
 
 /** Resolves when the signal has ended it. */
 export async function startRetention(context: RetentionContext, signal: AbortSignal): Promise<void> {

@@ -5,8 +5,8 @@ import { askBeside } from '#groups/validators/beside.ts'
 import { keepTold } from '#groups/validators/ingest/audit.ts'
 import { ingestStanding, repairProgress } from '#groups/validators/ingest/runs.ts'
 import { openControl } from '#io/control.ts'
-import type { Context } from '#serve/context.ts'
 import { copyStores } from '#store/backup.ts'
+import type { AppContext } from '../context.ts'
 import { coverageReport } from './coverage.ts'
 import { storeDiagnoses } from './doctor.ts'
 import { limitsFindings } from './machine.ts'
@@ -19,7 +19,7 @@ export interface UpkeepOptions {
 }
 
 /** Runs until the signal aborts, and resolves when all of it has ended. */
-export async function startUpkeep(context: Context, options: UpkeepOptions, signal: AbortSignal): Promise<void> {
+export async function startUpkeep(context: AppContext, options: UpkeepOptions, signal: AbortSignal): Promise<void> {
   for (const { name, says, todo } of limitsFindings(context.settings)) context.log.warn({ todo }, `${name}: ${says}`)
   const startedAt = new Date(context.clock.now()).toISOString()
   const control = await openControl(options.dataDir, {

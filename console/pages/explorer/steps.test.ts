@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Trail } from '#api/wire/trail.ts'
-import { captionOf, cut, deeper, stepsOf } from './steps.ts'
+import { captionOf, cut, deeper, stepsOf } from './stream-progress.ts'
 
 const address = (digit: number): string => `0x${String(digit).repeat(40)}`
 const hop = (from: number, to: number) => ({

@@ -2,15 +2,15 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Fault } from '#core/fault.ts'
 import type { RawQuery } from '#serve/answer.ts'
-import type { Context } from '#serve/context.ts'
 import { settingsWith } from '#test/context.ts'
 import { listedChain, servedChain } from './chains.ts'
+import type { ExplorerContext } from './context.ts'
 import { labelListV1 } from './label-list-v1.ts'
 
-const context = { settings: settingsWith() } as Context
-const closed = { settings: settingsWith({ explorer: { unavailableChains: ['1'] } }) } as Context
+const context = { settings: settingsWith() } as ExplorerContext
+const closed = { settings: settingsWith({ explorer: { unavailableChains: ['1'] } }) } as ExplorerContext
 
-const refusal = (gate: (query: RawQuery, context: Context) => void, query: RawQuery, at = context): string => {
+const refusal = (gate: (query: RawQuery, context: ExplorerContext) => void, query: RawQuery, at = context): string => {
   try {
     gate(query, at)
     return 'passes'

@@ -2,24 +2,24 @@
 // served costs the caller nothing.
 import { Fault } from '#core/fault.ts'
 import type { RawQuery } from '#serve/answer.ts'
-import type { Context } from '#serve/context.ts'
+import type { ExplorerContext } from './context.ts'
 
 /** What a chain parameter that is left out means. */
 export const homeChain = '1'
 
 /** The funding lookup's gate: one chain, and one that is served. */
-export function servedChain(query: RawQuery, context: Context): void {
+export function servedChain(query: RawQuery, context: ExplorerContext): void {
   const chain = chainOf(query)
   if (!context.settings.explorer.chains.some(({ id }) => id === chain)) throw new Fault('explorer.chain_unsupported')
 }
 
 /** The label list's gate: some chains have their list closed for a while (spec section 8). */
-export function listedChain(query: RawQuery, context: Context): void {
+export function listedChain(query: RawQuery, context: ExplorerContext): void {
   openList(chainOf(query), context)
   servedChain(query, context)
 }
 
-export function openList(chain: string, context: Context): void {
+export function openList(chain: string, context: ExplorerContext): void {
   if (!context.settings.explorer.unavailableChains.includes(chain)) return
   throw new Fault('explorer.chain_unavailable', { says: `The label list of chain ${chain} is temporarily unavailable` })
 }

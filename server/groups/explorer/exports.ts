@@ -2,9 +2,9 @@
 import { isUnchanged } from '#core/etag.ts'
 import { Fault } from '#core/fault.ts'
 import type { Visit } from '#serve/answer.ts'
-import type { Context } from '#serve/context.ts'
 import type { Departure } from '#serve/render.ts'
 import type { Extra } from '#serve/ways.ts'
+import type { ExplorerContext } from './context.ts'
 import { type ExportForm, exportPath, honoured, type LinkClaim } from './link.ts'
 import { finishedList } from './lists.ts'
 import { packingFor } from './lists-packed.ts'
@@ -24,19 +24,24 @@ const empty = new Uint8Array(0)
 const pieceBytes = 64 * 1024
 
 /** A link to the chain's list in this form, good for `labels.linkSeconds` from now. */
-export async function labelLink(context: Context, visit: Visit, chain: string, form: ExportForm): Promise<string> {
+export async function labelLink(
+  context: ExplorerContext,
+  visit: Visit,
+  chain: string,
+  form: ExportForm,
+): Promise<string> {
   const expiresUnix = Math.floor(context.clock.now() / 1000) + context.settings.explorer.labels.linkSeconds
   return visit.origin + exportPath(await linkSecret(context), chain, form, expiresUnix)
 }
 
 /** The list as it is now, whenever the link was made. Throws `explorer.link` for a link that is not ours or is over. */
 export async function labelExport(
-  context: Context,
+  context: ExplorerContext,
   claim: LinkClaim & { readonly ifNoneMatch?: string | undefined; readonly acceptEncoding?: string | undefined },
 ): Promise<Download> {
   const form = honoured(await linkSecret(context), claim, context.clock.now())
   const { csvForSpreadsheets } = context.settings.explorer.labels
-  const list = form && (await finishedList(context.state, claim.chain, form, csvForSpreadsheets))
+  const list = form && (await finishedList(context, claim.chain, form, csvForSpreadsheets))
   if (!form || !list) throw new Fault('explorer.link')
   const {
     bytes,
@@ -59,7 +64,7 @@ export async function labelExport(
 }
 
 /** Where the links point. A parameter given twice is no signature. */
-export const labelExportPath = (context: Context): Extra => ({
+export const labelExportPath = (context: ExplorerContext): Extra => ({
   path: '/exports/{chain}/labelmasterlist_latest.{format}',
   reply: async ({ params, query, headers }) => {
     const once = (value: string | readonly string[] | undefined) => (typeof value === 'string' ? value : undefined)
@@ -80,7 +85,7 @@ export const labelExportPath = (context: Context): Extra => ({
 })
 
 /** Fields are renamed in the whole text, after this. */
-const isRenamed = ({ settings }: Context, form: string | undefined): boolean =>
+const isRenamed = ({ settings }: ExplorerContext, form: string | undefined): boolean =>
   form === 'json' && Object.keys(settings.aliases.responseFields).length > 0
 
 function inPieces(status: Download['status'], headers: Record<string, string>, bytes: Uint8Array): Departure {

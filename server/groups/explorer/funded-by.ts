@@ -8,8 +8,8 @@ import type { FundingRecord } from '#api/wire/explorer.ts'
 import { Fault, invalid } from '#core/fault.ts'
 import type { Range } from '#core/ranges.ts'
 import { answer } from '#serve/answer.ts'
-import type { Context } from '#serve/context.ts'
 import { servedChain } from './chains.ts'
+import type { ExplorerContext } from './context.ts'
 import { type Funding, findFunding } from './fundings.ts'
 import { findNear } from './index-near.ts'
 import { canProbe, type FundingAnswer, probe } from './probe.ts'
@@ -21,7 +21,7 @@ const addressText = /^0x[0-9a-f]{40}$/i
 export const fundedBy = answer(
   contract['explorer.fundedBy'],
   shape,
-  async ({ chainid, address }, context) => {
+  async ({ chainid, address }, context: ExplorerContext) => {
     if (!addressText.test(address)) throw invalid(['query', 'address'], 'must be 0x and 40 hexadecimal digits')
     const { funding, confidence } = await findFirstFunding(context, chainid, address.toLowerCase())
     if (!funding) return { is: 'nothing', confidence }
@@ -31,7 +31,11 @@ export const fundedBy = answer(
 )
 
 /** `address` is in lower case. */
-export async function findFirstFunding(context: Context, chain: string, address: string): Promise<FundingAnswer> {
+export async function findFirstFunding(
+  context: ExplorerContext,
+  chain: string,
+  address: string,
+): Promise<FundingAnswer> {
   // Read the coverage before the record: the index may advance in between, and must not appear further along than its rows.
   const coverage = await standingOf(context, chain)
   const stored = await findFunding(context.state, chain, address)
@@ -47,7 +51,7 @@ export async function findFirstFunding(context: Context, chain: string, address:
 
 /** Every final block is indexed and none holds a transfer; a newer one may. */
 async function findUnfinalized(
-  context: Context,
+  context: ExplorerContext,
   chain: string,
   address: string,
   coverage: Standing,

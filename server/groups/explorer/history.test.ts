@@ -80,7 +80,7 @@ function stage(seed: number, number: number): Stage {
   const [settled] = settings.explorer.chains
   assert.ok(settled)
   const reopen = () => openNode(settled, { clock: systemClock }, { post: directly(sim), restMs: 0 })
-  const index = { state: context.state, clock: systemClock, settings }
+  const index = { ...context, clock: systemClock, settings }
   return { chain, sim, node: reopen(), reopen, index }
 }
 

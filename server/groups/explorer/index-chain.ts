@@ -13,8 +13,8 @@ import { headerCall, toHeader } from '#io/evm/blocks.ts'
 import type { AskOptions } from '#io/evm/rpc.ts'
 import type { Header, SeenBlock } from '#io/evm/shapes.ts'
 import { UnreadableBlock } from '#io/evm/trace-recovery.ts'
-import type { Context } from '#serve/context.ts'
 import { coverageOf } from '#store/coverage.ts'
+import type { ExplorerContext } from './context.ts'
 import { type Funding, isBefore, putFundings } from './fundings.ts'
 import { type Kept, keptBlocks } from './index-near.ts'
 import { checkSeams, coverJoined } from './index-seams.ts'
@@ -24,8 +24,8 @@ import type { ChainNode, Tip } from './node.ts'
 import { blocksOf, confirmHead, putHead } from './standing.ts'
 import { fundingsOf, transfersOf } from './transfers.ts'
 
-export type IndexContext = Pick<Context, 'state' | 'clock'> & {
-  readonly settings: { readonly explorer: { readonly index: Context['settings']['explorer']['index'] } }
+export type IndexContext = Pick<ExplorerContext, 'state' | 'clock' | 'explorer'> & {
+  readonly settings: { readonly explorer: { readonly index: ExplorerContext['settings']['explorer']['index'] } }
 }
 
 export type Progress =
@@ -118,7 +118,7 @@ export async function fill(
 ): Promise<void> {
   const { rangeBlocks, parallel } = context.settings.explorer.index
   await needTraces(node)
-  const trouble = troubleOf(context.state, node.chain.id)
+  const trouble = troubleOf(context, node.chain.id)
   const covered = await coverageOf(context.state, blocksOf(node.chain.id))
   for (const { block } of trouble.unreadable.values())
     if (covered.some(({ from, until }) => from <= block && block < until)) trouble.unreadable.delete(block)
@@ -232,7 +232,7 @@ async function extend(
   tell: Tell,
 ): Promise<number> {
   let run = from
-  const trouble = troubleOf(context.state, node.chain.id)
+  const trouble = troubleOf(context, node.chain.id)
   const endMax = (run[0]?.number ?? 0) + context.settings.explorer.index.nearMax
   for (;;) {
     const top = run.at(-1) as Kept

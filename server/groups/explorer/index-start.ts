@@ -3,8 +3,8 @@
 import { poll } from '#ingest/poll.ts'
 import { headerCall } from '#io/evm/blocks.ts'
 import { abilityNames, costs } from '#io/evm/capabilities.ts'
-import type { Context } from '#serve/context.ts'
 import type { Finding } from '#serve/health.ts'
+import type { ExplorerContext } from './context.ts'
 import { catchUp, type Progress, type Tell } from './index-chain.ts'
 import { Contradicted, checkSeams } from './index-seams.ts'
 import { troubleOf } from './index-trouble.ts'
@@ -15,8 +15,8 @@ const attemptMs = 7 * 86_400_000
 const backoffMaxMs = 60_000
 const abilitiesEveryMs = 3_600_000
 
-/** What following a chain takes: the commands have it too, without the facts. */
-export type FollowContext = Pick<Context, 'state' | 'settings' | 'clock' | 'random' | 'log'>
+/** What commands have, too. */
+export type FollowContext = Omit<ExplorerContext, 'duties'>
 
 const nodesOf = (context: FollowContext): ChainNode[] =>
   context.settings.groups.explorer.on
@@ -60,7 +60,7 @@ export function follow(context: FollowContext, node: ChainNode, signal: AbortSig
           stop,
         ),
       report: (outcome) => {
-        const trouble = troubleOf(context.state, chain)
+        const trouble = troubleOf(context, chain)
         const isStopped = outcome.is === 'failed' && outcome.error instanceof Contradicted
         // Another failure tells nothing about the contradiction.
         if (isStopped) trouble.stopped = outcome.error.message
@@ -157,8 +157,8 @@ export async function chainFindings(context: FollowContext): Promise<readonly Fi
 }
 
 /** Only where there is something to report. What a node said is for the log: anybody may ask here. */
-function indexFinding({ state }: FollowContext, { chain }: ChainNode): Finding[] {
-  const { stopped, unreadable } = troubleOf(state, chain.id)
+function indexFinding(context: FollowContext, { chain }: ChainNode): Finding[] {
+  const { stopped, unreadable } = troubleOf(context, chain.id)
   const name = `index of chain ${chain.id}`
   if (stopped !== undefined)
     return [{ name, ok: false, says: 'has stopped: a node contradicts blocks that were final; see the log' }]
@@ -185,7 +185,7 @@ export async function indexProblems(context: FollowContext): Promise<readonly In
   const all = nodesOf(context).filter(({ chain }) => chain.mode !== 'probe')
   const problems = all.map(async (node): Promise<IndexProblem[]> => {
     const chain = node.chain.id
-    const { stopped, unreadable } = troubleOf(context.state, chain)
+    const { stopped, unreadable } = troubleOf(context, chain)
     const contradiction = stopped ?? (await contradictionOf(context, node))
     const todo = `check the node; if the chain itself has changed: tetrad repair --chain ${chain} --forget-from <block>`
     return [

@@ -1,6 +1,6 @@
 // What keeps an index from being complete, as far as this process knows: a contradiction that has stopped it, and blocks
 // that no node can trace. For /readyz and the doctor.
-import type { State } from '#store/state.ts'
+import type { ExplorerContext } from './context.ts'
 
 export interface UnreadableBlockNote {
   readonly block: number
@@ -17,15 +17,8 @@ export interface IndexTrouble {
   readonly unreadable: Map<number, UnreadableBlockNote>
 }
 
-const troubles = new WeakMap<State, Map<string, IndexTrouble>>()
-
-export function troubleOf(state: State, chain: string): IndexTrouble {
-  const chains = troubles.get(state) ?? new Map<string, IndexTrouble>()
-  troubles.set(state, chains)
-  const known = chains.get(chain) ?? { stopped: undefined, unreadable: new Map() }
-  chains.set(chain, known)
-  return known
-}
+export const troubleOf = ({ explorer }: Pick<ExplorerContext, 'explorer'>, chain: string): IndexTrouble =>
+  explorer.indexTroubles.getOrInsertComputed(chain, () => ({ stopped: undefined, unreadable: new Map() }))
 
 const firstRetryMs = 60_000
 const retryMaxMs = 3_600_000

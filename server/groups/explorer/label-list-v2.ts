@@ -2,8 +2,8 @@
 import { contract } from '#api/contract.ts'
 import { isUnchanged } from '#core/etag.ts'
 import { answer, type Outcome, type Visit } from '#serve/answer.ts'
-import type { Context } from '#serve/context.ts'
 import { listedChain } from './chains.ts'
+import type { ExplorerContext } from './context.ts'
 import { labelLink } from './exports.ts'
 import { finishedList, presentHead } from './lists.ts'
 import { packingFor } from './lists-packed.ts'
@@ -12,8 +12,8 @@ import { shape } from './shape.ts'
 export const labelListV2 = answer(
   contract['explorer.labelListV2'],
   shape,
-  async ({ chainid, format }, context, visit) => {
-    const head = await presentHead(context.state, chainid)
+  async ({ chainid, format }, context: ExplorerContext, visit) => {
+    const head = await presentHead(context, chainid)
     if (!head || head.entries === 0) return { is: 'nothing' }
     if (format !== undefined || head.entries > context.settings.explorer.labels.inlineMax) {
       const result = await labelLink(context, visit, chainid, format ?? 'json')
@@ -25,8 +25,8 @@ export const labelListV2 = answer(
 )
 
 /** The whole list in the envelope, packed as the caller accepts it. */
-export async function inline(context: Context, visit: Visit, chain: string): Promise<Outcome<never>> {
-  const list = await finishedList(context.state, chain, 'json')
+export async function inline(context: ExplorerContext, visit: Visit, chain: string): Promise<Outcome<never>> {
+  const list = await finishedList(context, chain, 'json')
   if (!list?.envelope) return { is: 'nothing' }
   // Fields are renamed in the text, after this.
   const renamed = Object.keys(context.settings.aliases.responseFields).length > 0

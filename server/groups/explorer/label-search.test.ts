@@ -1,6 +1,8 @@
 // Labels by words: what is found, in which order, and that the table in memory never tells an old story.
+
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { createContext } from '#server/context.ts'
 import { chance } from '#sim/chance.ts'
 import { openState } from '#store/open.ts'
 import { openContext, type TestContext, testVisit } from '#test/context.ts'
@@ -143,9 +145,9 @@ test('after any row of edits, however many, the table tells what the store tells
     for (const q of ['lantern 1', 'cafe wal', gone, '0x0000']) {
       const search = { words: askedWords(q), limit: 1000 }
       // Kept in memory, and invariant 2: with too many to keep, straight from the store.
-      const kept = await searchEntries(context.state, search)
+      const kept = await searchEntries(context, search)
       const other = await openState(context.dir, context.settings.store)
-      const read = await searchEntries(other, search, 0)
+      const read = await searchEntries(createContext({ ...context, state: other }), search, 0)
       await other.close()
       assert.deepEqual(kept, read, `${edits} edits, ${q}`)
     }

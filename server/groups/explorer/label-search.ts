@@ -3,8 +3,8 @@ import { extensions } from '#api/extensions.ts'
 import type { FoundLabel } from '#api/wire/label-search.ts'
 import { invalid } from '#core/fault.ts'
 import { answer, type RawQuery } from '#serve/answer.ts'
-import type { Context } from '#serve/context.ts'
 import { servedChain } from './chains.ts'
+import type { ExplorerContext } from './context.ts'
 import { type Entry, searchEntries } from './label-table.ts'
 import { askedWords } from './label-words.ts'
 import { shape } from './shape.ts'
@@ -12,10 +12,10 @@ import { shape } from './shape.ts'
 export const labelSearch = answer(
   extensions['explorer.labelSearch'],
   shape,
-  async ({ q, chainid, limit }, { state }) => {
+  async ({ q, chainid, limit }, context: ExplorerContext) => {
     const words = askedWords(q)
     if (words.length === 0) throw invalid(['query', 'q'], 'must hold a word, a slug or the beginning of an address')
-    const found = await searchEntries(state, { words, chain: chainid, limit })
+    const found = await searchEntries(context, { words, chain: chainid, limit })
     if (found.length === 0) return { is: 'nothing' }
     return { is: 'body', body: { status: '1', message: 'OK', result: found.map(toFound) } }
   },
@@ -23,7 +23,7 @@ export const labelSearch = answer(
 )
 
 /** Left out, it means every chain. */
-function servedChainIfGiven(query: RawQuery, context: Context): void {
+function servedChainIfGiven(query: RawQuery, context: ExplorerContext): void {
   if (query.chainid !== undefined && query.chainid !== '') servedChain(query, context)
 }
 

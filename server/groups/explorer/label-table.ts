@@ -7,6 +7,7 @@
 // 3. Neither reading nor searching holds the thread for longer than a few thousand rows take.
 import { nextTurn } from '#io/clock.ts'
 import type { State } from '#store/state.ts'
+import type { ExplorerContext } from './context.ts'
 import { hexOf } from './fundings.ts'
 import { holdsAll, markedText, rankOf } from './label-words.ts'
 import { type EditKind, lastChange } from './labels-history.ts'
@@ -26,7 +27,7 @@ export interface Entry {
   readonly marked: string
 }
 
-interface Table {
+export interface LabelTable {
   readonly change: number
   /** undefined: there are too many. */
   readonly entries: Map<string, Entry> | undefined
@@ -43,8 +44,12 @@ const editsMax = 2000
 const entriesPerBreath = 5000
 
 /** The best that are found, best first. */
-export async function searchEntries(state: State, search: Search, most = entriesMax): Promise<Entry[]> {
-  const { entries } = await tableOf(state, most)
+export async function searchEntries(
+  context: Pick<ExplorerContext, 'state' | 'explorer'>,
+  search: Search,
+  most = entriesMax,
+): Promise<Entry[]> {
+  const { entries } = await tableOf(context, most)
   const best = new Best(search)
   if (entries) {
     let seen = 0
@@ -53,7 +58,7 @@ export async function searchEntries(state: State, search: Search, most = entries
       seen += 1
       if (seen % entriesPerBreath === 0) await nextTurn()
     }
-  } else for await (const entry of stored(state)) best.consider(entry)
+  } else for await (const entry of stored(context.state)) best.consider(entry)
   return best.found()
 }
 
@@ -99,24 +104,27 @@ function compare(a: Ranked, b: Ranked): number {
 
 const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
-const tables = new WeakMap<State, Promise<Table>>()
-
 /** Invariant 1. Whoever asks meanwhile waits for the same reading. */
-async function tableOf(state: State, most: number): Promise<Table> {
+async function tableOf(
+  { state, explorer }: Pick<ExplorerContext, 'state' | 'explorer'>,
+  most: number,
+): Promise<LabelTable> {
   for (;;) {
-    const known = tables.get(state)
+    const known = explorer.labelTable
     const table = await known
     const change = await lastChange(state)
     if (table?.change === change) return table
-    if (tables.get(state) !== known) continue
+    if (explorer.labelTable !== known) continue
     const next = moved(state, table, change, most)
-    tables.set(state, next)
-    next.catch(() => tables.get(state) === next && tables.delete(state))
+    explorer.labelTable = next
+    next.catch(() => {
+      if (explorer.labelTable === next) explorer.labelTable = undefined
+    })
     await next
   }
 }
 
-async function moved(state: State, table: Table | undefined, change: number, most: number): Promise<Table> {
+async function moved(state: State, table: LabelTable | undefined, change: number, most: number): Promise<LabelTable> {
   if (!table?.entries) return readAll(state, change, most)
   const edits = await state.all<EditedRow>(
     `select kind, chain, subject, source, action, is_now from label_history
@@ -136,7 +144,7 @@ async function moved(state: State, table: Table | undefined, change: number, mos
   return { change, entries: entries.size > most ? undefined : entries }
 }
 
-async function readAll(state: State, change: number, most: number): Promise<Table> {
+async function readAll(state: State, change: number, most: number): Promise<LabelTable> {
   const entries = new Map<string, Entry>()
   for await (const entry of stored(state)) {
     entries.set(keyOf(entry), entry)

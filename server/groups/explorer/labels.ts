@@ -79,11 +79,14 @@ export async function moveList(tx: StateWriter, chain: string): Promise<void> {
   )
 }
 
-/** How long a chain's list is, and which edition of it stands. Undefined: the chain never had a label. */
-export function listHead(
-  state: StateReader,
-  chain: string,
-): Promise<{ revision: number; entries: number } | undefined> {
+/** How long a chain's list is, and its revision. */
+export interface ListHead {
+  readonly revision: number
+  readonly entries: number
+}
+
+/** Undefined: the chain never had a label. */
+export function listHead(state: StateReader, chain: string): Promise<ListHead | undefined> {
   return state.get('select revision, entries from label_lists where chain = ?', chain)
 }
 

@@ -1,7 +1,7 @@
 // The files behind the links are made and packed after a change, before anybody asks for them (decision 0175): whoever comes
 // first need not wait for a second. Each process makes its own, in memory, on the pool's threads as far as packing goes.
-import type { Context } from '#serve/context.ts'
-import type { State } from '#store/state.ts'
+
+import type { ExplorerContext } from './context.ts'
 import { exportForms } from './link.ts'
 import { listsMax, packedList, presentHead } from './lists.ts'
 
@@ -9,13 +9,13 @@ import { listsMax, packedList, presentHead } from './lists.ts'
 const calmMs = 2000
 
 export async function keepListsReady(
-  context: Pick<Context, 'state' | 'settings' | 'clock' | 'log'>,
+  context: Pick<ExplorerContext, 'state' | 'settings' | 'clock' | 'log' | 'explorer'>,
   signal: AbortSignal,
 ): Promise<void> {
-  const { state, settings, clock, log } = context
+  const { settings, clock, log } = context
   if (!settings.groups.explorer.on) return
   const chains = settings.explorer.chains.map(({ id }) => id)
-  const round = listMaker(state, chains, signal, settings.explorer.labels.csvForSpreadsheets)
+  const round = listMaker(context, chains, signal, settings.explorer.labels.csvForSpreadsheets)
   let said = ''
   while (!signal.aborted) {
     try {
@@ -33,7 +33,7 @@ export async function keepListsReady(
 
 /** Makes the lists of chains that are as they were a round ago, and have changed since their lists were made. */
 export function listMaker(
-  state: State,
+  context: Pick<ExplorerContext, 'state' | 'explorer'>,
   chains: readonly string[],
   signal?: AbortSignal,
   forSpreadsheets = false,
@@ -44,13 +44,13 @@ export function listMaker(
   const kept = chains.slice(0, Math.floor(listsMax / exportForms.length))
   return async () => {
     for (const chain of kept) {
-      const { revision = 0, entries = 0 } = (await presentHead(state, chain)) ?? {}
+      const { revision = 0, entries = 0 } = (await presentHead(context, chain)) ?? {}
       const before = seen.get(chain) ?? revision
       seen.set(chain, revision)
       if (entries === 0 || before !== revision || made.get(chain) === revision) continue
       for (const form of exportForms) {
         if (signal?.aborted) return
-        await packedList(state, chain, form, forSpreadsheets)
+        await packedList(context, chain, form, forSpreadsheets)
       }
       made.set(chain, revision)
     }

@@ -6,8 +6,9 @@
 // 3. At most `listsMax` lists are kept, of `bytesMax` together but at least one; the one asked for longest ago goes first.
 import type { LabelRecord } from '#api/wire/explorer.ts'
 import type { State } from '#store/state.ts'
+import type { ExplorerContext } from './context.ts'
 import { csvHeader, csvLine, spreadsheetLine } from './csv.ts'
-import { listHead, listLabels } from './labels.ts'
+import { type ListHead, listHead, listLabels } from './labels.ts'
 import type { ExportForm } from './link.ts'
 import { FinishedBytes } from './lists-packed.ts'
 
@@ -18,93 +19,76 @@ export interface FinishedList {
   readonly envelope?: FinishedBytes
 }
 
-interface Kept {
+export interface CachedList {
   readonly revision: number
   readonly list: Promise<FinishedList>
   finished?: FinishedList
 }
 
-type ListHead = Awaited<ReturnType<typeof listHead>>
+type ListContext = Pick<ExplorerContext, 'state' | 'explorer'>
 
 export const listsMax = 16
 const bytesMax = 512 * 1024 * 1024
 const linesPerChunk = 1000
 const envelopeStart = '{"status":"1","message":"OK","result":'
 
-const shelves = new WeakMap<State, Map<string, Kept>>()
-
-const heads = new WeakMap<State, { readonly version: number; readonly byChain: Map<string, Promise<ListHead>> }>()
-
-/** Kept until anything at all is committed: reading it would cost more than the rest of a 304. */
-export function presentHead(state: State, chain: string): Promise<ListHead> {
-  const version = state.version()
-  let kept = heads.get(state)
-  if (kept?.version !== version) {
-    kept = { version, byChain: new Map() }
-    heads.set(state, kept)
-  }
-  const { byChain } = kept
-  const known = byChain.get(chain)
-  if (known) return known
-  const reading = listHead(state, chain)
-  byChain.set(chain, reading)
-  reading.catch(() => byChain.delete(chain))
-  return reading
-}
+/** Cached: reading it would cost more than the rest of a 304. */
+export const presentHead = ({ state, explorer }: ListContext, chain: string): Promise<ListHead | undefined> =>
+  explorer.listHeads(state, chain, () => listHead(state, chain))
 
 /**
  * The chain's list in this form; undefined when the chain has no label. `forSpreadsheets` is a setting, so it is the same in every
  * call of a process.
  */
 export async function finishedList(
-  state: State,
+  context: ListContext,
   chain: string,
   form: ExportForm,
   forSpreadsheets = false,
 ): Promise<FinishedList | undefined> {
-  const head = await presentHead(state, chain)
+  const { state, explorer } = context
+  const head = await presentHead(context, chain)
   if (!head || head.entries === 0) return undefined
-  const shelf = shelves.get(state) ?? new Map<string, Kept>()
-  shelves.set(state, shelf)
   const name = `${chain}.${form}`
-  const found = shelf.get(name)
-  const kept: Kept =
+  const { lists } = explorer
+  const found = lists.get(name)
+  const kept: CachedList =
     found?.revision === head.revision
       ? found
       : { revision: head.revision, list: write(state, chain, form, forSpreadsheets) }
-  shelf.delete(name)
-  shelf.set(name, kept)
+  lists.delete(name)
+  lists.set(name, kept)
   if (kept.finished) return kept.finished
   try {
     kept.finished = await kept.list
-    trim(shelf)
+    trim(lists)
     return kept.finished
   } catch (error) {
-    if (shelf.get(name) === kept) shelf.delete(name)
+    if (lists.get(name) === kept) lists.delete(name)
     throw error
   }
 }
 
 /** The same, with its file in every packing that a caller may want. */
 export async function packedList(
-  state: State,
+  context: ListContext,
   chain: string,
   form: ExportForm,
   forSpreadsheets = false,
 ): Promise<void> {
-  const list = await finishedList(state, chain, form, forSpreadsheets)
+  const list = await finishedList(context, chain, form, forSpreadsheets)
   for (const packing of ['gzip', 'br'] as const) await list?.file.as(packing)
-  trim(shelves.get(state) ?? new Map())
+  trim(context.explorer.lists)
 }
 
 /** Invariant 3. */
-function trim(shelf: Map<string, Kept>): void {
+function trim(lists: Map<string, CachedList>): void {
   let bytes = 0
-  let lists = 0
-  for (const [name, { finished }] of [...shelf].reverse()) {
+  let count = 0
+  for (const [name, { finished }] of [...lists].reverse()) {
     bytes += sizeOf(finished)
-    lists += 1
-    if (lists > listsMax || (lists > 1 && bytes > bytesMax)) shelf.delete(name)
+    count += 1
+    if (count > listsMax || (count > 1 && bytes > bytesMax)) lists.delete(name)
   }
 }
 

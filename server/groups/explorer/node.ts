@@ -8,7 +8,7 @@ import type { Capabilities } from '#io/evm/capabilities.ts'
 import type { RpcOutcome } from '#io/evm/outcomes.ts'
 import { type AskOptions, faultOf, openRpc, type Rpc, type RpcCall, type RpcOptions } from '#io/evm/rpc.ts'
 import type { Header, SeenBlock } from '#io/evm/shapes.ts'
-import type { Context } from '#serve/context.ts'
+import type { ExplorerContext } from './context.ts'
 
 export interface ChainNode {
   readonly chain: ChainSettings
@@ -36,7 +36,7 @@ export interface Tip {
 
 export function openNode(
   chain: ChainSettings,
-  context: Pick<Context, 'clock'>,
+  context: Pick<ExplorerContext, 'clock'>,
   options: Partial<RpcOptions> = {},
 ): ChainNode {
   const rpc = openRpc({ chain: chain.id, rpc: chain.rpc, clock: context.clock, ...options })
@@ -110,19 +110,15 @@ async function tipOf(rpc: Rpc, { finalityBlocks }: ChainSettings, options?: AskO
   return { head, final }
 }
 
-/** All that a node needs. */
-export type NodeContext = Pick<Context, 'settings' | 'clock'>
-
-const opened = new WeakMap<Context['settings'], Map<string, ChainNode>>()
+type NodeContext = Pick<ExplorerContext, 'settings' | 'clock' | 'explorer'>
 
 /** The chain's node, or undefined when none is configured. */
 export function nodeOf(context: NodeContext, id: string): ChainNode | undefined {
   const chain = context.settings.explorer.chains.find((one) => one.id === id)
   if (!chain || chain.rpc.length === 0) return undefined
-  const nodes = opened.get(context.settings) ?? new Map<string, ChainNode>()
-  opened.set(context.settings, nodes)
+  const { nodes } = context.explorer
   const known = nodes.get(id)
-  if (known) return known
+  if (known?.chain === chain) return known
   const node = openNode(chain, context)
   nodes.set(id, node)
   return node

@@ -5,8 +5,8 @@
 // 2. At most `parallelMax` searches run at a time. Further ones are refused, not queued.
 import { Fault } from '#core/fault.ts'
 import type { Confidence } from '#serve/answer.ts'
-import type { Context } from '#serve/context.ts'
 import { AccountReader } from './account-reader.ts'
+import type { ExplorerContext } from './context.ts'
 import { type SearchResult, searchFunding } from './funding-search.ts'
 import { type Funding, putProven } from './fundings.ts'
 import { type ChainNode, nodeOf } from './node.ts'
@@ -18,10 +18,7 @@ export interface FundingAnswer {
   readonly confidence: Confidence
 }
 
-/** What a search needs; commands have it without the facts. */
-export type ProbeContext = Pick<Context, 'state' | 'settings' | 'clock'>
-
-const running = new WeakMap<Context['state'], Map<string, Promise<FundingAnswer>>>()
+type ProbeContext = Pick<ExplorerContext, 'state' | 'settings' | 'clock' | 'explorer'>
 
 export function canProbe(context: ProbeContext, chain: string): boolean {
   const node = nodeOf(context, chain)
@@ -29,8 +26,7 @@ export function canProbe(context: ProbeContext, chain: string): boolean {
 }
 
 export function probe(context: ProbeContext, chain: string, address: string): Promise<FundingAnswer> {
-  const searches = running.get(context.state) ?? new Map<string, Promise<FundingAnswer>>()
-  running.set(context.state, searches)
+  const { searches } = context.explorer
   const key = `${chain}/${address}`
   const known = searches.get(key)
   if (known) return known

@@ -1,19 +1,17 @@
 // The secret behind download links: made once, kept in the store, so that links outlive a restart and hold in every
 // process that shares the store.
-import type { Context } from '#serve/context.ts'
-import type { State, StateWriter } from '#store/state.ts'
+
+import type { StateWriter } from '#store/state.ts'
+import type { ExplorerContext } from './context.ts'
 
 const name = 'label-links'
 const read = 'select secret from explorer_secrets where name = ?'
 
-const known = new WeakMap<State, Uint8Array>()
-
-export async function linkSecret({ state, random }: Context): Promise<Uint8Array> {
-  const kept = known.get(state)
-  if (kept) return kept
+export async function linkSecret({ state, random, explorer }: ExplorerContext): Promise<Uint8Array> {
+  if (explorer.linkSecret) return explorer.linkSecret
   const stored = await state.get<{ secret: Uint8Array }>(read, name)
   const secret = stored?.secret ?? (await state.write((tx) => firstSecret(tx, random.bytes(32))))
-  known.set(state, secret)
+  explorer.linkSecret = secret
   return secret
 }
 

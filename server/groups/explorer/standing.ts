@@ -1,9 +1,9 @@
 // How much of a chain has been read, and of how much: what an answer about its past may rest on (decision 0015).
 import { describeCoverage, holes, type Range } from '#core/ranges.ts'
 import type { Confidence } from '#serve/answer.ts'
-import type { Context } from '#serve/context.ts'
 import { coverageOf } from '#store/coverage.ts'
 import type { State, StateWriter } from '#store/state.ts'
+import type { ExplorerContext } from './context.ts'
 
 /** The coverage stream of a chain's blocks. */
 export const blocksOf = (chain: string): string => `explorer/blocks/${chain}`
@@ -48,36 +48,28 @@ interface Head {
 }
 const headOf = 'select final_until, confirmed_ms from chain_heads where chain = ?'
 
-export const confirmationMaxMs = ({ explorer }: Context['settings']): number =>
+export const confirmationMaxMs = ({ explorer }: ExplorerContext['settings']): number =>
   Math.max(confirmedMaxMs, confirmedMaxPolls * explorer.index.everyMs)
 
 /**
  * Whether a node confirmed recently that the chain ends where the index does. Without that, an address that is not in the
  * index may have been funded in a newer block.
  */
-export const isHeadConfirmed = (context: Pick<Context, 'clock' | 'settings'>, { confirmedMs }: Standing): boolean =>
-  context.clock.now() - confirmedMs <= confirmationMaxMs(context.settings)
+export const isHeadConfirmed = (
+  context: Pick<ExplorerContext, 'clock' | 'settings'>,
+  { confirmedMs }: Standing,
+): boolean => context.clock.now() - confirmedMs <= confirmationMaxMs(context.settings)
 
-const known = new WeakMap<State, { version: number; byChain: Map<string, Promise<Standing>> }>()
+/** Cached: two more reads per request would cost as much as the rest of it. */
+export const standingOf = (
+  context: Pick<ExplorerContext, 'state' | 'settings' | 'explorer'>,
+  chain: string,
+): Promise<Standing> => context.explorer.coverage(context.state, chain, () => read(context, chain))
 
-/** Kept until anything at all is committed: reading it twice more per call would cost as much as the answer. */
-export function standingOf(context: Pick<Context, 'state' | 'settings'>, chain: string): Promise<Standing> {
-  const version = context.state.version()
-  let kept = known.get(context.state)
-  if (kept?.version !== version) {
-    kept = { version, byChain: new Map() }
-    known.set(context.state, kept)
-  }
-  const { byChain } = kept
-  const found = byChain.get(chain)
-  if (found) return found
-  const reading = read(context, chain)
-  byChain.set(chain, reading)
-  reading.catch(() => byChain.delete(chain))
-  return reading
-}
-
-async function read({ state, settings }: Pick<Context, 'state' | 'settings'>, chain: string): Promise<Standing> {
+async function read(
+  { state, settings }: Pick<ExplorerContext, 'state' | 'settings'>,
+  chain: string,
+): Promise<Standing> {
   const from = settings.explorer.chains.find(({ id }) => id === chain)?.firstBlock ?? 0
   const head = await state.get<Head>(headOf, chain)
   const covered = await coverageOf(state, blocksOf(chain))

@@ -8,8 +8,8 @@ import { extensions } from '#api/extensions.ts'
 import type { AddressLabel, Trail, TrailEnd, TrailHop } from '#api/wire/trail.ts'
 import { Fault, invalid } from '#core/fault.ts'
 import { answer, type Confidence } from '#serve/answer.ts'
-import type { Context } from '#serve/context.ts'
 import { servedChain } from './chains.ts'
+import type { ExplorerContext } from './context.ts'
 import { findFirstFunding, toRecord } from './funded-by.ts'
 import { type Funding, isBefore } from './fundings.ts'
 import { shape } from './shape.ts'
@@ -28,7 +28,7 @@ export interface TrailBounds {
 export const trail = answer(
   extensions['explorer.trail'],
   shape,
-  async ({ chainid, address: given, depth }, context) => {
+  async ({ chainid, address: given, depth }, context: ExplorerContext) => {
     const address = given.toLowerCase()
     if (!addressText.test(address)) throw invalid(['query', 'address'], 'must be 0x and 40 hexadecimal digits')
     const timeoutMs = context.settings.server.answerTimeoutMs * shareOfRequest
@@ -58,7 +58,7 @@ export interface Followed {
 }
 
 export async function followTrail(
-  context: Context,
+  context: ExplorerContext,
   chainid: string,
   address: string,
   bounds: TrailBounds,
@@ -123,7 +123,7 @@ function endAfter(
 const ending = (reason: TrailEnd, address: string, says: string): End => ({ reason, address, says })
 
 /** Only what group A itself cannot tell ends a trail; a store that fails is a failure of the call. */
-async function stepFrom(context: Context, chain: string, address: string, untilMs: number): Promise<Step> {
+async function stepFrom(context: ExplorerContext, chain: string, address: string, untilMs: number): Promise<Step> {
   const { clock } = context
   const leftMs = untilMs - clock.monotonicMs()
   if (leftMs <= 0) return late
@@ -139,7 +139,7 @@ async function stepFrom(context: Context, chain: string, address: string, untilM
   }
 }
 
-async function findStep(context: Context, chain: string, address: string): Promise<Step> {
+async function findStep(context: ExplorerContext, chain: string, address: string): Promise<Step> {
   try {
     const { funding, confidence } = await findFirstFunding(context, chain, address)
     return funding ? { is: 'funding', funding, confidence } : { is: 'none', confidence }
@@ -149,7 +149,7 @@ async function findStep(context: Context, chain: string, address: string): Promi
   }
 }
 
-async function labelOf({ state }: Context, chain: string, address: string): Promise<AddressLabel | undefined> {
+async function labelOf({ state }: ExplorerContext, chain: string, address: string): Promise<AddressLabel | undefined> {
   const tag = await tagOf(state, chain, address)
   return tag && toLabel(tag)
 }

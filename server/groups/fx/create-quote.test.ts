@@ -6,9 +6,9 @@ import { parseJson } from '#api/json.ts'
 import { Quote } from '#api/wire/fx.ts'
 import { checker } from '#core/check.ts'
 import { Fault } from '#core/fault.ts'
-import type { Context } from '#serve/context.ts'
 import { openContext, testNowMs, testVisit } from '#test/context.ts'
 import type { QuoteInput } from './asked.ts'
+import type { FxContext } from './context.ts'
 import { createQuote } from './create-quote.ts'
 import { keepRates } from './rate-store.ts'
 
@@ -40,16 +40,16 @@ async function openPricedContext(fx: object = {}) {
   return context
 }
 
-const tell = (context: Context, rate: string, atMs: number, receivedMs = atMs) =>
+const tell = (context: FxContext, rate: string, atMs: number, receivedMs = atMs) =>
   keepRates(context.state, 'a', [{ source: 'a', base: 'EUR', quote: 'USD', rate, atMs }], receivedMs)
 
-async function bytesOf(context: Context, input: QuoteInput): Promise<string> {
+async function bytesOf(context: FxContext, input: QuoteInput): Promise<string> {
   const outcome = await createQuote.reply(input, context, testVisit())
   assert.ok(outcome.is === 'bytes')
   return new TextDecoder().decode(outcome.bytes)
 }
 const check = checker(Quote)
-async function quoteOf(context: Context, input: QuoteInput): Promise<Quote> {
+async function quoteOf(context: FxContext, input: QuoteInput): Promise<Quote> {
   const text = await bytesOf(context, input)
   // The validator knows no bigint; rounded, an integer is still an integer to it.
   assert.deepEqual(check(JSON.parse(text)), [])
@@ -60,7 +60,7 @@ const refusedWith = (code: string, status: number) => (error: unknown) => {
   assert.deepEqual([error.code, error.status], [code, status])
   return true
 }
-const count = async (context: Context, table: string) =>
+const count = async (context: FxContext, table: string) =>
   (await context.state.get<{ count: number }>(`select count(*) as count from ${table}`))?.count
 
 describe('200', () => {
@@ -214,7 +214,7 @@ describe('200', () => {
 })
 
 describe('400', () => {
-  const placesOf = async (context: Context, input: QuoteInput): Promise<readonly string[]> => {
+  const placesOf = async (context: FxContext, input: QuoteInput): Promise<readonly string[]> => {
     try {
       await bytesOf(context, input)
     } catch (error) {

@@ -11,8 +11,8 @@ import { Fault } from '#core/fault.ts'
 import type { FxSettings } from '#core/settings/fx.ts'
 import { mayPriceTrades, timingOf } from '#core/settings/fx-sources.ts'
 import { answer, type Outcome } from '#serve/answer.ts'
-import type { Context } from '#serve/context.ts'
 import { bodyHash, type QuoteInput, readAsked } from './asked.ts'
+import type { FxContext } from './context.ts'
 import { findMid, isFresh, type Mid } from './mid.ts'
 import { type Asked, baseUnits, type Price, placesOf, priceOf } from './price.ts'
 import { type KeptReply, keepQuote, type NewQuote, type Replay, replayed } from './quotes.ts'
@@ -34,7 +34,7 @@ interface Deal {
   readonly createdMs: number
 }
 
-export const createQuote = answer(contract['fx.createQuote'], shape, async (input, context, { caller }) => {
+export const createQuote = answer(contract['fx.createQuote'], shape, async (input, context: FxContext, { caller }) => {
   const { settings, state, clock } = context
   const asked = readAsked(input, settings.fx.tokens)
   const replay = replayOf(input, caller.keyId)
@@ -78,7 +78,7 @@ function notOffered(unknown: readonly string[], pair: string): string {
 
 /** A tradable quote rests only on sources that may price one (decision 0181). */
 async function freshMid(
-  { state, settings }: Context,
+  { state, settings }: FxContext,
   { from, to }: Offer,
   type: QuoteInput['type'],
   nowMs: number,
@@ -116,7 +116,7 @@ function priceWithin(mid: Mid, asked: Asked, offer: Offer): Price {
   return price
 }
 
-async function drawQuote(context: Context, deal: Deal, attempt: number): Promise<NewQuote> {
+async function drawQuote(context: FxContext, deal: Deal, attempt: number): Promise<NewQuote> {
   const { input, keyId, mid, createdMs } = deal
   // The key that is remembered may have been retired by another process.
   const signer = await (attempt === 0 ? rememberedSigner(context) : receiptSigner(context))

@@ -2,7 +2,7 @@
 // them: a rate that is pushed once does not price quotes for ever (decision 0080).
 import { Fault } from '#core/fault.ts'
 import type { FxSource } from '#core/settings/fx.ts'
-import type { Context } from '#serve/context.ts'
+import type { FxContext } from './context.ts'
 import { aheadMaxMs, type Rate } from './mid.ts'
 import { acceptable } from './rate-document.ts'
 import { keepRates } from './rate-store.ts'
@@ -19,7 +19,7 @@ export interface PushedRate {
 
 /** Stores a rate that somebody sets by hand or by call, under a source of kind push; a fault when it cannot be one. */
 export async function pushRate(
-  context: Pick<Context, 'state' | 'settings' | 'clock'>,
+  context: Pick<FxContext, 'state' | 'settings' | 'clock'>,
   pushed: PushedRate,
 ): Promise<Rate> {
   const nowMs = context.clock.now()

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Fault } from '#core/fault.ts'
-import type { Context } from '#serve/context.ts'
 import { openContext, testNowMs, testVisit } from '#test/context.ts'
 import type { QuoteInput } from './asked.ts'
+import type { FxContext } from './context.ts'
 import { createQuote } from './create-quote.ts'
 import { keepRates } from './rate-store.ts'
 
@@ -26,10 +26,10 @@ async function openPricedContext() {
   return context
 }
 
-const tell = (context: Context, rate: string, atMs: number) =>
+const tell = (context: FxContext, rate: string, atMs: number) =>
   keepRates(context.state, 'a', [{ source: 'a', base: 'EUR', quote: 'USD', rate, atMs }], atMs)
 
-async function bytesOf(context: Context, input: QuoteInput, keyId = 'test'): Promise<string> {
+async function bytesOf(context: FxContext, input: QuoteInput, keyId = 'test'): Promise<string> {
   const outcome = await createQuote.reply(input, context, testVisit({ caller: { keyId, plan: 'free' } }))
   assert.ok(outcome.is === 'bytes')
   return new TextDecoder().decode(outcome.bytes)
@@ -41,7 +41,7 @@ const refusedWith = (code: string, status: number) => (error: unknown) => {
   return true
 }
 
-const count = async (context: Context, table: string) =>
+const count = async (context: FxContext, table: string) =>
   (await context.state.get<{ count: number }>(`select count(*) as count from ${table}`))?.count
 
 test('200: the same key and body replay the first reply byte for byte, also when the rate has moved or gone', async () => {

@@ -5,10 +5,10 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { OwnedClock } from '#io/clock.ts'
-import type { Context } from '#serve/context.ts'
 import { demoFxSettings, type FeedFault, startRateFeed } from '#sim/fx.ts'
 import type { State } from '#store/state.ts'
 import { openContext, settingsWith, testNowMs, testVisit } from '#test/context.ts'
+import type { FxContext } from './context.ts'
 import { createQuote } from './create-quote.ts'
 import type { Rate } from './mid.ts'
 import { pushRate } from './push.ts'
@@ -18,9 +18,9 @@ import { sourceHealth } from './source-health.ts'
 
 const eurUsd = (rate: string, atMs: number): Rate => ({ source: 'a', base: 'EUR', quote: 'USD', rate, atMs })
 const source = { id: 'a', kind: 'http-json', url: 'https://rates.example/', staleMs: 10_000 }
-const latest = async (context: Context) =>
+const latest = async (context: FxContext) =>
   (await allLatestRates(context.state)).map(({ confirmedMs, ...rate }) => [rate, confirmedMs])
-const history = (context: Context) =>
+const history = (context: FxContext) =>
   context.state.all('select rate, at_ms as "atMs", received_ms as "receivedMs" from fx_rates order by at_ms')
 
 test('the history keeps every rate, the latest is the newest', async () => {
@@ -154,7 +154,7 @@ async function openFeedContext() {
   }
 }
 
-const ask = (context: Context) =>
+const ask = (context: FxContext) =>
   createQuote.reply(
     { from: { currency: 'USDC', amount: '1000' }, to: { currency: 'EURC' }, tenor: 'instant', type: 'reference' },
     context,

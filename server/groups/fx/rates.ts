@@ -3,8 +3,8 @@
 import type { FxSource } from '#core/settings/fx.ts'
 import { mayPriceTrades, timingOf } from '#core/settings/fx-sources.ts'
 import { type PollOutcome, poll } from '#ingest/poll.ts'
-import type { Context } from '#serve/context.ts'
 import type { Finding } from '#serve/health.ts'
+import type { FxContext } from './context.ts'
 import { findMid, isFresh } from './mid.ts'
 import type { Refusal } from './rate-document.ts'
 import { allLatestRates, keepRates } from './rate-store.ts'
@@ -31,7 +31,7 @@ interface Polled {
 type Tell = (notice: RateNotice) => void
 
 /** Asks every source at its interval. Resolves when the signal has ended all loops. */
-export async function startRates(context: Context, signal: AbortSignal, tell: Tell = () => {}): Promise<void> {
+export async function startRates(context: FxContext, signal: AbortSignal, tell: Tell = () => {}): Promise<void> {
   await Promise.all(
     context.settings.fx.sources.map((source) => {
       const reader = openReader(source, context.settings.fx, context.clock)
@@ -41,7 +41,7 @@ export async function startRates(context: Context, signal: AbortSignal, tell: Te
 }
 
 async function follow(
-  context: Context,
+  context: FxContext,
   source: FxSource,
   reader: Reader,
   signal: AbortSignal,
@@ -68,14 +68,14 @@ async function follow(
   await logbook.written()
 }
 
-async function askSource(context: Context, source: FxSource, reader: Reader, signal: AbortSignal): Promise<Polled> {
+async function askSource(context: FxContext, source: FxSource, reader: Reader, signal: AbortSignal): Promise<Polled> {
   const { rates, refused } = await reader(signal)
   const { state, clock, settings } = context
   const { kept, refused: changed } = await keepRates(state, source.id, rates, clock.now(), settings.fx.historyDays)
   return { kept, refused: [...refused, ...changed] }
 }
 
-function noticeOf(context: Context, { id }: FxSource, outcome: PollOutcome<Polled>): RateNotice {
+function noticeOf(context: FxContext, { id }: FxSource, outcome: PollOutcome<Polled>): RateNotice {
   const { tookMs } = outcome
   if (outcome.is === 'failed') {
     const reason = outcome.error instanceof Error ? outcome.error.message : String(outcome.error)
@@ -93,14 +93,14 @@ function noticeOf(context: Context, { id }: FxSource, outcome: PollOutcome<Polle
 
 /** Keeps one source's state of health in the store and says once when a rate of it becomes an outlier, and when it ends. */
 class Logbook {
-  readonly #context: Context
+  readonly #context: FxContext
   readonly #source: FxSource
   readonly #outliers = new Set<string>()
   #words: string | undefined
   #writtenMs = Number.NEGATIVE_INFINITY
   #last: Promise<void> = Promise.resolve()
 
-  constructor(context: Context, source: FxSource) {
+  constructor(context: FxContext, source: FxSource) {
     this.#context = context
     this.#source = source
   }
@@ -161,7 +161,7 @@ const sourcesShown = 20
 
 /** Decision 0029: ready when every currency of a token can be priced against the first one's; one stale source of several is no reason. */
 export async function rateFindings(
-  context: Pick<Context, 'state' | 'settings' | 'clock'>,
+  context: Pick<FxContext, 'state' | 'settings' | 'clock'>,
 ): Promise<readonly Finding[]> {
   const { fx, groups } = context.settings
   if (!groups.fx.on || fx.sources.length === 0) return []

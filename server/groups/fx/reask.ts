@@ -1,13 +1,13 @@
 // Every source asked once more, and what it says held against what is stored, for the doctor (decision 0130). Sources keep no
 // past: only a rate of the very same time can be the very same rate. One that is newer is held against the latest stored.
 import { compare, compareFractions, decimal, fractionOf } from '#core/decimal.ts'
-import type { Context } from '#serve/context.ts'
+import type { FxContext } from './context.ts'
 import { isFresh, type Rate, type StoredRate } from './mid.ts'
 import { allLatestRates, rateHistory } from './rate-store.ts'
 import { openReader } from './sources.ts'
 import { outlierPpm } from './terms.ts'
 
-export type ReaskContext = Pick<Context, 'state' | 'settings' | 'clock'>
+export type ReaskContext = Pick<FxContext, 'state' | 'settings' | 'clock'>
 
 export interface Reasked {
   /** The very rate that is stored. */

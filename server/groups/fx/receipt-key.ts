@@ -7,8 +7,8 @@ import type { KeyObject } from 'node:crypto'
 import { extensions } from '#api/extensions.ts'
 import { fingerprintOf, privateKeyOf, publicBytesOf, seedBytes } from '#core/ed25519.ts'
 import { answer } from '#serve/answer.ts'
-import type { Context } from '#serve/context.ts'
-import type { State, StateReader, StateWriter } from '#store/state.ts'
+import type { StateReader, StateWriter } from '#store/state.ts'
+import type { FxContext } from './context.ts'
 import { shape } from './shape.ts'
 
 export interface ReceiptKey {
@@ -24,24 +24,21 @@ interface KeyRow {
   readonly createdMs: number
 }
 
-type KeyContext = Pick<Context, 'state' | 'random' | 'clock'>
+type KeyContext = Pick<FxContext, 'state' | 'random' | 'clock' | 'fx'>
 
 const read = `select private_key as "seed", created_ms as "createdMs" from fx_receipt_keys
   where retired_ms is null order by created_ms, id limit 1`
 
-const remembered = new WeakMap<State, ReceiptKey>()
-
 /** The key that signs now; creates the first one. */
-export async function receiptSigner({ state, random, clock }: KeyContext): Promise<ReceiptKey> {
+export async function receiptSigner({ state, random, clock, fx }: KeyContext): Promise<ReceiptKey> {
   const row = (await stored(state)) ?? (await state.write((tx) => first(tx, random.bytes(seedBytes), clock.now())))
-  const key = toKey(row)
-  remembered.set(state, key)
-  return key
+  fx.receiptKey = toKey(row)
+  return fx.receiptKey
 }
 
 /** The key as it was last read. Another process may have retired it since: storing a quote then fails (quotes.ts, 2). */
 export const rememberedSigner = async (context: KeyContext): Promise<ReceiptKey> =>
-  remembered.get(context.state) ?? receiptSigner(context)
+  context.fx.receiptKey ?? receiptSigner(context)
 
 const stored = (reader: StateReader) => reader.get<KeyRow>(read)
 
@@ -59,7 +56,7 @@ async function put(tx: StateWriter, seed: Uint8Array, createdMs: number): Promis
 }
 
 /** From now on another key signs; what was signed before can still be checked. */
-export function rotateReceiptKey({ state, random, clock }: KeyContext): Promise<ReceiptKey> {
+export function rotateReceiptKey({ state, random, clock }: Omit<KeyContext, 'fx'>): Promise<ReceiptKey> {
   const nowMs = clock.now()
   return state.write(async (tx) => {
     await tx.run(
@@ -102,7 +99,7 @@ export async function publicKeys(context: KeyContext) {
   }
 }
 
-export const receiptKey = answer(extensions['fx.receiptKey'], shape, async (_, context) => ({
+export const receiptKey = answer(extensions['fx.receiptKey'], shape, async (_, context: FxContext) => ({
   is: 'body',
   body: await publicKeys(context),
 }))

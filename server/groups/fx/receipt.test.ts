@@ -6,9 +6,10 @@ import type { SignedReceipt } from '#api/wire/fx-desk.ts'
 import { canonicalJson } from '#core/canonical-json.ts'
 import { checker } from '#core/check.ts'
 import { privateKeyOf, publicBytesOf, signed } from '#core/ed25519.ts'
-import type { Context } from '#serve/context.ts'
+import { createContext } from '#server/context.ts'
 import { openState } from '#store/open.ts'
 import { openContext, type TestContext, testNowMs, testVisit } from '#test/context.ts'
+import type { FxContext } from './context.ts'
 import { createQuote } from './create-quote.ts'
 import { quote } from './quote.ts'
 import { keepRates } from './rate-store.ts'
@@ -44,7 +45,7 @@ async function openPriced(): Promise<TestContext> {
   return context
 }
 
-async function tellRates({ state, clock }: Context): Promise<void> {
+async function tellRates({ state, clock }: FxContext): Promise<void> {
   const nowMs = clock.now()
   for (const [id, pair, rate] of said) {
     const [base = '', to = ''] = pair.split('/')
@@ -53,7 +54,7 @@ async function tellRates({ state, clock }: Context): Promise<void> {
 }
 
 type Ask = Partial<Parameters<typeof createQuote.reply>[0]>
-async function ask(context: Context, changes: Ask = {}) {
+async function ask(context: FxContext, changes: Ask = {}) {
   const outcome = await createQuote.reply(
     {
       from: { currency: 'USDC', amount: '1000' },
@@ -69,12 +70,12 @@ async function ask(context: Context, changes: Ask = {}) {
   assert.ok(outcome.is === 'bytes')
   return { id: String(JSON.parse(new TextDecoder().decode(outcome.bytes)).id), bytes: outcome.bytes }
 }
-async function receiptFor(context: Context, id: string): Promise<SignedReceipt> {
+async function receiptFor(context: FxContext, id: string): Promise<SignedReceipt> {
   const outcome = await receipt.reply({ id }, context, testVisit())
   assert.ok(outcome.is === 'body')
   return JSON.parse(JSON.stringify(outcome.body)) as SignedReceipt
 }
-const countQuotes = async ({ state }: Context) =>
+const countQuotes = async ({ state }: FxContext) =>
   (await state.get<{ n: number }>('select count(*) as n from fx_quotes'))?.n
 const isGood = (document: unknown, options = {}) => checkReceipt(document, options).every(({ ok }) => ok)
 
@@ -136,7 +137,10 @@ describe('200', () => {
     )
     assert.deepEqual(row, { keyId: (await receiptSigner(context)).id, length: 64 })
     await context.state.write((tx) => tx.run('update fx_receipt_keys set private_key = ?', new Uint8Array(0)))
-    const readOnly = { ...context, state: { ...context.state, get: context.state.get.bind(context.state) } } as Context
+    const readOnly = {
+      ...context,
+      state: { ...context.state, get: context.state.get.bind(context.state) },
+    } as FxContext
     assert.ok(isGood(await receiptFor(readOnly, made.id), { reply: made.bytes }))
   })
 
@@ -160,13 +164,13 @@ describe('200', () => {
     assert.equal(shown.body.createdAt, new Date(testNowMs).toISOString())
     assert.deepEqual(shown.body.past, [])
     const again = await openState(context.dir, context.settings.store)
-    assert.equal((await receiptSigner({ ...context, state: again })).publicKey, one.publicKey)
+    assert.equal((await receiptSigner(createContext({ ...context, state: again }))).publicKey, one.publicKey)
     await again.close()
   })
 })
 
 describe('decision 0132: a new key', () => {
-  const shownKeys = async (context: Context) => {
+  const shownKeys = async (context: FxContext) => {
     const shown = await receiptKey.reply({}, context, testVisit())
     assert.ok(shown.is === 'body')
     assert.deepEqual(checker(extensions['fx.receiptKey'].reply)(shown.body), [])

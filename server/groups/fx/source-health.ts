@@ -3,8 +3,8 @@
 import { oldText } from '#core/age.ts'
 import type { FxSettings, FxSource } from '#core/settings/fx.ts'
 import { mayPriceTrades } from '#core/settings/fx-sources.ts'
-import type { Context } from '#serve/context.ts'
 import type { State, StateReader } from '#store/state.ts'
+import type { FxContext } from './context.ts'
 import { ageMs, findMid, isConfirmed, isFresh, type Rate, type StoredRate } from './mid.ts'
 import { allLatestRates } from './rate-store.ts'
 import { outlierPpm } from './terms.ts'
@@ -41,7 +41,7 @@ export async function sourceHealth({
   state,
   settings,
   clock,
-}: Pick<Context, 'state' | 'settings' | 'clock'>): Promise<readonly SourceHealth[]> {
+}: Pick<FxContext, 'state' | 'settings' | 'clock'>): Promise<readonly SourceHealth[]> {
   const nowMs = clock.now()
   const latest = await allLatestRates(state)
   const statuses = await readStatuses(state)
@@ -78,7 +78,7 @@ export interface SourceLine {
 
 /** For people: every source and every rate that is known; addresses stay where they are. */
 export async function sourcesReport(
-  context: Pick<Context, 'state' | 'settings' | 'clock'>,
+  context: Pick<FxContext, 'state' | 'settings' | 'clock'>,
 ): Promise<{ readonly sources: readonly SourceLine[]; readonly rates: readonly RateLine[] }> {
   const health = await sourceHealth(context)
   const known = new Set(health.map(({ source }) => source.id))

@@ -7,11 +7,11 @@ import { describe, test } from 'node:test'
 import type { FxSource } from '#core/settings/fx.ts'
 import { systemClock } from '#io/clock.ts'
 import { silentLog } from '#io/log.ts'
-import type { Context } from '#serve/context.ts'
 import { openContext, settingsWith, testNowMs } from '#test/context.ts'
 import { evmMissing, openEvm } from '#test/real-evm.ts'
 import { openSettlement } from '#test/settlement.ts'
 import { readAggregator } from './aggregator.ts'
+import type { FxContext } from './context.ts'
 import { readEcb } from './ecb.ts'
 import type { Reading } from './rate-document.ts'
 import { rateFindings, startRates } from './rates.ts'
@@ -148,7 +148,7 @@ describe('a price feed on a chain', () => {
 })
 
 /** Waits until the sources have been asked so often, then stops. */
-async function follow(context: Context, count: number): Promise<void> {
+async function follow(context: FxContext, count: number): Promise<void> {
   const stop = new AbortController()
   const enough = Promise.withResolvers<void>()
   let told = 0
@@ -224,7 +224,7 @@ test('a source that leaves the others is logged once, and once when it comes bac
     return writeFile(path(id), JSON.stringify({ rates: [{ base: 'EUR', quote: 'USD', rate, time }] }))
   }
   const sources = ['a', 'b', 'c'].map((id) => ({ id, kind: 'file', path: path(id) }))
-  const context = { ...bare, log: log as unknown as Context['log'], settings: settingsWith({ fx: { sources } }) }
+  const context = { ...bare, log: log as unknown as FxContext['log'], settings: settingsWith({ fx: { sources } }) }
   const stop = new AbortController()
   let told = 0
   let heard = Promise.withResolvers<void>()

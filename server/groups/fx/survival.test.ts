@@ -11,9 +11,9 @@ import { fileURLToPath } from 'node:url'
 import { OwnedClock } from '#io/clock.ts'
 import { silentLog } from '#io/log.ts'
 import { systemRandom } from '#io/random.ts'
-import type { Context } from '#serve/context.ts'
 import { openState } from '#store/open.ts'
 import { settingsWith, testNowMs, testVisit } from '#test/context.ts'
+import { createFxCaches } from './context.ts'
 import { createQuote } from './create-quote.ts'
 import { keepRates } from './rate-store.ts'
 
@@ -32,7 +32,9 @@ async function quoteUntilKilled(folder: string): Promise<void> {
     clock: new OwnedClock(testNowMs),
     random: systemRandom,
     log: silentLog,
-  } as unknown as Context
+    fx: createFxCaches(),
+    duties: undefined as never,
+  }
   const rate = { source: 'a', base: 'EUR', quote: 'USD', rate: '1.25', atMs: testNowMs }
   await keepRates(context.state, 'a', [rate], testNowMs)
   const ask = async (index: number): Promise<void> => {

@@ -6,7 +6,7 @@ import { isUnchanged } from '#core/etag.ts'
 import { invalid } from '#core/fault.ts'
 import { readMoment } from '#core/moment.ts'
 import { answer, type Outcome, type Visit } from '#serve/answer.ts'
-import type { Context } from '#serve/context.ts'
+import type { MarketsContext } from './context.ts'
 import { type Coverage, nothingIn, readSoFar } from './coverage.ts'
 import { withoutTags } from './documents.ts'
 import { marketAsOf } from './past.ts'
@@ -18,22 +18,26 @@ import { logHead } from './versions.ts'
 /** A past answer stays what it is; how long it is kept here is the operator's choice, so not for ever. */
 const pastAgeSeconds = 3600
 
-export const bySlug = answer(contract['markets.bySlug'], shape, async ({ slug, include_tag, asOf }, context, visit) => {
-  const read = await readSoFar(context)
-  if (asOf !== undefined) return inThePast(context, visit, read, slug, include_tag, momentOf(asOf))
-  const ready = await readyMarket(context, slug, include_tag, takesGzip(context, visit.headers['accept-encoding']))
-  if (!ready) return nothingIn(context.state, read, slug)
-  const { bytes, etag, modifiedMs } = ready
-  const headers: Record<string, string> = { ...ready.headers, 'x-tetrad-coverage': read.coverage }
-  // What the feed shows of a rejected market is not in the answer, so the answer keeps the time of its own last change.
-  const isKept = ready.vanished || (await isRejected(context.state, ready.slug, read.incomplete))
-  if (read.asOf !== undefined && !isKept) headers['x-tetrad-as-of'] = read.asOf
-  if (isUnchanged(visit.headers, etag, modifiedMs)) return { is: 'unchanged', headers }
-  return { is: 'bytes', bytes, headers }
-})
+export const bySlug = answer(
+  contract['markets.bySlug'],
+  shape,
+  async ({ slug, include_tag, asOf }, context: MarketsContext, visit) => {
+    const read = await readSoFar(context)
+    if (asOf !== undefined) return inThePast(context, visit, read, slug, include_tag, momentOf(asOf))
+    const ready = await readyMarket(context, slug, include_tag, takesGzip(context, visit.headers['accept-encoding']))
+    if (!ready) return nothingIn(context.state, read, slug)
+    const { bytes, etag, modifiedMs } = ready
+    const headers: Record<string, string> = { ...ready.headers, 'x-tetrad-coverage': read.coverage }
+    // What the feed shows of a rejected market is not in the answer, so the answer keeps the time of its own last change.
+    const isKept = ready.vanished || (await isRejected(context.state, ready.slug, read.incomplete))
+    if (read.asOf !== undefined && !isKept) headers['x-tetrad-as-of'] = read.asOf
+    if (isUnchanged(visit.headers, etag, modifiedMs)) return { is: 'unchanged', headers }
+    return { is: 'bytes', bytes, headers }
+  },
+)
 
 async function inThePast(
-  context: Context,
+  context: MarketsContext,
   visit: Visit,
   read: Coverage,
   slug: string,
@@ -67,7 +71,7 @@ function momentOf(text: string): number {
 }
 
 /** Where fields are renamed on the way out, the bytes must stay text. */
-function takesGzip(context: Context, header: string | undefined): boolean {
+function takesGzip(context: MarketsContext, header: string | undefined): boolean {
   for (const _ in context.settings.aliases.responseFields) return false
   return encodingFor(header, packings) !== undefined
 }

@@ -3,8 +3,8 @@
 import { Fault } from '#core/fault.ts'
 import type { MarketFeed } from '#core/settings/markets.ts'
 import type { Confidence } from '#serve/answer.ts'
-import type { Context } from '#serve/context.ts'
 import type { State } from '#store/state.ts'
+import type { MarketsContext } from './context.ts'
 import { isRejected } from './rejects.ts'
 import { allStandings, type FeedStanding } from './standing.ts'
 
@@ -36,18 +36,12 @@ export function coverageOf(
 }
 
 const withoutFeeds = coverageOf([], [])
-const lastRead = new WeakMap<State, { readonly version: number; readonly read: Coverage }>()
 
 /** To be asked before a market is looked for: what is read afterwards may hold it. */
-export async function readSoFar({ state, settings }: Pick<Context, 'state' | 'settings'>): Promise<Coverage> {
+export async function readSoFar({ state, settings, markets }: MarketsContext): Promise<Coverage> {
   const { feeds } = settings.markets
   if (feeds.length === 0) return withoutFeeds
-  const version = state.version()
-  const last = lastRead.get(state)
-  if (last?.version === version) return last.read
-  const read = coverageOf(feeds, await allStandings(state))
-  lastRead.set(state, { version, read })
-  return read
+  return markets.coverage(state, 'feeds', async () => coverageOf(feeds, await allStandings(state)))
 }
 
 export const sureOf = ({ coverage, asOf }: Coverage): Confidence => ({ coverage, ...(asOf !== undefined && { asOf }) })

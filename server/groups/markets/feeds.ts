@@ -3,8 +3,8 @@
 import type { MarketFeed } from '#core/settings/markets.ts'
 import { type PollOutcome, poll } from '#ingest/poll.ts'
 import { nextTurn } from '#io/clock.ts'
-import type { Context } from '#serve/context.ts'
 import type { Finding } from '#serve/health.ts'
+import type { MarketsContext } from './context.ts'
 import { type PassReport, readFeed } from './ingest.ts'
 import { settle } from './rebuild.ts'
 import { allStandings, feedTrouble } from './standing.ts'
@@ -27,7 +27,7 @@ export type MarketNotice = {
 
 /** Reads every feed until the signal aborts; resolves when all have stopped. */
 export async function startMarkets(
-  context: Context,
+  context: MarketsContext,
   signal: AbortSignal,
   tell: (notice: MarketNotice) => void = () => {},
 ): Promise<void> {
@@ -37,7 +37,7 @@ export async function startMarkets(
 }
 
 /** Writes the documents that an interrupted import or first pass left for its end. */
-async function catchUp(context: Context, signal: AbortSignal): Promise<void> {
+async function catchUp(context: MarketsContext, signal: AbortSignal): Promise<void> {
   const done = new AbortController()
   await poll(
     context,
@@ -60,7 +60,7 @@ async function catchUp(context: Context, signal: AbortSignal): Promise<void> {
 }
 
 async function follow(
-  context: Context,
+  context: MarketsContext,
   feed: MarketFeed,
   holder: string,
   signal: AbortSignal,
@@ -89,7 +89,7 @@ async function follow(
   await running
 }
 
-function noticeOf({ log }: Context, { id }: MarketFeed, outcome: PollOutcome<PassReport>): MarketNotice {
+function noticeOf({ log }: MarketsContext, { id }: MarketFeed, outcome: PollOutcome<PassReport>): MarketNotice {
   if (outcome.is === 'failed') {
     const reason = outcome.error instanceof Error ? outcome.error.message : String(outcome.error)
     log.warn({ source: id, failures: outcome.failures, reason }, 'markets could not be read')
@@ -106,7 +106,7 @@ function noticeOf({ log }: Context, { id }: MarketFeed, outcome: PollOutcome<Pas
 }
 
 /** Drops versions whose time is up, a little at a time (decision 0047). */
-export async function prune(context: Context, signal: AbortSignal): Promise<void> {
+export async function prune(context: MarketsContext, signal: AbortSignal): Promise<void> {
   const { historyDays } = context.settings.markets
   while (historyDays > 0 && !signal.aborted) {
     try {
@@ -122,7 +122,7 @@ export async function prune(context: Context, signal: AbortSignal): Promise<void
 
 /** One finding per feed: ok when everything has been read once, nothing is left out, and a pass was finished lately. */
 export async function marketFindings(
-  context: Pick<Context, 'state' | 'settings' | 'clock'>,
+  context: Pick<MarketsContext, 'state' | 'settings' | 'clock'>,
 ): Promise<readonly Finding[]> {
   const { markets, groups } = context.settings
   if (!groups.markets.on || markets.feeds.length === 0) return []

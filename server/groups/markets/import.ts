@@ -1,7 +1,7 @@
 // Market records out of files, in batches: each batch is one transaction, so a run that is cut off has done whole
 // batches, and running it again changes nothing that is there already.
 import { parseJson } from '#api/json.ts'
-import type { Context } from '#serve/context.ts'
+import type { MarketsContext } from './context.ts'
 import { decompose, type Renames } from './decompose.ts'
 import type { KindName } from './kinds.ts'
 import { settle } from './rebuild.ts'
@@ -39,7 +39,7 @@ export interface ImportOptions {
 }
 
 export async function importMarkets(
-  context: Pick<Context, 'state' | 'clock'>,
+  context: Pick<MarketsContext, 'state' | 'clock'>,
   pieces: AsyncIterable<Piece>,
   options: ImportOptions,
 ): Promise<ImportTotals> {

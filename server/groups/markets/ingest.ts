@@ -4,8 +4,8 @@
 import type { MarketFeed } from '#core/settings/markets.ts'
 import { nextTurn } from '#io/clock.ts'
 import { cleanUrl, FetchError, fetchJson } from '#io/fetch.ts'
-import type { Context } from '#serve/context.ts'
 import type { StateWriter } from '#store/state.ts'
+import type { MarketsContext } from './context.ts'
 import { decompose, Renames } from './decompose.ts'
 import { endOf, hasRecent, newIn, type Page, type Pass, pageUrl, readPage } from './feed.ts'
 import { settle } from './rebuild.ts'
@@ -54,7 +54,7 @@ export class FeedHeld extends Error {
 }
 
 /** One pass over a feed, or the rest of one that was cut off. */
-export async function readFeed(context: Context, feed: MarketFeed, options: PassOptions): Promise<PassReport> {
+export async function readFeed(context: MarketsContext, feed: MarketFeed, options: PassOptions): Promise<PassReport> {
   const { signal, onPage } = options
   let standing = await begin(context, feed, options)
   const renames = new Renames(feed.fields)
@@ -100,7 +100,7 @@ export async function readFeed(context: Context, feed: MarketFeed, options: Pass
 }
 
 /** Takes hold of the feed and decides which pass this is. */
-function begin(context: Context, feed: MarketFeed, { holder, takeOver, full }: PassOptions): Promise<Standing> {
+function begin(context: MarketsContext, feed: MarketFeed, { holder, takeOver, full }: PassOptions): Promise<Standing> {
   const nowMs = context.clock.now()
   return context.state.write(async (tx) => {
     const known = (await standingOf(tx, feed.id)) ?? newStanding(feed.id)
@@ -127,7 +127,7 @@ function newPass(feed: MarketFeed, known: Standing, nowMs: number, full = false)
 const holdMs = (feed: MarketFeed): number => triesMax * (feed.timeoutMs + longestWaitMs) + 1000 / feed.perSecond
 
 /** Lets somebody else read; what goes wrong here ends by itself when the time is up. */
-async function release(context: Context, source: string, holder: string): Promise<void> {
+async function release(context: MarketsContext, source: string, holder: string): Promise<void> {
   await context.state
     .write((tx) => tx.run("update market_feeds set holder = '' where source = ? and holder = ?", source, holder))
     .catch(() => {})
@@ -141,7 +141,7 @@ function isLast(feed: MarketFeed, { pass }: Standing, { next, oldestMs }: Page, 
 }
 
 /** Waits so long that requests keep to the feed's rate. */
-function paceOf(context: Context, { perSecond }: MarketFeed): (signal: AbortSignal) => Promise<void> {
+function paceOf(context: MarketsContext, { perSecond }: MarketFeed): (signal: AbortSignal) => Promise<void> {
   let lastMs = Number.NEGATIVE_INFINITY
   return async (signal) => {
     const waitMs = lastMs + 1000 / perSecond - context.clock.monotonicMs()
@@ -151,7 +151,7 @@ function paceOf(context: Context, { perSecond }: MarketFeed): (signal: AbortSign
 }
 
 async function fetchPage(
-  context: Context,
+  context: MarketsContext,
   feed: MarketFeed,
   { pass, cursor }: Standing,
   sinceMs: number | undefined,
@@ -209,7 +209,13 @@ async function partsOf(feed: MarketFeed, renames: Renames, where: string, { foun
 }
 
 /** The page and what it says about presence, part by part. What is counted and the cursor come with the last. */
-async function writePage(context: Context, feed: MarketFeed, renames: Renames, standing: Standing, page: FoundPage) {
+async function writePage(
+  context: MarketsContext,
+  feed: MarketFeed,
+  renames: Renames,
+  standing: Standing,
+  page: FoundPage,
+) {
   const parts = await partsOf(feed, renames, `${cleanUrl(feed.url)} page ${standing.page + 1}`, page)
   const total = { changed: 0, written: 0 }
   const rejects: Reject[] = []
@@ -254,7 +260,7 @@ async function writePart(
 /** The cursor after the page; after a full pass also what it did not show. */
 async function turnPage(
   tx: StateWriter,
-  context: Context,
+  context: MarketsContext,
   feed: MarketFeed,
   standing: Standing,
   { last, next, newestMs }: FoundPage,

@@ -5,6 +5,7 @@ import { stringifyJson } from '#api/json.ts'
 import { invalid } from '#core/fault.ts'
 import { answer } from '#serve/answer.ts'
 import { changesAfter, changesOf, marketIdOf, marketIdsOf, startOf } from './changes.ts'
+import type { MarketsContext } from './context.ts'
 import { nothingIn, readSoFar } from './coverage.ts'
 import { type KindName, kindNames, kinds, ownFields } from './kinds.ts'
 import { shape } from './shape.ts'
@@ -14,17 +15,21 @@ const valueCharsMax = 100
 
 const bytesOf = (value: unknown): Uint8Array => Buffer.from(stringifyJson(value))
 
-export const changesBySlug = answer(extensions['markets.changesBySlug'], shape, async (input, context) => {
-  const { state } = context
-  refuseUnknown(input.fields, input.related)
-  const read = await readSoFar(context)
-  const id = await marketIdOf(state, input.slug)
-  if (id === undefined) return nothingIn(state, read, input.slug)
-  const { limit, fields, related } = input
-  const cursor = input.cursor === undefined ? undefined : Number(input.cursor)
-  const { changes, next } = await changesOf(state, id, { cursor, limit, fields, related })
-  return { is: 'bytes', bytes: bytesOf({ changes, next: next === undefined ? null : String(next) }) }
-})
+export const changesBySlug = answer(
+  extensions['markets.changesBySlug'],
+  shape,
+  async (input, context: MarketsContext) => {
+    const { state } = context
+    refuseUnknown(input.fields, input.related)
+    const read = await readSoFar(context)
+    const id = await marketIdOf(state, input.slug)
+    if (id === undefined) return nothingIn(state, read, input.slug)
+    const { limit, fields, related } = input
+    const cursor = input.cursor === undefined ? undefined : Number(input.cursor)
+    const { changes, next } = await changesOf(state, id, { cursor, limit, fields, related })
+    return { is: 'bytes', bytes: bytesOf({ changes, next: next === undefined ? null : String(next) }) }
+  },
+)
 
 export const changes = answer(extensions['markets.changes'], shape, async (input, { state }) => {
   const marketIds = input.slugs && (await marketIdsOf(state, input.slugs))

@@ -1,14 +1,11 @@
 // A market's answer, ready to be sent: one lookup by slug, past slugs included. The answers asked for last are kept in
 // memory, headers and all. One whose document has been left for later (decision 0073) is put together when it is asked for.
 //
-// 1. What is kept is never older than the store: it is dropped when the markets' revision has moved, which is looked up
-//    whenever the store's version has. A commit that touches no market costs one small read, not the cache.
-// 2. An answer read while the store moved on is sent, but not kept.
-// 3. At most `markets.cacheMegabytes` are kept; the answer asked for longest ago goes first.
+// A response that was read while the store changed is sent, but not kept (response-cache.ts).
 import { httpDate } from '#core/etag.ts'
 import { Fault } from '#core/fault.ts'
-import type { Context } from '#serve/context.ts'
 import type { State } from '#store/state.ts'
+import type { MarketsContext } from './context.ts'
 import { withoutTags } from './documents.ts'
 import { marketAsOf } from './past.ts'
 import { pack } from './rebuild.ts'
@@ -27,7 +24,7 @@ export interface Ready {
 }
 
 /** The answer in its four forms; the rarely asked ones are made when they are asked for. */
-interface Forms {
+export interface Forms {
   readonly form: (tags: boolean, packed: boolean) => Ready
   readonly byteCount: number
 }
@@ -48,25 +45,24 @@ const bySlug = `
   from market_slugs s left join market_documents d on d.market_id = s.market_id
   where s.slug = ? order by s.past, s.seq desc, s.market_id limit 1`
 
-const shelves = new WeakMap<State, Shelf>()
-
 export async function readyMarket(
-  context: Context,
+  context: MarketsContext,
   slug: string,
   tags: boolean,
   packed = false,
 ): Promise<Ready | undefined> {
-  const { state } = context
-  const shelf = shelfOf(context)
-  const version = state.version()
-  if (version !== shelf.version) await shelf.renew(state, version)
-  let forms = shelf.find(slug)
+  const { state, settings } = context
+  const { responses } = context.markets
+  await responses.dropOutdated(state)
+  let forms = responses.find(slug)
   if (!forms) {
+    const version = state.version()
     const row = await state.get<Row | NotWritten>(bySlug, slug)
     if (!row) return undefined
     const whole = row.body === null ? await unwritten(state, slug) : row
-    forms = formsOf(whole, slug, context.settings.markets.maxAgeSeconds)
-    if (whole === row && shelf.version === version && state.version() === version) shelf.keep(slug, forms)
+    forms = formsOf(whole, slug, settings.markets.maxAgeSeconds)
+    if (whole === row && state.version() === version)
+      responses.keep(slug, forms, settings.markets.cacheMegabytes * 2 ** 20)
   }
   return forms.form(tags, packed)
 }
@@ -86,57 +82,6 @@ async function unwritten(state: State, slug: string): Promise<Row> {
 
 /** More is drawn together for it than a call may read: it waits for its document. */
 const beingWritten = { says: 'This market has come in and its answer is being written.', retryAfterMs: 10_000 }
-
-function shelfOf({ state, settings }: Context): Shelf {
-  const known = shelves.get(state)
-  if (known) return known
-  const shelf = new Shelf(settings.markets.cacheMegabytes * 2 ** 20)
-  shelves.set(state, shelf)
-  return shelf
-}
-
-class Shelf {
-  version = Number.NaN
-  #revision = Number.NaN
-  #byteCount = 0
-  readonly #byteCountMax: number
-  readonly #kept = new Map<string, Forms>()
-
-  constructor(byteCountMax: number) {
-    this.#byteCountMax = byteCountMax
-  }
-
-  /** `version` was read before the revision: a commit in between is seen by the next call. */
-  async renew(state: State, version: number): Promise<void> {
-    const row = await state.get<{ revision: number }>('select revision from market_revision')
-    const revision = row?.revision ?? Number.NaN
-    if (revision !== this.#revision) {
-      this.#kept.clear()
-      this.#byteCount = 0
-    }
-    this.#revision = revision
-    this.version = version
-  }
-
-  find(slug: string): Forms | undefined {
-    const forms = this.#kept.get(slug)
-    if (!forms) return undefined
-    this.#kept.delete(slug)
-    this.#kept.set(slug, forms)
-    return forms
-  }
-
-  keep(slug: string, forms: Forms): void {
-    if (this.#kept.has(slug)) return
-    this.#kept.set(slug, forms)
-    this.#byteCount += forms.byteCount
-    for (const [oldest, { byteCount }] of this.#kept) {
-      if (this.#byteCount <= this.#byteCountMax) break
-      this.#kept.delete(oldest)
-      this.#byteCount -= byteCount
-    }
-  }
-}
 
 function formsOf(row: Row, askedSlug: string, maxAgeSeconds: number): Forms {
   const { body, tags_at: tagsAt, etag } = row

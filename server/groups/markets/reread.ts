@@ -3,7 +3,7 @@
 import { stringifyJson } from '#api/json.ts'
 import type { MarketFeed } from '#core/settings/markets.ts'
 import { fetchJson } from '#io/fetch.ts'
-import type { Context } from '#serve/context.ts'
+import type { MarketsContext } from './context.ts'
 import { decompose, Renames } from './decompose.ts'
 import { pageUrl, readPage } from './feed.ts'
 import { presentRecords } from './library.ts'
@@ -27,7 +27,7 @@ const valueCharsMax = 60
 
 /** `draw(until)`: a whole number from 0 up to and without it. */
 export async function rereadFeed(
-  context: Pick<Context, 'state'>,
+  context: Pick<MarketsContext, 'state'>,
   feed: MarketFeed,
   count: number,
   draw: (until: number) => number,
@@ -43,7 +43,7 @@ export async function rereadFeed(
   return sum
 }
 
-async function somePage({ state }: Pick<Context, 'state'>, feed: MarketFeed, draw: (until: number) => number) {
+async function somePage({ state }: Pick<MarketsContext, 'state'>, feed: MarketFeed, draw: (until: number) => number) {
   const ask = async (cursor: string) => {
     const limits = { timeoutMs: feed.timeoutMs, bytesMax: feed.pageBytesMax, headers: { accept: 'application/json' } }
     return readPage(await fetchJson(pageUrl(feed, 'full', cursor, undefined), limits), feed, cursor)
@@ -63,7 +63,7 @@ async function somePage({ state }: Pick<Context, 'state'>, feed: MarketFeed, dra
 type Sum = { same: number; movedOn: number; differing: string[] }
 
 async function judge(
-  { state }: Pick<Context, 'state'>,
+  { state }: Pick<MarketsContext, 'state'>,
   feed: MarketFeed,
   record: MarketRecord,
   sum: Sum,
@@ -96,7 +96,7 @@ async function judge(
 }
 
 /** Two feeds may say different things of one market; the one that spoke last is stored. */
-const hasOther = async (state: Context['state'], feed: MarketFeed, id: string): Promise<boolean> =>
+const hasOther = async (state: MarketsContext['state'], feed: MarketFeed, id: string): Promise<boolean> =>
   (await state.get(
     'select 1 as one from market_sightings where market_id = ? and source <> ? limit 1',
     id,

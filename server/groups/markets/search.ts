@@ -3,12 +3,14 @@
 //
 // 1. What a market is found by is written in the transaction that writes its answer, and says the same.
 // 2. A search looks at `fewMax` or at `rowsMax` markets at most, and holds the store for one stretch at a time.
+
 import { extensions } from '#api/extensions.ts'
 import { parseJson } from '#api/json.ts'
 import type { FoundMarket } from '#api/wire/market-search.ts'
 import { nextTurn } from '#io/clock.ts'
 import { answer } from '#serve/answer.ts'
 import type { StateReader, StateWriter } from '#store/state.ts'
+import type { MarketsContext } from './context.ts'
 import { readSoFar, sureOf } from './coverage.ts'
 import type { Library, Stored } from './documents.ts'
 import { shape } from './shape.ts'
@@ -179,7 +181,11 @@ const shown = (id: string, fields: Stored['fields']): FoundMarket =>
   }) as FoundMarket
 
 /** Nothing rests on what is found, so it may be a moment old. */
-export const search = answer(extensions['markets.search'], shape, async ({ q = '', limit }, context) => {
-  const confidence = sureOf(await readSoFar(context))
-  return { is: 'body', body: { markets: await searchMarkets(context.state.recent, q, limit) }, confidence }
-})
+export const search = answer(
+  extensions['markets.search'],
+  shape,
+  async ({ q = '', limit }, context: MarketsContext) => {
+    const confidence = sureOf(await readSoFar(context))
+    return { is: 'body', body: { markets: await searchMarkets(context.state.recent, q, limit) }, confidence }
+  },
+)

@@ -4,18 +4,17 @@
 // 2. The first event and every sign of life carry the cursor reached, so that whoever is cut off before a change was told
 //    goes on there too. It is an event with data, because not every browser keeps the id of one without (decision 0194).
 // 3. At most `markets.streamsMax` streams at a time and `markets.streamsPerCaller` of one caller, each with at most one batch
-//    in memory. A place is taken when sending begins and given back when it ends, however it ends. Of those that catch up,
+//    in memory. A slot is taken when sending begins and given back when it ends, however it ends. Of those that catch up,
 //    one reads in each turn of the event loop.
 import { extensions } from '#api/extensions.ts'
 import { stringifyJson } from '#api/json.ts'
-import { Fault } from '#core/fault.ts'
 import { answer, type Caller } from '#serve/answer.ts'
-import type { Context } from '#serve/context.ts'
 import { anonymousId } from '#store/keys.ts'
-import type { State } from '#store/state.ts'
 import { inLine } from './breath.ts'
 import { changesAfter, type Filter, marketIdsOf, startOf } from './changes.ts'
+import type { MarketsContext } from './context.ts'
 import { shape } from './shape.ts'
+import { slotRetryMs } from './stream-slots.ts'
 import { logHead } from './versions.ts'
 
 const batchMax = 100
@@ -24,68 +23,47 @@ const lookEveryMs = 250
 /** A sign of life, so that proxies keep the line and the other side notices when it breaks. */
 const heartbeatMs = 15_000
 const retryMs = 2000
-/** How soon it is worth asking again for a place. */
-const fullMs = 10_000
-
-/** Places that are taken, by caller. */
-class Places {
-  readonly #byCaller = new Map<string, number>()
-  #count = 0
-
-  /** Why there is none for this caller. */
-  refusal(caller: string, { streamsMax, streamsPerCaller }: Context['settings']['markets']): Fault | undefined {
-    const own = this.#byCaller.get(caller) ?? 0
-    if (own >= streamsPerCaller) return new Fault('markets.streams_own', { retryAfterMs: fullMs })
-    return this.#count >= streamsMax ? new Fault('markets.streams_full', { retryAfterMs: fullMs }) : undefined
-  }
-
-  take(caller: string): void {
-    this.#count += 1
-    this.#byCaller.set(caller, (this.#byCaller.get(caller) ?? 0) + 1)
-  }
-
-  leave(caller: string): void {
-    this.#count -= 1
-    const left = (this.#byCaller.get(caller) ?? 0) - 1
-    if (left > 0) this.#byCaller.set(caller, left)
-    else this.#byCaller.delete(caller)
-  }
-}
-
-const places = new WeakMap<State, Places>()
 
 /** A key, or where somebody without one comes from. */
 const nameOf = ({ keyId, network }: Caller): string => (keyId === anonymousId ? `from ${network}` : `key ${keyId}`)
 
-export const changeStream = answer(extensions['markets.changeStream'], shape, async (input, context, visit) => {
-  const { state, settings } = context
-  const here = places.get(state) ?? new Places()
-  places.set(state, here)
-  const caller = nameOf(visit.caller)
-  const full = here.refusal(caller, settings.markets)
-  if (full) throw full
-  const cursor = input.lastEventId ?? input.after
-  const after = cursor === undefined ? (await logHead(state)).seq : await startOf(state, cursor)
-  const filter: Filter = { kinds: input.kinds, marketIds: input.slugs && (await marketIdsOf(state, input.slugs)) }
-  return {
-    is: 'stream',
-    type: 'text/event-stream; charset=utf-8',
-    async *chunks(signal) {
-      // Others may have begun in the meantime.
-      if (here.refusal(caller, settings.markets)) return yield `retry: ${fullMs}\n\n`
-      here.take(caller)
-      try {
-        yield* events(context, after, filter, signal)
-      } finally {
-        here.leave(caller)
-      }
-    },
-  }
-})
+export const changeStream = answer(
+  extensions['markets.changeStream'],
+  shape,
+  async (input, context: MarketsContext, visit) => {
+    const { state, settings } = context
+    const slots = context.markets.streamSlots
+    const caller = nameOf(visit.caller)
+    const full = slots.refusal(caller, settings.markets)
+    if (full) throw full
+    const cursor = input.lastEventId ?? input.after
+    const after = cursor === undefined ? (await logHead(state)).seq : await startOf(state, cursor)
+    const filter: Filter = { kinds: input.kinds, marketIds: input.slugs && (await marketIdsOf(state, input.slugs)) }
+    return {
+      is: 'stream',
+      type: 'text/event-stream; charset=utf-8',
+      async *chunks(signal) {
+        // Others may have begun in the meantime.
+        if (slots.refusal(caller, settings.markets)) return yield `retry: ${slotRetryMs}\n\n`
+        slots.take(caller)
+        try {
+          yield* events(context, after, filter, signal)
+        } finally {
+          slots.release(caller)
+        }
+      },
+    }
+  },
+)
 
 const cursorEvent = (after: number): string => `event: cursor\nid: ${after}\ndata: {"cursor":"${after}"}\n\n`
 
-async function* events(context: Context, start: number, filter: Filter, signal: AbortSignal): AsyncGenerator<string> {
+async function* events(
+  context: MarketsContext,
+  start: number,
+  filter: Filter,
+  signal: AbortSignal,
+): AsyncGenerator<string> {
   const { state, clock } = context
   yield `retry: ${retryMs}\n\n${cursorEvent(start)}`
   let after = start

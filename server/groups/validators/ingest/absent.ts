@@ -1,8 +1,8 @@
 // Names on a watch list that fit nobody: a mistake most likely, or a validator that is still to come. Those who are kept are in the
 // registry since the first epoch that was read with the list.
 import type { Network } from '#api/wire/validators.ts'
-import type { Context } from '#serve/context.ts'
 import type { StateReader, Value } from '#store/state.ts'
+import type { ValidatorsContext } from '../context.ts'
 import { toBytes, toHex } from '../registry.ts'
 
 /** Well below every engine's limit on parameters. */
@@ -44,7 +44,7 @@ export async function absentOf(state: StateReader, network: Network, watch: read
 export const absentShown = 10
 
 export async function tellAbsent(
-  { state, settings, log }: Pick<Context, 'state' | 'settings' | 'log'>,
+  { state, settings, log }: Pick<ValidatorsContext, 'state' | 'settings' | 'log'>,
   network: Network,
 ): Promise<void> {
   const absent = await absentOf(state, network, settings.validators.networks[network].watch)

@@ -5,8 +5,8 @@ import type { ChainTime } from '#core/chain-time.ts'
 import type { Settings } from '#core/settings.ts'
 import type { ChainIdentity } from '#io/beacon/client.ts'
 import { openBeacon } from '#io/beacon/client.ts'
-import type { Context } from '#serve/context.ts'
 import type { Duties } from '#store/duties.ts'
+import type { ValidatorsContext } from '../context.ts'
 import { storedChain, windowsTrouble } from '../duties/networks.ts'
 import { updateDuties } from '../duties/store.ts'
 
@@ -15,7 +15,7 @@ const firstAnswerMs = 5000
 
 /** The settings with genesis and slots as the nodes tell them, or told when the rows were read. Asked once per data folder. */
 export async function withChainTimes(
-  context: Pick<Context, 'duties' | 'settings' | 'clock' | 'log'>,
+  context: Pick<ValidatorsContext, 'duties' | 'settings' | 'clock' | 'log'>,
   firstMs = firstAnswerMs,
 ): Promise<Settings> {
   const changed = { ...context.settings.validators.networks }
@@ -53,7 +53,7 @@ export async function adoptChain(
 }
 
 async function firstAnswer(
-  { duties, clock, log }: Pick<Context, 'duties' | 'clock' | 'log'>,
+  { duties, clock, log }: Pick<ValidatorsContext, 'duties' | 'clock' | 'log'>,
   network: Network,
   urls: readonly string[],
   timeoutMs: number,

@@ -13,7 +13,7 @@ import type { Network } from '#api/wire/validators.ts'
 import { type ChainTime, chainDays, type Epoch } from '#core/chain-time.ts'
 import type { Range } from '#core/ranges.ts'
 import { type Beacon, BeaconError } from '#io/beacon/client.ts'
-import type { Context } from '#serve/context.ts'
+import type { ValidatorsContext } from '../context.ts'
 import type { CommitSegment, EpochCommit } from '../duties/commit.ts'
 import { coveredEpochs } from '../duties/coverage.ts'
 import { pieceAt, plainTime } from '../duties/layout.ts'
@@ -33,7 +33,7 @@ import { readGroups } from './groups.ts'
 import { columnsOf, EpochMill, letGo, type Mill, type Piece, piecesBuffers } from './mill.ts'
 import { type Repaired, repairEpochs } from './repair.ts'
 
-export type FollowContext = Pick<Context, 'state' | 'duties' | 'settings' | 'log' | 'clock'>
+export type FollowContext = Pick<ValidatorsContext, 'state' | 'duties' | 'settings' | 'log' | 'clock'>
 
 export interface Progress {
   /** Epochs from 0 up to here have been written, as far as they were read at all. */

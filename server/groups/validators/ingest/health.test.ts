@@ -1,7 +1,7 @@
 // How far behind is too far, and how long a node may fail (decision 0188).
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { noteStep } from '#ingest/steps.ts'
+import { noteStep } from '#ingest/stream-progress.ts'
 import { systemClock } from '#io/clock.ts'
 import { coverageReport } from '#server/upkeep/coverage.ts'
 import { cover } from '#store/coverage.ts'

@@ -1,13 +1,11 @@
 // How a network is doing, by the chain's own clock: for /readyz, the coverage report and the doctor (decision 0188).
 import type { Network } from '#api/wire/validators.ts'
 import type { Range } from '#core/ranges.ts'
-import { isMoving } from '#ingest/steps.ts'
-import type { Context } from '#serve/context.ts'
+import { isMoving } from '#ingest/stream-progress.ts'
+import type { ValidatorsContext } from '../context.ts'
 import { coveredEpochs } from '../duties/coverage.ts'
 import { storedChain, windowsTrouble } from '../duties/networks.ts'
 import { runOf } from './runs.ts'
-
-export type HealthContext = Pick<Context, 'state' | 'duties' | 'settings' | 'clock'>
 
 /** What a network is called where streams are told apart. */
 export const networkStream = (network: Network): string => `network ${network}`
@@ -34,7 +32,10 @@ const behindMaxEpochs = 5
 /** A node that is restarted is back by then; otherwise an epoch's length, in which nothing is lost. */
 const failingMinMs = 120_000
 
-export async function networkHealth(context: HealthContext, network: Network): Promise<NetworkHealth> {
+export async function networkHealth(
+  context: Omit<ValidatorsContext, 'state' | 'random' | 'log'>,
+  network: Network,
+): Promise<NetworkHealth> {
   const { duties, settings, clock } = context
   // What was read is told in the time of the chain it was read from, also where no node says it any more.
   const time = { ...settings.validators.networks[network], ...(await storedChain(duties, network)) }

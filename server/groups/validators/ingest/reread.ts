@@ -3,7 +3,7 @@
 import type { Network } from '#api/wire/validators.ts'
 import { type ChainHour, epochsOfHour } from '#core/chain-time.ts'
 import type { Range } from '#core/ranges.ts'
-import type { Context } from '#serve/context.ts'
+import type { ValidatorsContext } from '../context.ts'
 import { hourEpochs } from '../duties/hours.ts'
 import type { HourSums } from '../duties/inspect.ts'
 import { plainTime } from '../duties/layout.ts'
@@ -15,7 +15,7 @@ import type { Piece } from './mill.ts'
 import { openMills } from './mills.ts'
 import { millStart } from './start.ts'
 
-export type RereadContext = Pick<Context, 'duties' | 'settings'>
+export type RereadContext = Pick<ValidatorsContext, 'duties' | 'settings'>
 
 /** Known only where an execution source was: one that was added or taken away since is no difference. */
 const ofExecution: readonly Measure[] = [

@@ -1,10 +1,10 @@
 // How the ingest of each network stands in this process, for the commands that ask beside it, and a bell for them to have it
 // look at its node at once (decision 0078), fill in epochs that were left out (decision 0156) and read stored epochs again.
+
 import { type Network, networks } from '#api/wire/validators.ts'
 import type { Range } from '#core/ranges.ts'
 import { Bell } from '#ingest/poll.ts'
-import type { Duties } from '#store/duties.ts'
-import type { State } from '#store/state.ts'
+import type { ValidatorsContext } from '../context.ts'
 import type { Progress } from './follow.ts'
 import { countOf, missingEpochs, outOfReach, unrepairable } from './gaps.ts'
 import type { Repaired } from './repair.ts'
@@ -121,29 +121,26 @@ export class Run {
   }
 }
 
-const runs = new WeakMap<State, Map<Network, Run>>()
+type RunContext = Pick<ValidatorsContext, 'validators'>
 
 /** A network is followed from now on. */
-export function noteRun({ state }: { readonly state: State }, network: Network): Run {
-  const own = runs.get(state) ?? new Map<Network, Run>()
+export function noteRun({ validators }: RunContext, network: Network): Run {
   const run = new Run(network)
-  runs.set(state, own.set(network, run))
+  validators.runs.set(network, run)
   return run
 }
 
 /** It is followed no longer, unless another run has begun meanwhile. */
-export function forgetRun({ state }: { readonly state: State }, network: Network, run: Run): void {
-  const own = runs.get(state)
-  if (own?.get(network) === run) own.delete(network)
+export function forgetRun({ validators }: RunContext, network: Network, run: Run): void {
+  if (validators.runs.get(network) === run) validators.runs.delete(network)
 }
 
 /** Undefined: this process does not follow the network. */
-export const runOf = ({ state }: { readonly state: State }, network: Network): Run | undefined =>
-  runs.get(state)?.get(network)
+export const runOf = ({ validators }: RunContext, network: Network): Run | undefined => validators.runs.get(network)
 
 /** For the control socket: `{network, look, epochs}`; with `look` the node is asked at once, and for those epochs first. */
 export async function ingestStanding(
-  context: { readonly state: State; readonly duties: Duties },
+  context: Pick<ValidatorsContext, 'validators' | 'duties'>,
   input: unknown,
 ): Promise<Standing> {
   const { network, look, epochs } = (input ?? {}) as { network?: unknown; look?: unknown; epochs?: unknown }
@@ -163,7 +160,7 @@ export async function ingestStanding(
 
 /** For the control socket: `{network, epochs}` begins a repair, `{network, id}` asks how far it is. */
 export async function repairProgress(
-  context: { readonly state: State; readonly duties: Duties },
+  context: Pick<ValidatorsContext, 'validators' | 'duties'>,
   input: unknown,
 ): Promise<RepairProgress> {
   const { network, epochs, id } = (input ?? {}) as { network?: unknown; epochs?: unknown; id?: unknown }
@@ -181,10 +178,7 @@ export async function repairProgress(
   return progress
 }
 
-function runNamed(
-  context: { readonly state: State },
-  network: unknown,
-): { readonly known: Network; readonly run: Run } {
+function runNamed(context: RunContext, network: unknown): { readonly known: Network; readonly run: Run } {
   const known = networks.find((one) => one === network)
   const run = known && runOf(context, known)
   if (run) return { known, run }

@@ -3,11 +3,11 @@
 import { type Network, networks } from '#api/wire/validators.ts'
 import { Fault } from '#core/fault.ts'
 import { type PollOutcome, poll } from '#ingest/poll.ts'
-import { noteStep } from '#ingest/steps.ts'
+import { noteStep } from '#ingest/stream-progress.ts'
 import type { Chain } from '#io/beacon/client.ts'
 import { openRpc } from '#io/evm/rpc.ts'
-import type { Context } from '#serve/context.ts'
 import type { Finding } from '#serve/health.ts'
+import type { ValidatorsContext } from '../context.ts'
 import { auditTotals } from '../duties/audits.ts'
 import { storedChain } from '../duties/networks.ts'
 import { DepositReader } from './deposits.ts'
@@ -23,14 +23,14 @@ const backoffMaxMs = 60_000
 /** Blocks become final every few minutes. */
 const depositsEveryMs = 60_000
 
-export const followed = (context: Pick<Context, 'settings'>): Network[] =>
+export const followed = (context: Pick<ValidatorsContext, 'settings'>): Network[] =>
   context.settings.groups.validators.on
     ? networks.filter((network) => context.settings.validators.networks[network].beacon.urls.length > 0)
     : []
 
 /** Resolves when the signal has ended all loops. */
 export async function startBeacon(
-  context: Context,
+  context: ValidatorsContext,
   signal: AbortSignal,
   tell: (network: Network, step: Step) => void = () => {},
 ): Promise<void> {
@@ -45,7 +45,10 @@ export async function startBeacon(
   )
 }
 
-export async function millStart({ duties, settings }: Pick<Context, 'duties' | 'settings'>, network: Network) {
+export async function millStart(
+  { duties, settings }: Pick<ValidatorsContext, 'duties' | 'settings'>,
+  network: Network,
+) {
   const { beacon, execution, watch } = settings.validators.networks[network]
   const start: MillStart = {
     network,
@@ -56,11 +59,11 @@ export async function millStart({ duties, settings }: Pick<Context, 'duties' | '
 }
 
 /** One that works on this thread. */
-export const followerOf = async (context: Context, network: Network): Promise<Follower> =>
+export const followerOf = async (context: ValidatorsContext, network: Network): Promise<Follower> =>
   new Follower(context, network, openMill(await millStart(context, network), context.clock))
 
 async function follow(
-  context: Context,
+  context: ValidatorsContext,
   network: Network,
   mill: Mill,
   signal: AbortSignal,
@@ -109,7 +112,7 @@ async function follow(
 
 /** What a command asked for. A repair that fails is reported to the command and does not keep the network from being read. */
 async function doWanted(
-  context: Context,
+  context: ValidatorsContext,
   follower: Follower,
   run: Run,
   { epochs, repair }: Wanted,
@@ -141,7 +144,12 @@ async function doWanted(
   }
 }
 
-async function followDeposits(context: Context, network: Network, mill: Mill, signal: AbortSignal): Promise<void> {
+async function followDeposits(
+  context: ValidatorsContext,
+  network: Network,
+  mill: Mill,
+  signal: AbortSignal,
+): Promise<void> {
   if (context.settings.validators.networks[network].execution.rpc.length === 0) return
   let reader: DepositReader | undefined
   await poll(
@@ -162,7 +170,7 @@ async function followDeposits(context: Context, network: Network, mill: Mill, si
 
 /** Where the network's deposits are read from, by its nodes' own words. */
 export function depositsOf(
-  { state, settings, clock }: Pick<Context, 'state' | 'settings' | 'clock'>,
+  { state, settings, clock }: Pick<ValidatorsContext, 'state' | 'settings' | 'clock'>,
   network: Network,
   { deposits }: Chain,
 ): DepositReader {
@@ -189,7 +197,7 @@ function failureText(error: unknown, what: string): string {
 
 /** Failures and recoveries, each with a line. */
 const telling =
-  (context: Context, network: Network, what: string) =>
+  (context: ValidatorsContext, network: Network, what: string) =>
   (outcome: PollOutcome<unknown>): void => {
     if (outcome.is === 'failed') {
       context.log.warn(
@@ -202,7 +210,7 @@ const telling =
   }
 
 /** How far each followed network has been read, against the clock. Catching up is no reason to be called away (decision 0131). */
-export async function beaconFindings(context: Context): Promise<Finding[]> {
+export async function beaconFindings(context: ValidatorsContext): Promise<Finding[]> {
   return Promise.all(
     followed(context).map(async (network) => {
       const { covered, behindEpochs, isFresh, isMoving, trouble } = await networkHealth(context, network)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openContext } from '#test/context.ts'
-import { isMoving, noteStep, stalledAfterMs } from './steps.ts'
+import { isMoving, noteStep, stalledAfterMs } from './stream-progress.ts'
 
 test('a stream that this process reads moves with each step of it, for a quarter of an hour', async () => {
   await using context = await openContext()

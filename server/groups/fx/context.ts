@@ -1,0 +1,12 @@
+// What the FX group keeps in memory while the server runs.
+import type { Context } from '#serve/context.ts'
+import type { ReceiptKey } from './receipt-key.ts'
+
+export interface FxCaches {
+  /** The key that signs receipts, as last read. */
+  receiptKey: ReceiptKey | undefined
+}
+
+export type FxContext = Context & { readonly fx: FxCaches }
+
+export const createFxCaches = (): FxCaches => ({ receiptKey: undefined })

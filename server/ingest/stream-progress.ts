@@ -1,0 +1,41 @@
+// When each stream of data last made progress, as far as this process knows. A stream that is behind and makes progress is
+// catching up, which takes hours or days the first time. One that is behind and makes none has stalled (decision 0131).
+import type { Clock } from '#io/clock.ts'
+
+export interface StreamProgress {
+  /** Time of the last step, by stream. */
+  readonly stepMs: Map<string, number>
+  /** How far the stream was when it was last examined. */
+  readonly reached: Map<string, number>
+  /** Streams that this process follows. */
+  readonly followed: Set<string>
+}
+
+export const createStreamProgress = (): StreamProgress => ({
+  stepMs: new Map(),
+  reached: new Map(),
+  followed: new Set(),
+})
+
+export interface StreamContext {
+  readonly streams: StreamProgress
+  readonly clock: Pick<Clock, 'now'>
+}
+
+/** Longer than the slowest step: a range of blocks, an hour of epochs, a page with all its tries. */
+export const stalledAfterMs = 900_000
+
+/** Something of the stream was read. Call it at the start as well, so that the first step has its time too. */
+export function noteStep({ streams, clock }: StreamContext, stream: string): void {
+  streams.stepMs.set(stream, clock.now())
+}
+
+/** `reach` is how far the stream is. If it has changed since the last call, another process made a step. */
+export function isMoving(context: StreamContext, stream: string, reach: number): boolean {
+  const { streams, clock } = context
+  const before = streams.reached.get(stream)
+  streams.reached.set(stream, reach)
+  if (before !== undefined && before !== reach) noteStep(context, stream)
+  const atMs = streams.stepMs.get(stream)
+  return atMs !== undefined && clock.now() - atMs <= stalledAfterMs
+}

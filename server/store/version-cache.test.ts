@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { cacheUntilVersionChanges } from './version-cache.ts'
+
+test('a key is read once per version, and concurrent callers share the read', async () => {
+  let version = 1
+  let reads = 0
+  const database = { version: () => version }
+  const cache = cacheUntilVersionChanges<number>()
+  const read = async () => ++reads
+  assert.deepEqual(await Promise.all([cache(database, 'a', read), cache(database, 'a', read)]), [1, 1])
+  assert.equal(await cache(database, 'b', read), 2)
+  assert.equal(await cache(database, 'a', read), 1)
+  version = 2
+  assert.equal(await cache(database, 'a', read), 3)
+  assert.equal(await cache(database, 'b', read), 4)
+})
+
+test('a read that was overtaken by a commit is not kept', async () => {
+  let version = 1
+  const database = { version: () => version }
+  const cache = cacheUntilVersionChanges<string>()
+  const { promise, resolve } = Promise.withResolvers<string>()
+  const before = cache(database, 'a', () => promise)
+  version = 2
+  const after = cache(database, 'a', async () => 'new')
+  resolve('old')
+  assert.deepEqual(await Promise.all([before, after]), ['old', 'new'])
+  assert.equal(await cache(database, 'a', assert.fail), 'new')
+})
+
+test('a read that failed is not kept', async () => {
+  const database = { version: () => 1 }
+  const cache = cacheUntilVersionChanges<number>()
+  await assert.rejects(
+    cache(database, 'a', () => Promise.reject(new Error('not now'))),
+    /not now/,
+  )
+  assert.equal(await cache(database, 'a', async () => 7), 7)
+})
