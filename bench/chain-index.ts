@@ -14,6 +14,8 @@ import { type Funding, putFundings } from '#groups/explorer/fundings.ts'
 import { catchUp } from '#groups/explorer/index-chain.ts'
 import { openNode } from '#groups/explorer/node.ts'
 import { systemClock } from '#io/clock.ts'
+import { silentLog } from '#io/log.ts'
+import { systemRandom } from '#io/random.ts'
 import { openState } from '#store/open.ts'
 
 const blocks = 1500
@@ -42,7 +44,8 @@ async function indexing(): Promise<void> {
     const node = openNode(chain, { clock: systemClock })
     let rows = 0
     const fromMs = performance.now()
-    await catchUp({ state, clock: systemClock, settings, explorer: createExplorerCaches() }, node, (one) => {
+    const world = { clock: systemClock, random: systemRandom, log: silentLog, settings }
+    await catchUp({ state, ...world, explorer: createExplorerCaches() }, node, (one) => {
       if (one.is === 'range') rows += one.rows
     })
     const seconds = (performance.now() - fromMs) / 1000

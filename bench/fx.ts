@@ -12,6 +12,7 @@ import { contract } from '#api/contract.ts'
 import { complete } from '#core/check.ts'
 import { SettingsSchema } from '#core/settings.ts'
 import { readAsked } from '#groups/fx/asked.ts'
+import { createFxCaches } from '#groups/fx/context.ts'
 import { createQuote } from '#groups/fx/create-quote.ts'
 import { pushRate } from '#groups/fx/push.ts'
 import { keepQuote, type NewQuote } from '#groups/fx/quotes.ts'
@@ -19,7 +20,6 @@ import { systemClock } from '#io/clock.ts'
 import { silentLog } from '#io/log.ts'
 import { systemRandom } from '#io/random.ts'
 import { parser } from '#serve/parse.ts'
-import { createContext } from '#server/context.ts'
 import { openState } from '#store/open.ts'
 
 const rounds = Number(process.env.BENCH_ROUNDS ?? 5)
@@ -37,9 +37,8 @@ const { value: settings } = complete(SettingsSchema, {
   },
 })
 const state = await openState(join(dir, 'ours'))
-// Quotes read nothing of the duties.
-const duties = undefined as never
-const context = createContext({ state, duties, settings, clock: systemClock, random: systemRandom, log: silentLog })
+const world = { settings, clock: systemClock, random: systemRandom, log: silentLog }
+const context = { state, ...world, fx: createFxCaches() }
 await pushRate(context, { pair: 'EUR/USD', rate: '1.0842' })
 
 const { input } = contract['fx.createQuote'].example

@@ -3,13 +3,11 @@ import { readFile } from 'node:fs/promises'
 import type { Command } from 'commander'
 import { parseJson, stringifyJson } from '#api/json.ts'
 import type { Quote } from '#api/wire/fx.ts'
-import type { FxContext } from '#groups/fx/context.ts'
+import type { KeyContext } from '#groups/fx/receipt-key.ts'
 import { withState } from './data.ts'
 import { CommandFailure } from './failure.ts'
 import { note, print, printJson } from './print.ts'
 import { type CommonOptions, configOf } from './settings.ts'
-
-type KeyContext = Pick<FxContext, 'state' | 'clock' | 'random' | 'fx'>
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 const fileBytesMax = 1_048_576

@@ -6,11 +6,11 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { signQuote } from '#api/client.ts'
 import { parseJson } from '#api/json.ts'
 import type { Quote } from '#api/wire/fx.ts'
+import { createFxCaches } from '#groups/fx/context.ts'
 import { createQuote } from '#groups/fx/create-quote.ts'
 import { systemClock } from '#io/clock.ts'
 import { silentLog } from '#io/log.ts'
 import { systemRandom } from '#io/random.ts'
-import { createContext } from '#server/context.ts'
 import { openState } from '#store/open.ts'
 import { settingsWith, testVisit } from '#test/context.ts'
 import { openFolder, run } from './run.ts'
@@ -37,7 +37,7 @@ async function quoteIn(dir: string): Promise<{ quote: Quote; bytes: Uint8Array }
       type: 'tradable',
       recipientAddress: `0x${'11'.repeat(20)}`,
     },
-    createContext({ state, duties: undefined as never, ...world }),
+    { state, ...world, fx: createFxCaches() },
     testVisit(),
   )
   await state.close()

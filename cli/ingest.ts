@@ -6,8 +6,8 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import { faults } from '#api/faults.ts'
 import { networks } from '#api/wire/validators.ts'
 import { Fault } from '#core/fault.ts'
+import type { ExplorerContext } from '#groups/explorer/context.ts'
 import type { Progress as Event } from '#groups/explorer/index-chain.ts'
-import type { FollowContext } from '#groups/explorer/index-start.ts'
 import type { ChainNode } from '#groups/explorer/node.ts'
 import { epochNumber } from './beacon.ts'
 import { withState } from './data.ts'
@@ -103,7 +103,7 @@ async function run(options: IngestOptions, task: 'follow' | 'repair'): Promise<v
   await withState(options, 'made', async (state) => {
     const log = openLog('warn', (line) => process.stderr.write(line))
     const explorer = createExplorerCaches()
-    const context: FollowContext = { state, settings, clock: systemClock, random: systemRandom, log, explorer }
+    const context: ExplorerContext = { state, settings, clock: systemClock, random: systemRandom, log, explorer }
     const node = needNode(context, whichChain(settings, options.chain))
     const progress = openProgress(options.json === true, () => systemClock.monotonicMs())
     const share = () => nodeShare(node, systemClock.monotonicMs() - startMs)
@@ -121,7 +121,7 @@ async function run(options: IngestOptions, task: 'follow' | 'repair'): Promise<v
       }
     }
     const { forgetFrom, yes = false } = options
-    const turn = async (own: FollowContext, signal: AbortSignal) => {
+    const turn = async (own: ExplorerContext, signal: AbortSignal) => {
       // A mistake is told at once; what fails later is waited for.
       await node.capabilities()
       if (forgetFrom !== undefined) await forget(own.state, node, { from: forgetFrom, yes }, signal)
@@ -150,7 +150,7 @@ function checkSpan({ from = 0, until = Infinity, forgetFrom }: IngestOptions): v
 }
 
 async function working(
-  context: FollowContext,
+  context: ExplorerContext,
   node: ChainNode,
   { once, from = 0, until = Infinity }: IngestOptions,
   task: 'follow' | 'repair',
@@ -172,7 +172,7 @@ async function working(
 
 /** Again after what may pass; every block that was read in between counts as a new start. */
 async function patiently(
-  context: FollowContext,
+  context: ExplorerContext,
   work: () => Promise<void>,
   mayPass: (error: unknown) => boolean,
   signal: AbortSignal,

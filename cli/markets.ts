@@ -3,8 +3,8 @@
 import type { Command } from 'commander'
 import { InvalidArgumentError } from 'commander'
 import type { MarketFeed } from '#core/settings/markets.ts'
+import type { MarketsContext } from '#groups/markets/context.ts'
 import type { PassReport } from '#groups/markets/ingest.ts'
-import type { AppContext } from '#server/context.ts'
 import { withState } from './data.ts'
 import { CommandFailure } from './failure.ts'
 import { counted, minuteText, note, print, printJson, table } from './print.ts'
@@ -74,8 +74,8 @@ async function read(options: IngestOptions): Promise<void> {
       : 'No feed is configured (markets.feeds).'
     throw new CommandFailure('feed.unknown', words)
   }
-  const [{ createContext }, { systemClock }, { systemRandom }, { openLog }] = await Promise.all([
-    import('#server/context.ts'),
+  const [{ createMarketsCaches }, { systemClock }, { systemRandom }, { openLog }] = await Promise.all([
+    import('#groups/markets/context.ts'),
     import('#io/clock.ts'),
     import('#io/random.ts'),
     import('#io/log.ts'),
@@ -85,10 +85,9 @@ async function read(options: IngestOptions): Promise<void> {
   const reports: Record<string, PassReport> = {}
   await withState(options, 'made', async (state) => {
     const log = openLog('warn', (line) => process.stderr.write(line))
-    // Feeds are read without the duties database.
-    const duties = undefined as never
-    const context = createContext({ state, duties, settings, clock: systemClock, random: systemRandom, log })
-    const turn = async (own: AppContext, signal: AbortSignal) => {
+    const world = { settings, clock: systemClock, random: systemRandom, log }
+    const context = { state, ...world, markets: createMarketsCaches() }
+    const turn = async (own: MarketsContext, signal: AbortSignal) => {
       for (const feed of wanted) reports[feed.id] = await readOne(own, feed, options, signal)
     }
     await inTurn(context, options, 'markets', turn, stop.signal)
@@ -105,7 +104,7 @@ async function read(options: IngestOptions): Promise<void> {
 }
 
 async function readOne(
-  context: AppContext,
+  context: MarketsContext,
   feed: MarketFeed,
   options: IngestOptions,
   signal: AbortSignal,

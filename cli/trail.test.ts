@@ -3,12 +3,16 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { contract } from '#api/contract.ts'
+import { createExplorerCaches } from '#groups/explorer/context.ts'
 import { systemClock } from '#io/clock.ts'
+import { silentLog } from '#io/log.ts'
+import { systemRandom } from '#io/random.ts'
 import { demoSeed } from '#sim/demo.ts'
 import { SimChain } from '#sim/evm/chain.ts'
 import { SimNode } from '#sim/evm/node.ts'
 import { loadExplorer } from '#sim/explorer.ts'
 import { openState } from '#store/open.ts'
+import { settingsWith } from '#test/context.ts'
 import { openFolder, run } from './run.ts'
 import { coinText, treeOf } from './trail.ts'
 
@@ -19,7 +23,8 @@ const { result } = reply
 test('from the store alone, as JSON and as a tree', async () => {
   await using home = await openFolder()
   const state = await openState(join(home.dir, 'data'))
-  await loadExplorer({ state, clock: systemClock }, demoSeed)
+  const world = { settings: settingsWith(), clock: systemClock, random: systemRandom, log: silentLog }
+  await loadExplorer({ state, ...world, explorer: createExplorerCaches() }, demoSeed)
   await state.close()
   const { code, stdout, stderr } = await run(['trail', address, '--chain', '1', '--json'], { cwd: home.dir })
   assert.deepEqual([code, stderr], [0, ''])

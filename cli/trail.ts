@@ -50,10 +50,8 @@ async function follow(given: string, options: TrailOptions): Promise<void> {
   // What a node tells is kept, so a folder is made for it; without one there is only what was kept before.
   const hasNode = settings.explorer.chains.some(({ id, rpc }) => id === chain && rpc.length > 0)
   const { result, confidence, ...told } = await withState(options, hasNode ? 'made' : 'found', (state) => {
-    // Group A keeps nothing in the duties database.
     const context: ExplorerContext = {
       state,
-      duties: undefined as never,
       settings,
       clock: systemClock,
       random: systemRandom,

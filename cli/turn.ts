@@ -14,10 +14,8 @@ export interface TurnOptions {
   readonly wait?: boolean
 }
 
-type TurnContext = LeaseContext & { readonly duties?: Duties }
-
 /** What the work writes, it must write to the context it is given. */
-export async function inTurn<D extends TurnContext>(
+export async function inTurn<D extends LeaseContext & { readonly duties?: Duties }>(
   context: D,
   { wait = false }: TurnOptions,
   name: IngesterName,

@@ -6,7 +6,7 @@ import { createValidatorsCaches, type ValidatorsContext } from '#groups/validato
 import { createStreamProgress } from '#ingest/stream-progress.ts'
 import type { Context } from '#serve/context.ts'
 
-export type AppContext = ExplorerContext & FxContext & ValidatorsContext & MarketsContext
+export type AppContext = Context & ExplorerContext & FxContext & ValidatorsContext & MarketsContext
 
 /** With empty caches. */
 export const createContext = ({ state, duties, settings, clock, random, log }: Context): AppContext => ({

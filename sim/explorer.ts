@@ -4,7 +4,7 @@
 
 import { complete } from '#core/check.ts'
 import { SettingsSchema } from '#core/settings.ts'
-import { createExplorerCaches } from '#groups/explorer/context.ts'
+import { createExplorerCaches, type ExplorerContext } from '#groups/explorer/context.ts'
 import { isBefore } from '#groups/explorer/fundings.ts'
 import { catchUp, fill } from '#groups/explorer/index-chain.ts'
 import { type Label, putLabels } from '#groups/explorer/labels.ts'
@@ -12,7 +12,6 @@ import { Book } from '#groups/explorer/labels-history.ts'
 import { openNode } from '#groups/explorer/node.ts'
 import { confirmHead } from '#groups/explorer/standing.ts'
 import { putTags, type Tag } from '#groups/explorer/tags.ts'
-import type { AppContext } from '#server/context.ts'
 import { type Chance, chance } from './chance.ts'
 import { SimChain } from './evm/chain.ts'
 import { SimNode } from './evm/node.ts'
@@ -34,13 +33,11 @@ const holed: ChainPlan = {
   read: [[0, 80], [140]],
 }
 
-type LoadContext = Pick<AppContext, 'state' | 'clock'>
-
 /**
  * Names the entities and has both chains read from nodes over HTTP, as a running server would read them; the newest
  * blocks are of this moment. Names an address on chain 1, three fundings away from a labelled one.
  */
-export async function loadExplorer(context: LoadContext, seed: string): Promise<{ address: string }> {
+export async function loadExplorer(context: ExplorerContext, seed: string): Promise<{ address: string }> {
   const chains = demoChains(seed)
   for (const [at, plan] of [whole, holed].entries()) {
     const chain = chains[at] as SimChain
@@ -75,12 +72,12 @@ const demoNode = (chain: SimChain): SimNode =>
 const chainSettings = ({ id, name }: ChainPlan, url: string) => ({ id, name, mode: 'both', rpc: [{ url }] })
 
 /** Through the same reader as any chain. */
-async function read(context: LoadContext, plan: ChainPlan, node: SimNode, url: string): Promise<void> {
+async function read(context: ExplorerContext, plan: ChainPlan, node: SimNode, url: string): Promise<void> {
   const { value: settings, problems } = complete(SettingsSchema, { explorer: { chains: [chainSettings(plan, url)] } })
   const [chain] = settings.explorer.chains
   if (problems.length > 0 || !chain) throw new Error(`settings of the demo chain: ${JSON.stringify(problems)}`)
   node.laterSeconds = Math.floor(context.clock.now() / 1000) - node.chain.head.timeUnix
-  const reader = { state: context.state, clock: context.clock, settings, explorer: createExplorerCaches() }
+  const reader = { ...context, settings, explorer: createExplorerCaches() }
   const source = openNode(chain, reader)
   if (!plan.read) await catchUp(reader, source, () => {})
   for (const [from, until = node.chain.final + 1] of plan.read ?? [])
@@ -89,7 +86,7 @@ async function read(context: LoadContext, plan: ChainPlan, node: SimNode, url: s
   await confirmHead(context.state, plan.id, node.chain.final + 1, Number.MAX_SAFE_INTEGER)
 }
 
-async function nameEntities(context: LoadContext, plan: ChainPlan, chain: SimChain, seed: string): Promise<void> {
+async function nameEntities(context: ExplorerContext, plan: ChainPlan, chain: SimChain, seed: string): Promise<void> {
   const labels = labelsOf(plan, chance(seed).fork('explorer').fork(plan.id).fork('labels'))
   await context.state.write(async (tx) => {
     const book = new Book(tx, { by: 'demo world', via: 'first start', atMs: context.clock.now() })

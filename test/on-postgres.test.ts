@@ -11,10 +11,9 @@ import { dutiesHere } from '#groups/validators/duties/store.ts'
 import { withChainTimes } from '#groups/validators/ingest/chain.ts'
 import { systemClock } from '#io/clock.ts'
 import { openAdmission } from '#serve/admit.ts'
-import type { Context } from '#serve/context.ts'
 import { openDoor } from '#serve/http.ts'
 import { openHouse } from '#serve/pipeline.ts'
-import { createContext } from '#server/context.ts'
+import { type AppContext, createContext } from '#server/context.ts'
 import { endpoints } from '#server/endpoints.ts'
 import { extensions } from '#server/extensions.ts'
 import { openDemo } from '#sim/demo.ts'
@@ -60,7 +59,7 @@ describe('the server on PostgreSQL', { skip: noPostgres }, () => {
     let settings: Settings
     let calls: readonly Asked[]
     let embedded: Awaited<ReturnType<typeof repliesOf>>
-    let stores: Pick<Context, 'state' | 'duties'>
+    let stores: Pick<AppContext, 'state' | 'duties'>
     before(async () => {
       const demo = moving.adopt(await openDemo(), (world) => world.close())
       context = moving.use(await openContext(demo.settings))
@@ -84,7 +83,7 @@ describe('the server on PostgreSQL', { skip: noPostgres }, () => {
     })
     after(() => moving.disposeAsync())
 
-    const sameFrom = async (other: Context) => {
+    const sameFrom = async (other: AppContext) => {
       const refused = embedded.filter(({ status, bytes }) => status !== 200 || bytes.includes('Max calls per sec'))
       assert.deepEqual(refused, [])
       const larger = await repliesOf(other, calls)
@@ -177,7 +176,7 @@ interface Asked {
 }
 
 /** Reads of all eight endpoints that have any, and of most beyond them. */
-async function callsOf({ state, clock, random }: Context): Promise<Asked[]> {
+async function callsOf({ state, clock, random }: AppContext): Promise<Asked[]> {
   // One for each, because of the fundings two a second pass.
   const keys: string[] = []
   for (let made = 0; made < 62; made++)
@@ -214,7 +213,7 @@ const ratingsPaths = Array.from({ length: 12 }, (_, index) => [
   `/v0/eth/validators/effectiveness?indices=${index},${index + 1}&size=3&groupBy=validator&granularity=month`,
 ]).flat()
 
-async function repliesOf(context: Context, calls: readonly Asked[]) {
+async function repliesOf(context: AppContext, calls: readonly Asked[]) {
   const admission = await openAdmission(context)
   const house = openHouse(context, [...endpoints, ...extensions], admission, { request: () => {} })
   const door = await openDoor(house, [])

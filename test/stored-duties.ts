@@ -13,10 +13,12 @@ export type StoredRow = { readonly validator: number; readonly day: number; read
 
 export type Grain = 'hours' | 'utcHours' | 'days' | 'utcDays'
 
-type DutiesContext = Pick<TestContext, 'duties' | 'settings'>
-
 /** Rows by validator, then time. `hour` is −1 in rows of days. */
-export async function storedRows(context: DutiesContext, network: Network, grain: Grain): Promise<StoredRow[]> {
+export async function storedRows(
+  context: Pick<TestContext, 'duties' | 'settings'>,
+  network: Network,
+  grain: Grain,
+): Promise<StoredRow[]> {
   const time = plainTime(context.settings.validators.networks[network])
   const covered = await coveredEpochs(context.duties, network)
   const [from, until] = [covered[0]?.from, covered.at(-1)?.until]
@@ -56,7 +58,9 @@ export async function emptyDuties({ duties, dutiesState }: Pick<TestContext, 'du
 }
 
 /** Everything that is stored: figures by day and hour, and the tables of plain rows. */
-export async function everythingStored(context: DutiesContext & Pick<TestContext, 'dutiesState'>): Promise<object> {
+export async function everythingStored(
+  context: Pick<TestContext, 'duties' | 'settings'> & Pick<TestContext, 'dutiesState'>,
+): Promise<object> {
   const tables = [
     'coverage',
     'duty_networks',

@@ -92,11 +92,10 @@ class KeyAuthorizer {
     return caller
   }
 
-  /** No key was shown: fine where the group is open, spec section 5. */
+  /** No key was shown: fine where the endpoint is open (spec section 5) and its group's settings do not ask for one. */
   #nobody(endpoint: Endpoint): undefined {
-    // The switch of group D is about its own paths.
-    const keyNeeded = endpoint.group === 'markets' && this.#context.settings.markets.keyNeeded
-    if (endpoint.auth === 'open' && !keyNeeded) return undefined
+    const own = this.#context.settings[endpoint.group]
+    if (endpoint.auth === 'open' && !('keyNeeded' in own && own.keyNeeded)) return undefined
     this.#notice('key.missing', '')
     throw new Fault('key.missing')
   }

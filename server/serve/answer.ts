@@ -74,7 +74,7 @@ export interface Shape {
 
 export type RawQuery = Readonly<Record<string, string | readonly string[] | undefined>>
 
-export interface Answer<E extends Endpoint = Endpoint, C extends Context = Context> {
+export interface Answer<E extends Endpoint = Endpoint, C = Context> {
   readonly endpoint: E
   readonly shape: Shape
   /** A check between plan and rate, where the group's order of checks asks for one (decision 0010). */
@@ -83,8 +83,8 @@ export interface Answer<E extends Endpoint = Endpoint, C extends Context = Conte
   reply(input: Parsed<E>, context: C, visit: Visit): Promise<Outcome<Reply<E>>>
 }
 
-/** `C` is the context of the group: with its caches. */
-export const answer = <E extends Endpoint, C extends Context>(
+/** `C` is the context of the group, with its caches. */
+export const answer = <E extends Endpoint, C = Context>(
   endpoint: E,
   shape: Shape,
   reply: (input: Parsed<E>, context: C, visit: Visit) => Promise<Outcome<Reply<E>>>,

@@ -22,7 +22,7 @@ export function arrivalOf(house: House, { query }: Way, request: FastifyRequest,
   const body = request.body as Uint8Array | undefined
   // The router hands the query over as text (http.ts).
   const texts = [request.query as string]
-  // Group A takes its parameters from a form as well (decision 0011).
+  // These endpoints take their parameters from a form as well (decision 0011).
   if (query.anyCase && body && formShape.test(contentType)) texts.push(new TextDecoder().decode(body))
   return {
     requestId: request.id,

@@ -1,5 +1,6 @@
-// Which endpoint a request is for. Most paths hold one; group A's `/v2/api` holds several, told apart by module and
-// action (decision 0010).
+// Which endpoint a request is for. Most paths have one. Some have several, told apart by the query parameters `module` and
+// `action` (decision 0010).
+import type { FaultCode } from '#api/faults.ts'
 import { Fault } from '#core/fault.ts'
 import type { Answer, RawQuery, Shape } from './answer.ts'
 
@@ -26,7 +27,7 @@ export function placesOf(answers: readonly Answer[]): readonly Place[] {
   })
 }
 
-/** Group A takes its parameters from a form as well (decision 0011). */
+/** Endpoints with the key in the query take their parameters from a form as well (decision 0011). */
 function methodsOf(answer: Answer): readonly string[] {
   if (answer.endpoint.method === 'POST') return ['POST']
   return answer.endpoint.auth === 'apikey' ? ['GET', 'HEAD', 'POST'] : ['GET', 'HEAD']
@@ -36,13 +37,14 @@ export function choose(place: Place, query: RawQuery): Answer {
   const [first] = place.answers
   if (!first) throw new Error(`no answer at ${place.path}`)
   if (!first.endpoint.select) return first
-  const module = word(query.module)
-  const ofModule = place.answers.filter((answer) => answer.endpoint.select?.module === module)
-  if (ofModule.length === 0) throw new Fault('explorer.module')
-  const action = word(query.action)
-  const chosen = ofModule.find((answer) => answer.endpoint.select?.action === action)
-  if (!chosen) throw new Fault('explorer.action')
-  return chosen
+  let left = place.answers
+  for (const name of ['module', 'action'] as const) {
+    const value = word(query[name])
+    left = left.filter(({ endpoint }) => endpoint.select?.[name] === value)
+    // A group that selects by parameters has a fault for each of them.
+    if (left.length === 0) throw new Fault(`${first.endpoint.group}.${name}` as FaultCode)
+  }
+  return left[0] as Answer
 }
 
 const word = (value: RawQuery[string]): string => (typeof value === 'string' ? value.toLowerCase() : '')

@@ -7,7 +7,7 @@ import { checker } from '#core/check.ts'
 import { Fault, type Problem } from '#core/fault.ts'
 import type { RawQuery } from './answer.ts'
 
-/** One request as it came in, after aliases. Header and group A query names are lower-case. */
+/** One request as it came in, after aliases. Names of headers are lower-case, names of query parameters where the endpoint takes any case. */
 export interface Arrival {
   readonly params: Readonly<Record<string, string>>
   readonly query: RawQuery

@@ -1,5 +1,6 @@
 // The life of one request, in order: match → admit → parse → answer → render. Nothing here knows the HTTP library, and
 // no failure leaves in another shape than its group's.
+import type { Endpoint } from '#api/kit.ts'
 import type { Group } from '#api/routes.ts'
 import { Fault } from '#core/fault.ts'
 import { failureFields } from '#io/log.ts'
@@ -50,7 +51,12 @@ interface Tools {
   readonly write: ReturnType<typeof serializer>
 }
 
-export function openHouse(context: Context, answers: readonly Answer[], admission: Admission, meter: Meter): House {
+export function openHouse<C extends Context>(
+  context: C,
+  answers: readonly Answer<Endpoint, NoInfer<C>>[],
+  admission: Admission,
+  meter: Meter,
+): House {
   return {
     context,
     places: placesOf(answers),
@@ -183,7 +189,7 @@ const wordOf = ({ is }: Outcome<unknown>): string => (is === 'unchanged' || is =
 
 const successes: ReadonlySet<string> = new Set(['unchanged', 'ok'])
 
-/** Only the path is logged: group A's key travels in the query. */
+/** Only the path is logged: the query may contain a key. */
 export function logRequest(context: Context, request: { requestId: string; path: string }, told: Told): void {
   const { requests } = context.settings.log
   if (requests === 'none' || (requests === 'failures' && successes.has(told.outcome))) return

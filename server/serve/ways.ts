@@ -59,7 +59,7 @@ export function waysOf(house: House, extras: readonly Extra[]): readonly Way[] {
   ]
 }
 
-/** Group A matches parameter names in any letter case (decision 0011). */
+/** Endpoints with the key in the query match parameter names in any letter case (decision 0011). */
 const queryRules = (answers: readonly Answer[]): QueryRules => ({
   listsMax: new Map(
     answers.flatMap(({ endpoint }) =>

@@ -14,8 +14,6 @@ import type { Readable } from '#serve/ways.ts'
 import type { AppContext } from '../context.ts'
 import { chainStream, isFollowed } from './heads.ts'
 
-type CoverageContext = Omit<AppContext, 'random' | 'log'>
-
 /**
  * In a word. `holes`: something is missing that nobody is reading. `catching up`: behind, but moving. `on demand`: a chain
  * that is searched when asked. `not followed`: data that was brought in, and no node or source behind it; or a source that
@@ -52,7 +50,7 @@ export interface Coverage {
 
 const holesShown = 100
 
-export async function coverageReport(context: CoverageContext): Promise<Coverage> {
+export async function coverageReport(context: AppContext): Promise<Coverage> {
   const { groups } = context.settings
   const streams = [
     ...(groups.explorer.on ? await chainStreams(context) : []),
@@ -95,7 +93,7 @@ function followed(stream: Bare, isMoving: boolean): Stream {
 
 const unordered = { from: null, until: null, read: null, holes: [], holesCount: 0 } as const
 
-async function chainStreams(context: CoverageContext): Promise<Stream[]> {
+async function chainStreams(context: AppContext): Promise<Stream[]> {
   const streams: Stream[] = []
   for (const { id, mode, rpc } of context.settings.explorer.chains) {
     const standing = await standingOf(context, id)
@@ -119,7 +117,7 @@ async function chainStreams(context: CoverageContext): Promise<Stream[]> {
   return streams
 }
 
-async function networkStreams(context: CoverageContext): Promise<Stream[]> {
+async function networkStreams(context: AppContext): Promise<Stream[]> {
   const streams: Stream[] = []
   for (const network of networks) {
     const { covered, ageSeconds = null, isFresh, isMoving: moves } = await networkHealth(context, network)
@@ -141,7 +139,7 @@ async function networkStreams(context: CoverageContext): Promise<Stream[]> {
 /** What a source of rates is called where streams are told apart. */
 export const rateStream = ({ id }: Pick<FxSource, 'id'>): string => `rates ${id}`
 
-async function rateStreams(context: CoverageContext): Promise<Stream[]> {
+async function rateStreams(context: AppContext): Promise<Stream[]> {
   return (await sourceHealth(context)).map(({ source, rates }) => {
     const stream: Bare = {
       ...{ group: 'fx', name: rateStream(source), ...unordered },
@@ -156,7 +154,7 @@ async function rateStreams(context: CoverageContext): Promise<Stream[]> {
   })
 }
 
-async function feedStreams({ state, settings, clock }: CoverageContext): Promise<Stream[]> {
+async function feedStreams({ state, settings, clock }: AppContext): Promise<Stream[]> {
   const standings = new Map((await allStandings(state)).map((one) => [one.source, one]))
   return settings.markets.feeds.map(({ id, staleMs }) => {
     const standing = standings.get(id) ?? { ...newStanding(id), rejected: 0 }
@@ -174,7 +172,7 @@ async function feedStreams({ state, settings, clock }: CoverageContext): Promise
 }
 
 /** As coverageReport, up to a second old: for what anybody may ask for. */
-export const recentCoverage = (context: CoverageContext): (() => Promise<Coverage>) =>
+export const recentCoverage = (context: AppContext): (() => Promise<Coverage>) =>
   oncePerSecond(context.clock, () => coverageReport(context))
 
 /** GET /coverage, for people and machines that watch; nothing in it is secret. */

@@ -3,10 +3,8 @@ import { test } from 'node:test'
 import { pushRate } from '#groups/fx/push.ts'
 import { keepRates } from '#groups/fx/rate-store.ts'
 import { writeStatus } from '#groups/fx/source-health.ts'
-import { openContext } from '#test/context.ts'
+import { openContext, type TestContext } from '#test/context.ts'
 import { storeDiagnoses } from './doctor.ts'
-
-type TestContext = Awaited<ReturnType<typeof openContext>>
 
 const feed = { id: 'feed', kind: 'http-json', url: 'https://rates.example/', everyMs: 5000, staleMs: 60_000 }
 

@@ -12,15 +12,13 @@ import { clockLeadMs } from '#io/remote-time.ts'
 import type { Context } from '#serve/context.ts'
 import { bad, type Diagnosis, examined, warn, well } from './diagnosis.ts'
 
-export type ReachContext = Pick<Context, 'settings' | 'clock'>
-
 const askMs = 20_000
 const clockMs = 5000
 /** A quote stands for 30 seconds and a link for 300: beyond this they are wrong for the caller. */
 const leadWarnMs = 2500
 const leadBadMs = 30_000
 
-export async function reachFindings(context: ReachContext): Promise<readonly Diagnosis[]> {
+export async function reachFindings(context: Pick<Context, 'settings' | 'clock'>): Promise<readonly Diagnosis[]> {
   const found = await Promise.all([
     ...chainChecks(context),
     ...rateChecks(context),
@@ -33,7 +31,7 @@ export async function reachFindings(context: ReachContext): Promise<readonly Dia
 
 type Looking = Promise<readonly Diagnosis[]>
 
-function chainChecks(context: ReachContext): Looking[] {
+function chainChecks(context: Pick<Context, 'settings' | 'clock'>): Looking[] {
   return context.settings.explorer.chains.flatMap((chain) => {
     const { id, rpc, mode } = chain
     const name = `node of chain ${id}`
@@ -52,7 +50,7 @@ function chainChecks(context: ReachContext): Looking[] {
   })
 }
 
-function rateChecks(context: ReachContext): Looking[] {
+function rateChecks(context: Pick<Context, 'settings' | 'clock'>): Looking[] {
   const { fx } = context.settings
   return fx.sources.flatMap((source) => {
     const name = `rates ${source.id}`
@@ -70,7 +68,7 @@ function rateChecks(context: ReachContext): Looking[] {
   })
 }
 
-function beaconChecks({ settings, clock }: ReachContext): Looking[] {
+function beaconChecks({ settings, clock }: Pick<Context, 'settings' | 'clock'>): Looking[] {
   return networks.flatMap((network) => {
     const { urls, timeoutMs } = settings.validators.networks[network].beacon
     const name = `beacon ${network}`
@@ -87,7 +85,7 @@ function beaconChecks({ settings, clock }: ReachContext): Looking[] {
   })
 }
 
-function feedChecks({ settings }: ReachContext): Looking[] {
+function feedChecks({ settings }: Pick<Context, 'settings' | 'clock'>): Looking[] {
   return settings.markets.feeds.map((feed) => {
     const name = `feed ${feed.id}`
     return examined(name, 'check the address of the feed and its paging settings', async () => {
@@ -100,7 +98,7 @@ function feedChecks({ settings }: ReachContext): Looking[] {
   })
 }
 
-function limitsChecks({ settings: { limits: url }, clock }: ReachContext): Looking[] {
+function limitsChecks({ settings: { limits: url }, clock }: Pick<Context, 'settings' | 'clock'>): Looking[] {
   if (url === '') return []
   const name = 'limits in Redis'
   const todo = 'check the address in limits, the password and the server; funding lookups are refused without it'
@@ -120,7 +118,7 @@ function limitsChecks({ settings: { limits: url }, clock }: ReachContext): Looki
 
 const echo = script('return {1}')
 
-const addressesOf = ({ settings }: ReachContext): readonly string[] => [
+const addressesOf = ({ settings }: Pick<Context, 'settings' | 'clock'>): readonly string[] => [
   ...settings.explorer.chains.flatMap(({ rpc }) => rpc.map(({ url }) => url)),
   ...settings.fx.sources.flatMap(({ url }) => (url === undefined ? [] : [url])),
   ...networks.flatMap((network) => settings.validators.networks[network].beacon.urls),

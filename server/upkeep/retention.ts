@@ -3,7 +3,7 @@
 // but nobody may write another for long, and they hold their quotes.
 import { dropReplays } from '#groups/fx/quotes.ts'
 import { poll } from '#ingest/poll.ts'
-import type { AppContext } from '../context.ts'
+import type { Context } from '#serve/context.ts'
 
 const dayMs = 86_400_000
 /** Longer than any quote can still matter: the longest tenor is a day, a replay another. */
@@ -14,10 +14,8 @@ const stepsMax = 100_000
 const timeoutMs = 3_600_000
 const backoffMaxMs = 3_600_000
 
-type RetentionContext = Pick<AppContext, 'state' | 'settings' | 'clock' | 'random' | 'log'>
-
 /** Resolves when the signal has ended it. */
-export async function startRetention(context: RetentionContext, signal: AbortSignal): Promise<void> {
+export async function startRetention(context: Omit<Context, 'duties'>, signal: AbortSignal): Promise<void> {
   const { everyMs, quotesDays } = context.settings.retention
   if (quotesDays === 0) return
   await poll(
@@ -40,7 +38,7 @@ export async function startRetention(context: RetentionContext, signal: AbortSig
 
 /** Resolves to how many are gone. A quote that a replay may still be asked for stays; keys that are over hold none. */
 export async function dropQuotes(
-  context: Omit<RetentionContext, 'random' | 'log'>,
+  context: Pick<Context, 'state' | 'settings' | 'clock'>,
   signal: AbortSignal,
 ): Promise<number> {
   const days = Math.max(quotesDaysMin, context.settings.retention.quotesDays)

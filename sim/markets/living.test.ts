@@ -7,12 +7,12 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { MarketFeed } from '#core/settings/markets.ts'
+import { createMarketsCaches } from '#groups/markets/context.ts'
 import { readFeed } from '#groups/markets/ingest.ts'
 import { marketAsOf } from '#groups/markets/past.ts'
 import { settle } from '#groups/markets/rebuild.ts'
 import { OwnedClock } from '#io/clock.ts'
 import { silentLog } from '#io/log.ts'
-import { createContext } from '#server/context.ts'
 import { openState } from '#store/open.ts'
 import type { State } from '#store/state.ts'
 import { seededRandom, settingsWith, testNowMs } from '#test/context.ts'
@@ -70,8 +70,8 @@ async function live(seed: string): Promise<void> {
   })
   const [source] = settings.markets.feeds as [MarketFeed]
   let state = await openState(join(dir, seed))
-  const context = () =>
-    createContext({ state, settings, clock, random: seededRandom(seed), log: silentLog, duties: undefined as never })
+  const markets = createMarketsCaches()
+  const context = () => ({ state, settings, clock, random: seededRandom(seed), log: silentLog, markets })
   const told: Told[] = []
   let holder = 0
   /** One pass, perhaps stopped before its end; the clock runs while it does. */

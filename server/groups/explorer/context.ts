@@ -27,7 +27,8 @@ export interface ExplorerCaches {
   linkSecret: Uint8Array | undefined
 }
 
-export type ExplorerContext = Context & { readonly explorer: ExplorerCaches }
+/** The group keeps nothing in the duties database. */
+export type ExplorerContext = Omit<Context, 'duties'> & { readonly explorer: ExplorerCaches }
 
 export const createExplorerCaches = (): ExplorerCaches => ({
   nodes: new Map(),

@@ -12,9 +12,10 @@ import { type SimFault, SimNode } from '#sim/evm/node.ts'
 import { openContext, settingsWith, type TestContext } from '#test/context.ts'
 import { seedsOf } from '#test/long.ts'
 import { AccountReader } from './account-reader.ts'
+import type { ExplorerContext } from './context.ts'
 import { searchFunding } from './funding-search.ts'
 import { type Funding, findFunding } from './fundings.ts'
-import { catchUp, type IndexContext } from './index-chain.ts'
+import { catchUp } from './index-chain.ts'
 import { findNear } from './index-near.ts'
 import { type ChainNode, openNode } from './node.ts'
 
@@ -55,7 +56,7 @@ interface Stage {
   readonly node: ChainNode
   /** The same node as it is after a restart: what it can do is tested again. */
   readonly reopen: () => ChainNode
-  readonly index: IndexContext
+  readonly index: ExplorerContext
 }
 
 function stage(seed: number, number: number): Stage {

@@ -24,10 +24,6 @@ import type { ChainNode, Tip } from './node.ts'
 import { blocksOf, confirmHead, putHead } from './standing.ts'
 import { fundingsOf, transfersOf } from './transfers.ts'
 
-export type IndexContext = Pick<ExplorerContext, 'state' | 'clock' | 'explorer'> & {
-  readonly settings: { readonly explorer: { readonly index: ExplorerContext['settings']['explorer']['index'] } }
-}
-
 export type Progress =
   /** How many blocks are still to be read, and how far the chain goes. */
   | { readonly is: 'plan'; readonly blocks: number; readonly finalUntil: number }
@@ -46,7 +42,12 @@ const runBlocksPerRead = 8
 const unreadableMax = 16
 
 /** Brings the index up to the chain's present head. */
-export async function catchUp(context: IndexContext, node: ChainNode, tell: Tell, signal?: AbortSignal): Promise<void> {
+export async function catchUp(
+  context: ExplorerContext,
+  node: ChainNode,
+  tell: Tell,
+  signal?: AbortSignal,
+): Promise<void> {
   const options = signal ? { signal } : {}
   await needTraces(node)
   const { askedMs, tip, final, run: settled, takenBack } = await settleRun(context, node, options)
@@ -62,7 +63,7 @@ export async function catchUp(context: IndexContext, node: ChainNode, tell: Tell
 
 /** Reads what is missing of the span, as far as it is final, from a node that does not contradict what was read before. */
 export async function repair(
-  context: IndexContext,
+  context: ExplorerContext,
   node: ChainNode,
   span: Range,
   tell: Tell,
@@ -88,7 +89,7 @@ interface Settled {
 }
 
 /** Brings the run of newer blocks up to what the node says of them now. */
-async function settleRun(context: IndexContext, node: ChainNode, options: AskOptions): Promise<Settled> {
+async function settleRun(context: ExplorerContext, node: ChainNode, options: AskOptions): Promise<Settled> {
   const askedMs = context.clock.now()
   const tip = await node.tip(options)
   const { final } = tip
@@ -110,7 +111,7 @@ export interface FinalSpan extends Range {
 
 /** Reads the final blocks of the span that are not covered yet. */
 export async function fill(
-  context: IndexContext,
+  context: ExplorerContext,
   node: ChainNode,
   span: FinalSpan,
   tell: Tell,
@@ -179,7 +180,7 @@ function* split(missing: readonly Range[], size: number): Generator<Range, undef
 }
 
 async function readRange(
-  context: IndexContext,
+  context: ExplorerContext,
   node: ChainNode,
   range: Range,
   span: FinalSpan,
@@ -224,7 +225,7 @@ const apart = (chain: string, block: number): Fault =>
 
 /** Adds the blocks above the run, as far as each is the child of the one before. Tells where it ends. */
 async function extend(
-  context: IndexContext,
+  context: ExplorerContext,
   node: ChainNode,
   from: readonly Kept[],
   { head }: Tip,

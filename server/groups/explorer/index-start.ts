@@ -15,17 +15,14 @@ const attemptMs = 7 * 86_400_000
 const backoffMaxMs = 60_000
 const abilitiesEveryMs = 3_600_000
 
-/** What commands have, too. */
-export type FollowContext = Omit<ExplorerContext, 'duties'>
-
-const nodesOf = (context: FollowContext): ChainNode[] =>
+const nodesOf = (context: ExplorerContext): ChainNode[] =>
   context.settings.groups.explorer.on
     ? context.settings.explorer.chains.flatMap(({ id }) => nodeOf(context, id) ?? [])
     : []
 
 /** Resolves when the signal has ended all loops. */
 export async function startChains(
-  context: FollowContext,
+  context: ExplorerContext,
   signal: AbortSignal,
   tell: (chain: string) => Tell = () => () => {},
 ): Promise<void> {
@@ -41,7 +38,7 @@ export async function startChains(
 }
 
 /** Follows the chain until the signal aborts. */
-export function follow(context: FollowContext, node: ChainNode, signal: AbortSignal, tell: Tell): Promise<void> {
+export function follow(context: ExplorerContext, node: ChainNode, signal: AbortSignal, tell: Tell): Promise<void> {
   const chain = node.chain.id
   return poll(
     context,
@@ -79,7 +76,7 @@ export function follow(context: FollowContext, node: ChainNode, signal: AbortSig
   )
 }
 
-function logProgress(context: FollowContext, chain: string, progress: Progress): void {
+function logProgress(context: ExplorerContext, chain: string, progress: Progress): void {
   if (progress.is === 'plan' && progress.blocks > context.settings.explorer.index.rangeBlocks) {
     context.log.info({ chain, blocks: progress.blocks }, 'blocks to read')
   }
@@ -93,7 +90,7 @@ function logProgress(context: FollowContext, chain: string, progress: Progress):
 }
 
 /** Of each node, at start and when it has changed. */
-function tellAbilities(context: FollowContext, node: ChainNode, signal: AbortSignal): Promise<void> {
+function tellAbilities(context: ExplorerContext, node: ChainNode, signal: AbortSignal): Promise<void> {
   const chain = node.chain.id
   const told = new Map<string, string>()
   /** Whether it is something new. */
@@ -135,7 +132,7 @@ const askAgainMs = 2000
  * Red for a chain none of whose nodes answers: what is not in the store yet cannot be answered. A node that was in trouble
  * is asked again here, since nobody else may be asking while the server is red.
  */
-export async function chainFindings(context: FollowContext): Promise<readonly Finding[]> {
+export async function chainFindings(context: ExplorerContext): Promise<readonly Finding[]> {
   const findings = await Promise.all(
     nodesOf(context).map(async ({ chain, rpc }) => {
       const ill = () => rpc.health().filter(({ trouble }) => trouble !== undefined)
@@ -157,7 +154,7 @@ export async function chainFindings(context: FollowContext): Promise<readonly Fi
 }
 
 /** Only where there is something to report. What a node said is for the log: anybody may ask here. */
-function indexFinding(context: FollowContext, { chain }: ChainNode): Finding[] {
+function indexFinding(context: ExplorerContext, { chain }: ChainNode): Finding[] {
   const { stopped, unreadable } = troubleOf(context, chain.id)
   const name = `index of chain ${chain.id}`
   if (stopped !== undefined)
@@ -181,7 +178,7 @@ const checkMs = 5000
  * What keeps the indexes from being complete, for the doctor. A contradiction is looked for here as well, since the process that
  * reads the chain may be another one.
  */
-export async function indexProblems(context: FollowContext): Promise<readonly IndexProblem[]> {
+export async function indexProblems(context: ExplorerContext): Promise<readonly IndexProblem[]> {
   const all = nodesOf(context).filter(({ chain }) => chain.mode !== 'probe')
   const problems = all.map(async (node): Promise<IndexProblem[]> => {
     const chain = node.chain.id
@@ -201,7 +198,7 @@ export async function indexProblems(context: FollowContext): Promise<readonly In
 }
 
 /** undefined also where the node does not answer: that is another finding. */
-async function contradictionOf(context: FollowContext, node: ChainNode): Promise<string | undefined> {
+async function contradictionOf(context: ExplorerContext, node: ChainNode): Promise<string | undefined> {
   const options = { untilMs: context.clock.monotonicMs() + checkMs }
   try {
     const { head } = await node.tip(options)

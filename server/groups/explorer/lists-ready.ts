@@ -8,10 +8,7 @@ import { listsMax, packedList, presentHead } from './lists.ts'
 /** Changes often come in rows: nothing is made until none has come for so long. */
 const calmMs = 2000
 
-export async function keepListsReady(
-  context: Pick<ExplorerContext, 'state' | 'settings' | 'clock' | 'log' | 'explorer'>,
-  signal: AbortSignal,
-): Promise<void> {
+export async function keepListsReady(context: ExplorerContext, signal: AbortSignal): Promise<void> {
   const { settings, clock, log } = context
   if (!settings.groups.explorer.on) return
   const chains = settings.explorer.chains.map(({ id }) => id)
@@ -33,7 +30,7 @@ export async function keepListsReady(
 
 /** Makes the lists of chains that are as they were a round ago, and have changed since their lists were made. */
 export function listMaker(
-  context: Pick<ExplorerContext, 'state' | 'explorer'>,
+  context: ExplorerContext,
   chains: readonly string[],
   signal?: AbortSignal,
   forSpreadsheets = false,

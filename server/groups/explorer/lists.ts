@@ -25,15 +25,13 @@ export interface CachedList {
   finished?: FinishedList
 }
 
-type ListContext = Pick<ExplorerContext, 'state' | 'explorer'>
-
 export const listsMax = 16
 const bytesMax = 512 * 1024 * 1024
 const linesPerChunk = 1000
 const envelopeStart = '{"status":"1","message":"OK","result":'
 
 /** Cached: reading it would cost more than the rest of a 304. */
-export const presentHead = ({ state, explorer }: ListContext, chain: string): Promise<ListHead | undefined> =>
+export const presentHead = ({ state, explorer }: ExplorerContext, chain: string): Promise<ListHead | undefined> =>
   explorer.listHeads(state, chain, () => listHead(state, chain))
 
 /**
@@ -41,7 +39,7 @@ export const presentHead = ({ state, explorer }: ListContext, chain: string): Pr
  * call of a process.
  */
 export async function finishedList(
-  context: ListContext,
+  context: ExplorerContext,
   chain: string,
   form: ExportForm,
   forSpreadsheets = false,
@@ -71,7 +69,7 @@ export async function finishedList(
 
 /** The same, with its file in every packing that a caller may want. */
 export async function packedList(
-  context: ListContext,
+  context: ExplorerContext,
   chain: string,
   form: ExportForm,
   forSpreadsheets = false,

@@ -110,10 +110,8 @@ async function tipOf(rpc: Rpc, { finalityBlocks }: ChainSettings, options?: AskO
   return { head, final }
 }
 
-type NodeContext = Pick<ExplorerContext, 'settings' | 'clock' | 'explorer'>
-
 /** The chain's node, or undefined when none is configured. */
-export function nodeOf(context: NodeContext, id: string): ChainNode | undefined {
+export function nodeOf(context: ExplorerContext, id: string): ChainNode | undefined {
   const chain = context.settings.explorer.chains.find((one) => one.id === id)
   if (!chain || chain.rpc.length === 0) return undefined
   const { nodes } = context.explorer
@@ -125,7 +123,7 @@ export function nodeOf(context: NodeContext, id: string): ChainNode | undefined 
 }
 
 /** As nodeOf, for those who cannot do without. */
-export function needNode(context: NodeContext, id: string): ChainNode {
+export function needNode(context: ExplorerContext, id: string): ChainNode {
   const node = nodeOf(context, id)
   if (node) return node
   const known = context.settings.explorer.chains.some((one) => one.id === id)

@@ -18,14 +18,12 @@ export interface FundingAnswer {
   readonly confidence: Confidence
 }
 
-type ProbeContext = Pick<ExplorerContext, 'state' | 'settings' | 'clock' | 'explorer'>
-
-export function canProbe(context: ProbeContext, chain: string): boolean {
+export function canProbe(context: ExplorerContext, chain: string): boolean {
   const node = nodeOf(context, chain)
   return node !== undefined && node.chain.mode !== 'index'
 }
 
-export function probe(context: ProbeContext, chain: string, address: string): Promise<FundingAnswer> {
+export function probe(context: ExplorerContext, chain: string, address: string): Promise<FundingAnswer> {
   const { searches } = context.explorer
   const key = `${chain}/${address}`
   const known = searches.get(key)
@@ -40,7 +38,7 @@ export function probe(context: ProbeContext, chain: string, address: string): Pr
   return search
 }
 
-async function searchAndStore(context: ProbeContext, node: ChainNode, address: string): Promise<FundingAnswer> {
+async function searchAndStore(context: ExplorerContext, node: ChainNode, address: string): Promise<FundingAnswer> {
   const { funding, isFinal, asOf } = await searchInTime(context, node, address)
   if (funding && isFinal && !(await context.state.write((tx) => putProven(tx, funding))))
     throw needsIndex(`A search finds the first funding in block ${funding.block}, but an earlier transfer is stored.`)
@@ -48,7 +46,7 @@ async function searchAndStore(context: ProbeContext, node: ChainNode, address: s
 }
 
 async function searchInTime(
-  { clock, settings }: ProbeContext,
+  { clock, settings }: ExplorerContext,
   node: ChainNode,
   address: string,
 ): Promise<SearchResult> {

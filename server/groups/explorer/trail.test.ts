@@ -208,7 +208,7 @@ test("over HTTP through the client: a key of the standard plan, the group's enve
   await using context = await contextWith([funding('exchange', 'a', 20)], { exchange: 'Harbour' })
   const admission = await openAdmission(context)
   const door = await openDoor(
-    openHouse({ ...context, settings: settingsWith({ server: { port: 0 } }) }, [trail] as never, admission, {
+    openHouse({ ...context, settings: settingsWith({ server: { port: 0 } }) }, [trail], admission, {
       request: () => {},
     }),
     [],

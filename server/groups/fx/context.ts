@@ -7,6 +7,7 @@ export interface FxCaches {
   receiptKey: ReceiptKey | undefined
 }
 
-export type FxContext = Context & { readonly fx: FxCaches }
+/** The group keeps nothing in the duties database. */
+export type FxContext = Omit<Context, 'duties'> & { readonly fx: FxCaches }
 
 export const createFxCaches = (): FxCaches => ({ receiptKey: undefined })

@@ -7,8 +7,6 @@ import { allLatestRates, rateHistory } from './rate-store.ts'
 import { openReader } from './sources.ts'
 import { outlierPpm } from './terms.ts'
 
-export type ReaskContext = Pick<FxContext, 'state' | 'settings' | 'clock'>
-
 export interface Reasked {
   /** The very rate that is stored. */
   readonly same: number
@@ -24,7 +22,7 @@ export interface Reasked {
 
 const askMs = 20_000
 
-export async function reaskSources(context: ReaskContext): Promise<Reasked> {
+export async function reaskSources(context: Pick<FxContext, 'state' | 'settings' | 'clock'>): Promise<Reasked> {
   const { fx } = context.settings
   const sum = { same: 0, near: 0, differing: [] as string[], far: [] as string[], silent: [] as string[] }
   for (const source of fx.sources) {
@@ -44,7 +42,7 @@ export async function reaskSources(context: ReaskContext): Promise<Reasked> {
 type Sum = { same: number; near: number; differing: string[]; far: string[] }
 
 async function judge(
-  { state, settings, clock }: ReaskContext,
+  { state, settings, clock }: Pick<FxContext, 'state' | 'settings' | 'clock'>,
   rate: Rate,
   latestOfSource: readonly StoredRate[],
   sum: Sum,

@@ -24,7 +24,7 @@ interface KeyRow {
   readonly createdMs: number
 }
 
-type KeyContext = Pick<FxContext, 'state' | 'random' | 'clock' | 'fx'>
+export type KeyContext = Pick<FxContext, 'state' | 'random' | 'clock' | 'fx'>
 
 const read = `select private_key as "seed", created_ms as "createdMs" from fx_receipt_keys
   where retired_ms is null order by created_ms, id limit 1`

@@ -6,10 +6,9 @@ import type { SignedReceipt } from '#api/wire/fx-desk.ts'
 import { canonicalJson } from '#core/canonical-json.ts'
 import { checker } from '#core/check.ts'
 import { privateKeyOf, publicBytesOf, signed } from '#core/ed25519.ts'
-import { createContext } from '#server/context.ts'
+import { type AppContext, createContext } from '#server/context.ts'
 import { openState } from '#store/open.ts'
 import { openContext, type TestContext, testNowMs, testVisit } from '#test/context.ts'
-import type { FxContext } from './context.ts'
 import { createQuote } from './create-quote.ts'
 import { quote } from './quote.ts'
 import { keepRates } from './rate-store.ts'
@@ -45,7 +44,7 @@ async function openPriced(): Promise<TestContext> {
   return context
 }
 
-async function tellRates({ state, clock }: FxContext): Promise<void> {
+async function tellRates({ state, clock }: AppContext): Promise<void> {
   const nowMs = clock.now()
   for (const [id, pair, rate] of said) {
     const [base = '', to = ''] = pair.split('/')
@@ -54,7 +53,7 @@ async function tellRates({ state, clock }: FxContext): Promise<void> {
 }
 
 type Ask = Partial<Parameters<typeof createQuote.reply>[0]>
-async function ask(context: FxContext, changes: Ask = {}) {
+async function ask(context: AppContext, changes: Ask = {}) {
   const outcome = await createQuote.reply(
     {
       from: { currency: 'USDC', amount: '1000' },
@@ -70,12 +69,12 @@ async function ask(context: FxContext, changes: Ask = {}) {
   assert.ok(outcome.is === 'bytes')
   return { id: String(JSON.parse(new TextDecoder().decode(outcome.bytes)).id), bytes: outcome.bytes }
 }
-async function receiptFor(context: FxContext, id: string): Promise<SignedReceipt> {
+async function receiptFor(context: AppContext, id: string): Promise<SignedReceipt> {
   const outcome = await receipt.reply({ id }, context, testVisit())
   assert.ok(outcome.is === 'body')
   return JSON.parse(JSON.stringify(outcome.body)) as SignedReceipt
 }
-const countQuotes = async ({ state }: FxContext) =>
+const countQuotes = async ({ state }: AppContext) =>
   (await state.get<{ n: number }>('select count(*) as n from fx_quotes'))?.n
 const isGood = (document: unknown, options = {}) => checkReceipt(document, options).every(({ ok }) => ok)
 
@@ -140,7 +139,7 @@ describe('200', () => {
     const readOnly = {
       ...context,
       state: { ...context.state, get: context.state.get.bind(context.state) },
-    } as FxContext
+    } as AppContext
     assert.ok(isGood(await receiptFor(readOnly, made.id), { reply: made.bytes }))
   })
 
@@ -170,7 +169,7 @@ describe('200', () => {
 })
 
 describe('decision 0132: a new key', () => {
-  const shownKeys = async (context: FxContext) => {
+  const shownKeys = async (context: AppContext) => {
     const shown = await receiptKey.reply({}, context, testVisit())
     assert.ok(shown.is === 'body')
     assert.deepEqual(checker(extensions['fx.receiptKey'].reply)(shown.body), [])

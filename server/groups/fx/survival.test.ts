@@ -33,7 +33,6 @@ async function quoteUntilKilled(folder: string): Promise<void> {
     random: systemRandom,
     log: silentLog,
     fx: createFxCaches(),
-    duties: undefined as never,
   }
   const rate = { source: 'a', base: 'EUR', quote: 'USD', rate: '1.25', atMs: testNowMs }
   await keepRates(context.state, 'a', [rate], testNowMs)

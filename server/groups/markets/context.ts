@@ -13,7 +13,8 @@ export interface MarketsCaches {
   readonly streamSlots: StreamSlots
 }
 
-export type MarketsContext = Context & { readonly markets: MarketsCaches }
+/** The group keeps nothing in the duties database. */
+export type MarketsContext = Omit<Context, 'duties'> & { readonly markets: MarketsCaches }
 
 export const createMarketsCaches = (): MarketsCaches => ({
   coverage: cacheUntilVersionChanges(),

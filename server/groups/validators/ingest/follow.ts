@@ -33,8 +33,6 @@ import { readGroups } from './groups.ts'
 import { columnsOf, EpochMill, letGo, type Mill, type Piece, piecesBuffers } from './mill.ts'
 import { type Repaired, repairEpochs } from './repair.ts'
 
-export type FollowContext = Pick<ValidatorsContext, 'state' | 'duties' | 'settings' | 'log' | 'clock'>
-
 export interface Progress {
   /** Epochs from 0 up to here have been written, as far as they were read at all. */
   readonly until: number
@@ -56,7 +54,7 @@ const summarizedAtOnce = 8
 
 export class Follower {
   readonly network: Network
-  readonly #context: FollowContext
+  readonly #context: Pick<ValidatorsContext, 'state' | 'duties' | 'settings' | 'log' | 'clock'>
   readonly #mill: Mill
   readonly #time: ChainTime
   /** Where the last piece ended and what it left; undefined: the store is asked. */
@@ -65,7 +63,12 @@ export class Follower {
   #hasToldAbsent = false
 
   /** A mill, or nodes to make one of. */
-  constructor(context: FollowContext, network: Network, source: Mill | Beacon, execution?: ExecutionSource) {
+  constructor(
+    context: Pick<ValidatorsContext, 'state' | 'duties' | 'settings' | 'log' | 'clock'>,
+    network: Network,
+    source: Mill | Beacon,
+    execution?: ExecutionSource,
+  ) {
     const { watch, beacon } = context.settings.validators.networks[network]
     const options = { watch, auditValidators: beacon.auditValidators, execution }
     this.network = network

@@ -15,8 +15,6 @@ import type { Piece } from './mill.ts'
 import { openMills } from './mills.ts'
 import { millStart } from './start.ts'
 
-export type RereadContext = Pick<ValidatorsContext, 'duties' | 'settings'>
-
 /** Known only where an execution source was: one that was added or taken away since is no difference. */
 const ofExecution: readonly Measure[] = [
   'execution_unknown',
@@ -27,7 +25,10 @@ const ofExecution: readonly Measure[] = [
 ]
 
 /** Hours that were read completely and are still kept. */
-export async function storedHours({ duties, settings }: RereadContext, network: Network): Promise<Range[]> {
+export async function storedHours(
+  { duties, settings }: Pick<ValidatorsContext, 'duties' | 'settings'>,
+  network: Network,
+): Promise<Range[]> {
   const { epochsPerHour } = settings.validators.networks[network]
   return (await hourEpochs(duties, network))
     .map(({ from, until }) => ({ from: Math.ceil(from / epochsPerHour), until: Math.floor(until / epochsPerHour) }))
@@ -36,7 +37,7 @@ export async function storedHours({ duties, settings }: RereadContext, network: 
 
 /** Rows compared, and each that differs in words. Throws what the node cannot tell. */
 export async function rereadHour(
-  context: RereadContext,
+  context: Pick<ValidatorsContext, 'duties' | 'settings'>,
   network: Network,
   hour: number,
   signal: AbortSignal,

@@ -121,22 +121,21 @@ export class Run {
   }
 }
 
-type RunContext = Pick<ValidatorsContext, 'validators'>
-
 /** A network is followed from now on. */
-export function noteRun({ validators }: RunContext, network: Network): Run {
+export function noteRun({ validators }: Pick<ValidatorsContext, 'validators'>, network: Network): Run {
   const run = new Run(network)
   validators.runs.set(network, run)
   return run
 }
 
 /** It is followed no longer, unless another run has begun meanwhile. */
-export function forgetRun({ validators }: RunContext, network: Network, run: Run): void {
+export function forgetRun({ validators }: Pick<ValidatorsContext, 'validators'>, network: Network, run: Run): void {
   if (validators.runs.get(network) === run) validators.runs.delete(network)
 }
 
 /** Undefined: this process does not follow the network. */
-export const runOf = ({ validators }: RunContext, network: Network): Run | undefined => validators.runs.get(network)
+export const runOf = ({ validators }: Pick<ValidatorsContext, 'validators'>, network: Network): Run | undefined =>
+  validators.runs.get(network)
 
 /** For the control socket: `{network, look, epochs}`; with `look` the node is asked at once, and for those epochs first. */
 export async function ingestStanding(
@@ -178,7 +177,10 @@ export async function repairProgress(
   return progress
 }
 
-function runNamed(context: RunContext, network: unknown): { readonly known: Network; readonly run: Run } {
+function runNamed(
+  context: Pick<ValidatorsContext, 'validators'>,
+  network: unknown,
+): { readonly known: Network; readonly run: Run } {
   const known = networks.find((one) => one === network)
   const run = known && runOf(context, known)
   if (run) return { known, run }
