@@ -9,6 +9,7 @@ const indicesMax = 10_000
 const indicesTried = [12, 34, 0, 1, 2, 3, 10, 100, 1000, 10_000, 100_000, 500_000, 1_000_000]
 const indicesWanted = 3
 
+/** What was found on a site, for as long as its run lasts. The suite has no context. */
 const found = new WeakMap<Site, Map<string, Promise<unknown>>>()
 
 /** Each is looked for once a run. */

@@ -2,13 +2,14 @@
 // next call on, and the usual call reads nothing.
 import { digestOf, type KeyParts, nobodysDigest, sameDigest } from '#core/key.ts'
 import { findKey, type KeyRecord, keyRevision } from '#store/keys.ts'
+import { cacheUntilVersionChanges } from '#store/version-cache.ts'
 import type { Context } from './context.ts'
 
 const keysMax = 50_000
 
 export class Keyring {
   readonly #context: Context
-  #version = Number.NaN
+  readonly #revisions = cacheUntilVersionChanges<number>()
   #revision = Number.NaN
   #verified = new Map<string, KeyRecord>()
 
@@ -19,8 +20,9 @@ export class Keyring {
   /** The record of a key that is good now. Why one is not good stays in here (decision 0007). */
   async find(shown: KeyParts): Promise<KeyRecord | undefined> {
     const { state, clock } = this.#context
-    const version = state.version()
-    if (version !== this.#version) await this.#forgetChanged(version)
+    // Before any record: what is changed in between is noticed by the next call.
+    const revision = await this.#revisions(state, 'keys', () => keyRevision(state))
+    if (revision !== this.#revision) [this.#revision, this.#verified] = [revision, new Map()]
     const verified = this.#verified
     const record = verified.get(shown.id) ?? (await findKey(state, shown.id))
     const same = sameDigest(record?.digest ?? nobodysDigest, digestOf(shown))
@@ -28,14 +30,6 @@ export class Keyring {
     if (record.expiresAtMs !== undefined && record.expiresAtMs <= clock.now()) return undefined
     keep(verified, record)
     return record
-  }
-
-  /** `version` was read before the revision, and the revision before any record: a commit in between is seen next time. */
-  async #forgetChanged(version: number): Promise<void> {
-    const revision = await keyRevision(this.#context.state)
-    if (revision !== this.#revision) this.#verified = new Map()
-    this.#revision = revision
-    this.#version = version
   }
 }
 

@@ -150,6 +150,7 @@ export const blockBytes = (block: SimBlock): Buffer => container([variable(messa
 
 const rulesOf = memo((plan: Plan) => readRules(specOf(plan, '1')))
 
+/** Pure memoization. */
 function memo<K extends object, V>(make: (key: K) => V): (key: K) => V {
   const known = new WeakMap<K, V>()
   return (key) => {

@@ -111,6 +111,7 @@ function typeOf(fork: Fork, rules: ConsensusRules) {
   return { message, signed: containerType({ message, signature }) }
 }
 
+/** Pure memoization: a type follows from fork and rules alone. */
 const known = new WeakMap<ConsensusRules, Map<Fork, ReturnType<typeof typeOf>>>()
 
 /** The block and the signed block of a fork. */
