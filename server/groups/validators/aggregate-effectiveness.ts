@@ -15,8 +15,8 @@ import {
 } from '#core/chain-time.ts'
 import { holes, type Range } from '#core/ranges.ts'
 import { answer, type Outcome } from '#serve/answer.ts'
-import type { Context } from '#serve/context.ts'
 import type { Duties } from '#store/duties.ts'
+import type { ValidatorsContext } from './context.ts'
 import type { RecordKey } from './duties/record-query.ts'
 import { pathTo } from './links.ts'
 import { aggregateFigures, type Figure, methodHeaders, type PlaceField } from './method.ts'
@@ -39,15 +39,16 @@ import { type Windows, windowsIn, windowsOver } from './windows.ts'
 const endpoint = contract['validators.aggregateEffectiveness']
 type Query = Parsed<typeof endpoint>
 
-export const aggregateEffectiveness = answer(endpoint, shape, (query, context, { signal }) =>
-  atOneCoverage(context.duties, query.network, () => aggregate(query, context, signal)),
+export const aggregateEffectiveness = answer(endpoint, shape, (query, context: ValidatorsContext, { signal }) =>
+  atOneCoverage(context, query.network, () => aggregate(query, context, signal)),
 )
 
 async function aggregate(
   query: Query,
-  { state, duties, settings }: Context,
+  context: ValidatorsContext,
   signal: AbortSignal | undefined,
 ): Promise<Outcome<Reply<typeof endpoint>>> {
+  const { state, duties, settings } = context
   const granularity = query.granularity ?? 'day'
   const time = chainTimeOf(settings, query.network)
   refuseUnlessOneList(query)
@@ -56,8 +57,8 @@ async function aggregate(
   const [{ who, mayLackSomebody }, standing] = await Promise.all([
     namedBy(state, query, settings.validators.networks[query.network].watch),
     query.filterType === 'hour'
-      ? hourlyStandingOf(duties, query.network, time, cutDays(time, asked))
-      : rowStandingOf(duties, query.network, time),
+      ? hourlyStandingOf(context, query.network, time, cutDays(time, asked))
+      : rowStandingOf(context, query.network, time),
   ])
   const served = servedEpochs(standing.covered, asked)
   const countedServed = served && servedEpochs(standing.covered, counted)
@@ -72,7 +73,7 @@ async function aggregate(
         )
       : nothing
   const isLacking = standing.isWatched && mayLackSomebody
-  const kept = isLacking ? [] : await keptOf(duties, query.network, standing, who)
+  const kept = isLacking ? [] : await keptOf(context, query.network, standing, who)
   return {
     is: 'body',
     body: { ...page, page: { filterType: query.filterType, granularity, size: query.size } },
@@ -98,7 +99,7 @@ interface Named {
 
 /** Each once. Those that nobody knows are left out: they have no duties (decision 0033). */
 async function namedBy(
-  state: Context['state'],
+  state: ValidatorsContext['state'],
   { network, pubkeys, indices }: Query,
   watch: readonly string[],
 ): Promise<Named> {

@@ -14,8 +14,8 @@ import {
 } from '#core/chain-time.ts'
 import type { Range } from '#core/ranges.ts'
 import { answer, type Outcome, type Visit } from '#serve/answer.ts'
-import type { Context } from '#serve/context.ts'
 import type { Duties } from '#store/duties.ts'
+import type { ValidatorsContext } from './context.ts'
 import { linksOf } from './links.ts'
 import { aggregateFigures, figures, methodHeaders } from './method.ts'
 import { type One, readOne } from './one.ts'
@@ -28,11 +28,11 @@ import { type Windows, windowsOver } from './windows.ts'
 const endpoint = contract['validators.effectiveness']
 type Query = Parsed<typeof endpoint>
 
-export const effectiveness = answer(endpoint, shape, (query, context, visit) =>
-  atOneCoverage(context.duties, query.network, () => read(query, context, visit)),
+export const effectiveness = answer(endpoint, shape, (query, context: ValidatorsContext, visit) =>
+  atOneCoverage(context, query.network, () => read(query, context, visit)),
 )
 
-async function read(query: Query, context: Context, visit: Visit): Promise<Outcome<Reply<typeof endpoint>>> {
+async function read(query: Query, context: ValidatorsContext, visit: Visit): Promise<Outcome<Reply<typeof endpoint>>> {
   const one = await readOne(query, context)
   if (one.index === undefined) return { is: 'nothing', confidence: one.confidence }
   const { total, results } = one.served

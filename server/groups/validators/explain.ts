@@ -8,8 +8,8 @@ import { formatDate } from '#core/calendar.ts'
 import { type ChainTime, type Epoch, type Epochs, epochStartMs, overlap } from '#core/chain-time.ts'
 import { holes, type Range, within } from '#core/ranges.ts'
 import { answer, type Outcome, type Visit } from '#serve/answer.ts'
-import type { Context } from '#serve/context.ts'
 import type { Duties } from '#store/duties.ts'
+import type { ValidatorsContext } from './context.ts'
 import {
   type MissedDuty,
   type MissedKind,
@@ -31,11 +31,15 @@ import { windowsOver } from './windows.ts'
 const endpoint = extensions['validators.explain']
 type Query = Parsed<typeof endpoint>
 
-export const explain = answer(endpoint, shape, (query, context, visit) =>
-  atOneCoverage(context.duties, query.network, () => explained(query, context, visit)),
+export const explain = answer(endpoint, shape, (query, context: ValidatorsContext, visit) =>
+  atOneCoverage(context, query.network, () => explained(query, context, visit)),
 )
 
-async function explained(query: Query, context: Context, visit: Visit): Promise<Outcome<Reply<typeof endpoint>>> {
+async function explained(
+  query: Query,
+  context: ValidatorsContext,
+  visit: Visit,
+): Promise<Outcome<Reply<typeof endpoint>>> {
   const { duties } = context
   const one = await readOne(query, context)
   if (one.index === undefined) return { is: 'nothing', confidence: one.confidence }

@@ -4,8 +4,8 @@ import { extensions } from '#api/extensions.ts'
 import type { Parsed } from '#api/kit.ts'
 import type { FoundValidator, ValidatorStatus } from '#api/wire/validators-find.ts'
 import { answer } from '#serve/answer.ts'
-import type { Context } from '#serve/context.ts'
 import type { StateReader, Value } from '#store/state.ts'
+import type { ValidatorsContext } from './context.ts'
 import { pathTo } from './links.ts'
 import { toBytes, toHex } from './registry.ts'
 import { shape } from './shape.ts'
@@ -15,10 +15,10 @@ import { standingOf } from './standing.ts'
 const endpoint = extensions['validators.find']
 type Query = Parsed<typeof endpoint>
 
-export const find = answer(endpoint, shape, async (query, context) => {
-  const { state, duties } = context
+export const find = answer(endpoint, shape, async (query, context: ValidatorsContext) => {
+  const { state } = context
   const by = criterionOf(query)
-  const { covered } = await standingOf(duties, query.network)
+  const { covered } = await standingOf(context, query.network)
   const confidence = confidenceOf(covered, { from: 0, until: Number.POSITIVE_INFINITY })
   if (!by) {
     return { is: 'body', body: { validators: [], pools: await poolsOf(state, query), next: null }, confidence }
@@ -41,7 +41,7 @@ function criterionOf(query: Query): Criterion | undefined {
 }
 
 /** Where nothing has been read yet, the chain's own clock says how far it is. */
-function epochNow({ settings, clock }: Context, { network }: Query): number {
+function epochNow({ settings, clock }: ValidatorsContext, { network }: Query): number {
   const { genesisUnix, slotSeconds, slotsPerEpoch } = chainTimeOf(settings, network)
   return Math.floor((clock.now() / 1000 - genesisUnix) / (slotSeconds * slotsPerEpoch)) + 1
 }

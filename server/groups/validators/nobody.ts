@@ -2,7 +2,7 @@
 // the epochs it was read with count as read, so behind the first of them it holds everyone who is kept.
 import type { Network } from '#api/wire/validators.ts'
 import { Fault } from '#core/fault.ts'
-import type { Context } from '#serve/context.ts'
+import type { ValidatorsContext } from './context.ts'
 import { validatorCount } from './duties/networks.ts'
 import { readWatched } from './duties/watch-ranges.ts'
 import { findIndex } from './registry.ts'
@@ -13,8 +13,8 @@ const againMs = 60_000
 const headers = { 'x-tetrad-coverage': 'none' }
 
 /** A fault, unless there is no such validator. `name` is an index or a public key that was looked for in vain. */
-export async function refuseUnlessNobody(context: Context, network: Network, name: string): Promise<void> {
-  const { covered, isWatched } = await standingOf(context.duties, network)
+export async function refuseUnlessNobody(context: ValidatorsContext, network: Network, name: string): Promise<void> {
+  const { covered, isWatched } = await standingOf(context, network)
   if (covered.length === 0) {
     const isFollowed = context.settings.validators.networks[network].beacon.urls.length > 0
     throw isFollowed
@@ -31,7 +31,11 @@ export async function refuseUnlessNobody(context: Context, network: Network, nam
 }
 
 /** With a watch list the registry holds those on it alone, whoever else there is. */
-async function mayBeSomebody({ duties, settings }: Context, network: Network, name: string): Promise<boolean> {
+async function mayBeSomebody(
+  { duties, settings }: ValidatorsContext,
+  network: Network,
+  name: string,
+): Promise<boolean> {
   if ((await readWatched(duties, network)) === 'everyone') return false
   if (/^\d{1,12}$/.test(name))
     return Number(name) < ((await validatorCount(duties, network)) ?? Number.POSITIVE_INFINITY)

@@ -4,7 +4,7 @@ import type { Network } from '#api/wire/validators.ts'
 import { type ChainTime, chainDays, type DayLine, type Epoch, type Epochs, utcDays } from '#core/chain-time.ts'
 import type { Range } from '#core/ranges.ts'
 import type { Confidence } from '#serve/answer.ts'
-import type { Context } from '#serve/context.ts'
+import type { ValidatorsContext } from './context.ts'
 import { refuseUnlessNobody } from './nobody.ts'
 import { findIndex } from './registry.ts'
 import { askedDays, chainTimeOf, confidenceOf, type DayBounds, servedEpochs } from './span.ts'
@@ -32,9 +32,9 @@ export interface One {
 /** A confidence alone: there is no such validator. */
 export async function readOne(
   query: OneQuery,
-  context: Context,
+  context: ValidatorsContext,
 ): Promise<One | { index?: never; confidence: Confidence }> {
-  const { state, duties, settings } = context
+  const { state, settings } = context
   const { network } = query
   const time = chainTimeOf(settings, network)
   const line: DayLine = query.utc ? utcDays(time) : chainDays(time)
@@ -42,15 +42,15 @@ export async function readOne(
   const [index, standing] = await Promise.all([
     findIndex(state, network, query.validator_index_or_pubkey),
     query.granularity === 'hour'
-      ? hourlyStandingOf(duties, network, time, [asked])
-      : rowStandingOf(duties, network, time),
+      ? hourlyStandingOf(context, network, time, [asked])
+      : rowStandingOf(context, network, time),
   ])
   const { covered } = standing
   if (index === undefined) {
     await refuseUnlessNobody(context, network, query.validator_index_or_pubkey)
     return { confidence: confidenceOf(covered, asked) }
   }
-  const kept = await keptOf(duties, network, standing, [index])
+  const kept = await keptOf(context, network, standing, [index])
   const epochs = servedEpochs(covered, asked)
   const served = epochs && { epochs, days: daysOf(line, epochs) }
   return { index, time, line, asked, covered, kept, served }

@@ -30,23 +30,26 @@ function counting(duties: Duties): { duties: Duties; asked: () => number } {
 test('the coverage of a network is read once, and again after the next write', async () => {
   await using context = await openContext()
   const { duties, asked } = counting(context.duties)
-  assert.deepEqual(await standingOf(duties, 'hoodi'), { covered: [], isWatched: false })
+  assert.deepEqual(await standingOf({ ...context, duties }, 'hoodi'), { covered: [], isWatched: false })
   const once = asked()
   assert(once > 0)
-  await Promise.all([standingOf(duties, 'hoodi'), standingOf(duties, 'hoodi')])
+  await Promise.all([standingOf({ ...context, duties }, 'hoodi'), standingOf({ ...context, duties }, 'hoodi')])
   assert.equal(asked(), once)
   await writeEpochs(context, 'hoodi', { from: 4, until: 6 }, [])
-  assert.deepEqual(await standingOf(duties, 'hoodi'), { covered: [{ from: 4, until: 6 }], isWatched: false })
+  assert.deepEqual(await standingOf({ ...context, duties }, 'hoodi'), {
+    covered: [{ from: 4, until: 6 }],
+    isWatched: false,
+  })
   assert.equal(asked(), 2 * once)
-  assert.deepEqual((await standingOf(duties, 'mainnet')).covered, [])
+  assert.deepEqual((await standingOf({ ...context, duties }, 'mainnet')).covered, [])
 })
 
 test('a watch list that is added later is noticed', async () => {
   await using context = await openContext()
-  assert.equal((await standingOf(context.duties, 'hoodi')).isWatched, false)
+  assert.equal((await standingOf(context, 'hoodi')).isWatched, false)
   await context.dutiesState.write((tx) => tx.run('insert into watch_ranges values (?, 2, 0, 9)', networkId('hoodi')))
-  assert.equal((await standingOf(context.duties, 'hoodi')).isWatched, true)
-  assert.equal((await standingOf(context.duties, 'mainnet')).isWatched, false)
+  assert.equal((await standingOf(context, 'hoodi')).isWatched, true)
+  assert.equal((await standingOf(context, 'mainnet')).isWatched, false)
 })
 
 test('a read that failed is repeated', async () => {
@@ -55,9 +58,9 @@ test('a read that failed is repeated', async () => {
   const duties = watching(context.duties, () => {
     if (fails) throw new Error('not now')
   })
-  await assert.rejects(standingOf(duties, 'hoodi'), /not now/)
+  await assert.rejects(standingOf({ ...context, duties }, 'hoodi'), /not now/)
   fails = false
-  assert.deepEqual((await standingOf(duties, 'hoodi')).covered, [])
+  assert.deepEqual((await standingOf({ ...context, duties }, 'hoodi')).covered, [])
 })
 
 test('what an answer reads belongs to one coverage: it is read again when an epoch was committed meanwhile', async () => {
@@ -65,18 +68,18 @@ test('what an answer reads belongs to one coverage: it is read again when an epo
   await writeEpochs(context, 'hoodi', { from: 0, until: 1 }, [])
   let runs = 0
   const read = async (commits: number) => {
-    const { covered } = await standingOf(context.duties, 'hoodi')
+    const { covered } = await standingOf(context, 'hoodi')
     runs += 1
     if (runs <= commits) await writeEpochs(context, 'hoodi', { from: runs, until: runs + 1 }, [])
     return covered
   }
-  assert.deepEqual(await atOneCoverage(context.duties, 'hoodi', () => read(2)), [{ from: 0, until: 3 }])
+  assert.deepEqual(await atOneCoverage(context, 'hoodi', () => read(2)), [{ from: 0, until: 3 }])
   assert.equal(runs, 3)
   // Another network's epochs do not matter, and an answer that is overtaken all the time is given in the end.
   runs = 0
-  await atOneCoverage(context.duties, 'mainnet', () => read(0))
+  await atOneCoverage(context, 'mainnet', () => read(0))
   assert.equal(runs, 1)
   runs = 10
-  await atOneCoverage(context.duties, 'hoodi', () => read(100))
+  await atOneCoverage(context, 'hoodi', () => read(100))
   assert.equal(runs, 15)
 })

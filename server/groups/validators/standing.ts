@@ -1,9 +1,9 @@
 // What an answer about a network rests on: the epochs that have been read, and in which of them the validators it speaks of were
-// kept. It is the same until somebody writes, so it is kept in memory until then.
+// kept. It is the same until the next write, so it is cached until then.
 import type { Network } from '#api/wire/validators.ts'
 import type { ChainTime } from '#core/chain-time.ts'
 import { holes, merge, type Range } from '#core/ranges.ts'
-import type { Duties } from '#store/duties.ts'
+import type { ValidatorsContext } from './context.ts'
 import { coveredEpochs } from './duties/coverage.ts'
 import { hourEpochs } from './duties/hours.ts'
 import { refuseOtherWindows, validatorCount, windowsTrouble } from './duties/networks.ts'
@@ -16,38 +16,26 @@ export interface Standing {
   readonly isWatched: boolean
 }
 
-const known = new WeakMap<Duties, { version: number; byName: Map<string, Promise<unknown>> }>()
-
-/** What `read` told since the last write. */
-function remembered<T>(duties: Duties, name: string, read: () => Promise<T>): Promise<T> {
-  const version = duties.version()
-  let kept = known.get(duties)
-  if (kept?.version !== version) {
-    kept = { version, byName: new Map() }
-    known.set(duties, kept)
-  }
-  const { byName } = kept
-  const found = byName.get(name)
-  if (found) return found as Promise<T>
-  const reading = read()
-  byName.set(name, reading)
-  reading.catch(() => byName.delete(name))
-  return reading
-}
-
-export const standingOf = (duties: Duties, network: Network): Promise<Standing> =>
-  remembered(duties, `duties ${network}`, async () => {
+export const standingOf = (
+  { duties, validators }: Pick<ValidatorsContext, 'duties' | 'validators'>,
+  network: Network,
+): Promise<Standing> =>
+  validators.coverage(duties, network, async () => {
     const [covered, watched] = await Promise.all([coveredEpochs(duties, network), isWatched(duties, network)])
     return { covered, isWatched: watched }
   })
 
 /** For an answer that is made of the network's rows: a fault where they were added up in other windows than are configured. */
-export async function rowStandingOf(duties: Duties, network: Network, time: ChainTime): Promise<Standing> {
-  const reading = standingOf(duties, network)
-  const name = `windows ${network} ${time.epochsPerHour} ${time.epochsPerDay}`
+export async function rowStandingOf(
+  context: Pick<ValidatorsContext, 'duties' | 'validators'>,
+  network: Network,
+  time: ChainTime,
+): Promise<Standing> {
+  const { duties, validators } = context
+  const windows = `${network} ${time.epochsPerHour} ${time.epochsPerDay}`
   const [standing, trouble] = await Promise.all([
-    reading,
-    remembered(duties, name, () => windowsTrouble(duties, network, time)),
+    standingOf(context, network),
+    validators.windowTroubles(duties, windows, () => windowsTrouble(duties, network, time)),
   ])
   refuseOtherWindows(trouble)
   return standing
@@ -55,27 +43,28 @@ export async function rowStandingOf(duties: Duties, network: Network, time: Chai
 
 /** For an answer that is made of hours in these epochs: without those whose hours have been let go of. */
 export async function hourlyStandingOf(
-  duties: Duties,
+  context: Pick<ValidatorsContext, 'duties' | 'validators'>,
   network: Network,
   time: ChainTime,
   hourly: readonly Range[],
 ): Promise<Standing> {
-  const standing = await rowStandingOf(duties, network, time)
+  const { duties, validators } = context
+  const standing = await rowStandingOf(context, network, time)
   const { covered } = standing
-  const hours = await remembered(duties, `hours ${network}`, () => hourEpochs(duties, network))
+  const hours = await validators.storedHours(duties, network, () => hourEpochs(duties, network))
   const gone = merge(hourly.flatMap((range) => holes(hours, range)))
   return { ...standing, covered: covered.flatMap((range) => holes(gone, range)) }
 }
 
 /** Of what has been read: the epochs in which all of these validators were kept. Whoever does not exist has nothing to keep. */
 export async function keptOf(
-  duties: Duties,
+  { duties, validators: caches }: Pick<ValidatorsContext, 'duties' | 'validators'>,
   network: Network,
   { isWatched, covered }: Standing,
   validators: readonly number[],
 ): Promise<readonly Range[]> {
   if (!isWatched) return covered
-  const count = await remembered(duties, `count ${network}`, () => validatorCount(duties, network))
+  const count = await caches.validatorCounts(duties, network, () => validatorCount(duties, network))
   return keptEpochs(
     duties,
     network,
@@ -88,8 +77,12 @@ export async function keptOf(
 const attemptsMax = 5
 
 /** What `work` reads belongs to one coverage: it is done again when epochs were committed meanwhile. */
-export async function atOneCoverage<T>(duties: Duties, network: Network, work: () => Promise<T>): Promise<T> {
-  const coverage = async () => JSON.stringify((await standingOf(duties, network)).covered)
+export async function atOneCoverage<T>(
+  context: Pick<ValidatorsContext, 'duties' | 'validators'>,
+  network: Network,
+  work: () => Promise<T>,
+): Promise<T> {
+  const coverage = async () => JSON.stringify((await standingOf(context, network)).covered)
   for (let attempt = 1; attempt < attemptsMax; attempt++) {
     const before = await coverage()
     const result = await work()
