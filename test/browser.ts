@@ -20,8 +20,10 @@ export const noBrowser: string | false =
 
 export interface Browser extends AsyncDisposable {
   readonly world: World
-  /** A fresh visitor with a key, at a place in the console; `key: ''` for one without. */
+  /** A new visitor with a key, at a place in the console; `key: ''` for one without. */
   page(place: string, options?: PageOptions): Promise<Page>
+  /** The visitor leaves; the next one gets the same page, without cookies, stored items, routes and listeners. */
+  leave(page: Page): Promise<void>
   /** Fails with what axe finds on the page as it stands, in the theme it has. */
   accessible(page: Page): Promise<void>
   /** Fails when any page so far complained in its console. */
@@ -30,7 +32,9 @@ export interface Browser extends AsyncDisposable {
 
 export interface PageOptions extends BrowserContextOptions {
   readonly key?: string
-  /** Runs in the page before its own code. */
+  /** A page that no visitor had before: nothing is in its cache. */
+  readonly isNew?: boolean
+  /** Runs before the page is loaded. */
   readonly before?: (page: Page) => Promise<void>
 }
 
@@ -50,38 +54,80 @@ function launch(executablePath: string): ReturnType<typeof chromium.launch> {
 /** Only what never happens takes longer, however busy the machine is. */
 const pageTimeoutMs = 120_000
 
+/**
+ * Pages that visitors have left. A page in a new context costs about two seconds of CPU time, nearly all of it for the
+ * renderer process; one that is used again costs a tenth of that.
+ */
+const idle: Page[] = []
+
+const desktop = { width: 1280, height: 900 }
+
 export async function openBrowser(): Promise<Browser> {
   if (found === undefined) throw new Error(noBrowser || '')
   build()
   const browser = await launch(found)
   const world = await openWorld()
-  const contexts: BrowserContext[] = []
+  const contexts = new Set<BrowserContext>()
   const complaints: string[] = []
+  const own = new Set<Page>()
+
+  const newPage = async (options: BrowserContextOptions) => {
+    const context = await browser.newContext({ viewport: desktop, ...options })
+    const page = await context.newPage()
+    page.setDefaultTimeout(pageTimeoutMs)
+    return page
+  }
+  const listen = (page: Page) => {
+    page.on('console', (said) => {
+      if (said.type() !== 'error' && said.type() !== 'warning') return
+      // A refusal is an answer; that the page tells it well is for the tests to see.
+      if (/^Failed to load resource: .* status of 4\d\d/.test(said.text())) return
+      complaints.push(`${page.url()}: ${said.text()}`)
+    })
+    page.on('pageerror', (error) => complaints.push(`${page.url()}: ${error.message}`))
+  }
   return {
     world,
-    async page(place, { key = world.key, before, ...options } = {}) {
-      const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options })
-      contexts.push(context)
-      const page = await context.newPage()
-      page.setDefaultTimeout(pageTimeoutMs)
-      page.on('console', (said) => {
-        if (said.type() !== 'error' && said.type() !== 'warning') return
-        // A refusal is an answer; that the page tells it well is for the tests to see.
-        if (/^Failed to load resource: .* status of 4\d\d/.test(said.text())) return
-        complaints.push(`${page.url()}: ${said.text()}`)
-      })
-      page.on('pageerror', (error) => complaints.push(`${page.url()}: ${error.message}`))
-      if (key !== '') await page.addInitScript((text) => sessionStorage.setItem('tetrad-key', text), key)
+    async page(place, { key = world.key, isNew = false, before, ...options } = {}) {
+      const { viewport, colorScheme, ...others } = options
+      const isReusable = !isNew && before === undefined && Object.keys(others).length === 0
+      const page = (isReusable ? idle.pop() : undefined) ?? (await newPage(others))
+      contexts.add(page.context())
+      if (isReusable) own.add(page)
+      if (viewport !== null) await page.setViewportSize(viewport ?? desktop)
+      await page.emulateMedia({ colorScheme: colorScheme ?? 'light' })
       await before?.(page)
+      // A file of the same origin that runs nothing.
+      await page.goto(new URL('/favicon.svg', world.url).href)
+      await page.evaluate((text) => {
+        localStorage.clear()
+        sessionStorage.clear()
+        if (text !== '') sessionStorage.setItem('tetrad-key', text)
+      }, key)
+      listen(page)
       await page.goto(new URL(place, world.url).href)
       return page
     },
+    leave,
     accessible,
     done: () => assert.deepEqual(complaints, []),
     async [Symbol.asyncDispose]() {
-      await Promise.all(contexts.map((context) => context.close()))
+      await Promise.all([...own].map(leave))
+      await Promise.all([...contexts].map((context) => context.close()))
       await world[Symbol.asyncDispose]()
     },
+  }
+
+  async function leave(page: Page): Promise<void> {
+    const context = page.context()
+    contexts.delete(context)
+    if (!own.delete(page)) return context.close()
+    page.removeAllListeners()
+    await page.goto('about:blank')
+    await page.unrouteAll({ behavior: 'ignoreErrors' })
+    await context.setOffline(false)
+    await context.clearCookies()
+    idle.push(page)
   }
 }
 
@@ -102,10 +148,10 @@ interface Violation {
 
 async function accessible(page: Page): Promise<void> {
   // The page's policy allows no script element but its own files; what the tool evaluates is exempt.
-  await page.evaluate(readFileSync(axe, 'utf8'))
+  if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(readFileSync(axe, 'utf8'))
   const violations = await page.evaluate(async () => {
-    const { axe: tool } = window as unknown as { axe: { run(): Promise<{ violations: Violation[] }> } }
-    return (await tool.run()).violations
+    const { axe: tool } = window as unknown as { axe: { run(options: object): Promise<{ violations: Violation[] }> } }
+    return (await tool.run({ resultTypes: ['violations'] })).violations
   })
   const told = violations.map(
     ({ id, help, nodes }) =>

@@ -47,7 +47,7 @@ describe('Explorer page', { skip: noBrowser }, () => {
     assert.equal(await picture(page).getByRole('link').count(), 3)
     await page.goBack()
     await nodes.nth(3).waitFor()
-    await page.context().close()
+    await browser.leave(page)
   })
 
   test('a trail that was cut off goes deeper, and a hundred hops wrap', async () => {
@@ -56,7 +56,7 @@ describe('Explorer page', { skip: noBrowser }, () => {
     assert.equal(await picture(page).getByRole('link').count(), 3)
     await page.getByRole('link', { name: 'Go deeper: up to 4 hops' }).click()
     await page.getByText('It leads to a named address').waitFor()
-    await page.context().close()
+    await browser.leave(page)
 
     const long = await open(`/1/${address}?depth=100`, {
       viewport: { width: 360, height: 800 },
@@ -69,7 +69,7 @@ describe('Explorer page', { skip: noBrowser }, () => {
     assert.ok(await fits(long))
     const onwards = long.getByRole('link', { name: /^Go on from 0x/ })
     assert.ok((await onwards.getAttribute('href'))?.endsWith(nth(100)))
-    await long.context().close()
+    await browser.leave(long)
   })
 
   test('what cannot be answered is said in plain words, with a way on', async () => {
@@ -85,14 +85,14 @@ describe('Explorer page', { skip: noBrowser }, () => {
       await page.getByText(words).waitFor()
       // The trail has nothing to add.
       await page.getByRole('heading', { name: 'Trail' }).waitFor({ state: 'detached' })
-      await page.context().close()
+      await browser.leave(page)
     }
     const stranger = await open(`/1/${address}`, { key: '' })
     await stranger
       .getByText(/^This needs a key, and none is set yet\. Set a key with the button/)
       .first()
       .waitFor()
-    await stranger.context().close()
+    await browser.leave(stranger)
   })
 
   test('the label list can be looked through and taken away', async () => {
@@ -111,11 +111,11 @@ describe('Explorer page', { skip: noBrowser }, () => {
     assert.equal(download.suggestedFilename(), 'labelmasterlist_latest.csv')
     await page.getByLabel('Chain').selectOption('137')
     await page.getByText(/^Page 1 of 1, 20 of 20$/).waitFor()
-    await page.context().close()
+    await browser.leave(page)
 
     const poor = await open('', { key: await browser.world.keyFor('standard') })
     await poor.getByText('This endpoint needs the enterprise plan').waitFor()
-    await poor.context().close()
+    await browser.leave(poor)
   })
 
   test('from a name to its addresses and what funded them', async () => {
@@ -144,7 +144,7 @@ describe('Explorer page', { skip: noBrowser }, () => {
     await page.getByRole('searchbox', { name: 'Address or name' }).fill('nobody at all')
     await page.keyboard.press('Enter')
     await page.getByText('Nobody is called so here.').waitFor()
-    await page.context().close()
+    await browser.leave(page)
   })
 
   test('in the dark on a narrow screen nothing is wider than the screen', async () => {
@@ -153,7 +153,7 @@ describe('Explorer page', { skip: noBrowser }, () => {
       await page.locator('.trail a, .pager, td a').first().waitFor()
       assert.ok(await fits(page), place)
       await browser.accessible(page)
-      await page.context().close()
+      await browser.leave(page)
     }
   })
 

@@ -33,7 +33,7 @@ describe('every page', { skip: noBrowser }, () => {
       assert.deepEqual([wide, outside], [360, 0], link)
     }
     await browser.accessible(page)
-    await page.context().close()
+    await browser.leave(page)
   })
 
   test('an address without a page says so, and so does one without an endpoint', async () => {
@@ -48,7 +48,7 @@ describe('every page', { skip: noBrowser }, () => {
     await browser.accessible(page)
     await page.goto(new URL('/#/fx/6f1c0a52-7f6e-4c1a-9b0e-0d8f2f3a4b5c', browser.world.url).href)
     await page.getByText('There is no quote 6f1c0a52').waitFor()
-    await page.context().close()
+    await browser.leave(page)
   })
 
   test('each thing has its own title, and whoever goes to it hears its heading', async () => {
@@ -70,22 +70,22 @@ describe('every page', { skip: noBrowser }, () => {
     await focused('fx.createQuote')
     await titled('fx.createQuote · API reference · Tetrad')
     await browser.accessible(page)
-    await page.context().close()
+    await browser.leave(page)
   })
 
   test('a refusal ends its sentence and tells once what to do', async () => {
     const place = await signInPlace()
     const first = await browser.page(place, { key: '' })
     await first.getByRole('button', { name: 'Sign out' }).waitFor()
-    await first.context().close()
+    await browser.leave(first)
     const second = await browser.page(place, { key: '' })
     await second.getByRole('alert').waitFor()
     assert.equal((await second.getByRole('main').innerText()).split('tetrad console link').length, 2)
-    await second.context().close()
+    await browser.leave(second)
 
     const stranger = await browser.page('/#/explorer', { key: 'tetrad:nobody:nothing' })
     await stranger.getByText(/^The key of these pages is not accepted: .*revoked\. Set a key/).waitFor()
-    await stranger.context().close()
+    await browser.leave(stranger)
     browser.done()
   })
 
@@ -108,12 +108,12 @@ describe('every page', { skip: noBrowser }, () => {
     for (const page of [visitor, operator]) {
       await readyOn(page).waitFor()
       assert.equal(await page.getByRole('alert').count(), 0)
-      await page.context().close()
+      await browser.leave(page)
     }
   })
 
   test('a page that was not loaded before the server went comes when it is back', async () => {
-    const page = await browser.page('/#/overview')
+    const page = await browser.page('/#/overview', { isNew: true })
     await page.getByRole('heading', { name: 'Ready: all checks pass' }).waitFor()
     await page.context().setOffline(true)
     await page.getByRole('navigation').getByRole('link', { name: 'Markets' }).click()
@@ -122,6 +122,6 @@ describe('every page', { skip: noBrowser }, () => {
     await browser.accessible(page)
     await page.context().setOffline(false)
     await page.getByRole('heading', { name: 'Most traded open markets' }).waitFor()
-    await page.context().close()
+    await browser.leave(page)
   })
 })

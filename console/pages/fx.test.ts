@@ -76,6 +76,7 @@ test('the FX page', { skip: noBrowser }, async (t) => {
     await page.getByRole('textbox', { name: 'Signature' }).fill(signature)
     await page.getByRole('button', { name: 'Check', exact: true }).click()
     await page.getByText('The signature is not good.').waitFor()
+    await browser.leave(page)
     browser.done()
   })
 
@@ -87,6 +88,7 @@ test('the FX page', { skip: noBrowser }, async (t) => {
     await page.getByText('You refused it in the wallet.').waitFor()
     const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)
     assert.equal(overflow, 0)
+    await browser.leave(page)
 
     const stranger = await browser.page('/#/fx', { key: '' })
     await stranger.getByText('This needs a key, and none is set yet. Set a key with the button').waitFor()

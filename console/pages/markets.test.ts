@@ -40,7 +40,7 @@ describe('Markets page', { skip: noBrowser }, () => {
     await page.goBack()
     await page.getByRole('searchbox').fill('nobody asks this')
     await page.getByText('None. Every word must begin a word of the market').waitFor()
-    await page.context().close()
+    await browser.leave(page)
   })
 
   test('an address that is gone to is followed, and the back button leads from one search to the one before', async () => {
@@ -65,7 +65,7 @@ describe('Markets page', { skip: noBrowser }, () => {
     await page.goBack()
     await page.getByRole('heading', { name: 'Most traded open markets' }).waitFor()
     assert.equal(await box.inputValue(), '')
-    await page.context().close()
+    await browser.leave(page)
   })
 
   test('shows a market whole: outcomes, figures, its event’s other markets, tags, addresses', async () => {
@@ -89,7 +89,7 @@ describe('Markets page', { skip: noBrowser }, () => {
     const name = (await siblings.first().textContent()) ?? ''
     await siblings.first().click()
     await page.getByRole('heading', { level: 1, name }).waitFor()
-    await page.context().close()
+    await browser.leave(page)
   })
 
   test('a change appears without asking, and the market can be seen as it was before it', async () => {
@@ -110,7 +110,7 @@ describe('Markets page', { skip: noBrowser }, () => {
     await browser.accessible(page)
     await page.getByRole('link', { name: 'Back to now' }).click()
     await page.locator('.facts').getByText('second word').waitFor()
-    await page.context().close()
+    await browser.leave(page)
   })
 
   test('the plot follows the buttons, and the address keeps what is shown', async () => {
@@ -121,7 +121,7 @@ describe('Markets page', { skip: noBrowser }, () => {
     await page.getByText('also its event, series and tags').click()
     await page.locator('.changes .badge', { hasText: 'event' }).first().waitFor()
     assert.match(page.url(), /plot=book&related=1$/)
-    await page.context().close()
+    await browser.leave(page)
   })
 
   test('in the dark on a narrow screen nothing is wider than the screen', async () => {
@@ -135,7 +135,7 @@ describe('Markets page', { skip: noBrowser }, () => {
       })
       assert.ok(wide <= screen, `${place}: ${wide} px`)
       await browser.accessible(page)
-      await page.context().close()
+      await browser.leave(page)
     }
   })
 

@@ -20,6 +20,7 @@ test('what the operator sees', { skip: noBrowser }, async (t) => {
       await visitor.getByRole('img', { name: /^chain 1: from 0 to/ }).waitFor()
       await visitor.getByText("are the operator's to see").waitFor()
       await browser.accessible(visitor)
+      await browser.leave(visitor)
 
       const { token } = await createLink(world.server.context)
       const page = await browser.page(`/#/sign-in/${token}`, { key: '' })
@@ -34,11 +35,13 @@ test('what the operator sees', { skip: noBrowser }, async (t) => {
 
       const late = await browser.page(`/#/sign-in/${token}`, { key: '' })
       await late.getByRole('alert').waitFor()
+      await browser.leave(late)
 
       await page.getByRole('button', { name: 'Sign out' }).click()
       await page.getByText("are the operator's to see").waitFor()
       await page.goto(`${world.url}/#/keys`)
       await page.getByText("Keys are the operator's.").waitFor()
+      await browser.leave(page)
     },
   )
 
@@ -86,6 +89,7 @@ test('what the operator sees', { skip: noBrowser }, async (t) => {
     await browser.accessible(page)
     await page.reload()
     for (const shown of [key, fresh]) assert.equal(await page.getByText(shown).count(), 0)
+    await browser.leave(page)
     browser.done()
   })
 
@@ -112,7 +116,7 @@ test('what the operator sees', { skip: noBrowser }, async (t) => {
     await page.goto(`${browser.world.url}/#/keys/nope`)
     await page.getByText('There is no key nope.').waitFor()
     browser.done()
-    await page.context().close()
+    await browser.leave(page)
   })
 
   await t.test('a restart of the server empties the plots, and nothing breaks', async () => {
@@ -131,7 +135,7 @@ test('what the operator sees', { skip: noBrowser }, async (t) => {
     await page.unroute('**/console/overview')
     await reading.waitFor()
     browser.done()
-    await page.context().close()
+    await browser.leave(page)
   })
 
   await t.test('a session that was ended elsewhere is noticed at the next call, whatever that asks for', async () => {
@@ -162,7 +166,7 @@ test('what the operator sees', { skip: noBrowser }, async (t) => {
         await page.getByRole('button', { name: 'Sign out' }).waitFor()
         assert.equal(await page.getByText('You are signed out').count(), 0)
       }
-      await page.context().close()
+      await browser.leave(page)
     }
     browser.done()
   })

@@ -70,7 +70,7 @@ describe('Validators page', { skip: noBrowser }, () => {
     await browser.accessible(page)
     await page.getByRole('link', { name: 'Close' }).click()
     await page.getByRole('columnheader', { name: 'Whose fault' }).waitFor({ state: 'detached' })
-    await page.context().close()
+    await browser.leave(page)
   })
 
   test('a vote that was late because a block was missing is said to be not the validator’s fault', async () => {
@@ -87,7 +87,7 @@ describe('Validators page', { skip: noBrowser }, () => {
       'the slot of the vote',
     )
     await plot(page, new RegExp(`^Epochs ${day.startEpoch} to ${day.endEpoch}: .*late`)).waitFor()
-    await page.context().close()
+    await browser.leave(page)
   })
 
   test('a point that is clicked leads to its day, a week to its days, and the address keeps every choice', async () => {
@@ -109,7 +109,7 @@ describe('Validators page', { skip: noBrowser }, () => {
     assert.match(page.url(), /days=utc&from=\d{4}-\d\d-\d\d&to=\d{4}-\d\d-\d\d/)
     await page.goBack()
     await plot(page, /^Uptime and correctness in \d+ weeks$/).waitFor()
-    await page.context().close()
+    await browser.leave(page)
   })
 
   test('amounts are those of the interface, to the gwei', async () => {
@@ -122,7 +122,7 @@ describe('Validators page', { skip: noBrowser }, () => {
     const gwei = BigInt(data[0]?.earnings ?? 0)
     const eth = `${gwei / 10n ** 9n}.${String(gwei % 10n ** 9n).padStart(9, '0')}`.replace(/\.?0+$/, '')
     await page.getByText(`${eth} ETH`, { exact: true }).waitFor()
-    await page.context().close()
+    await browser.leave(page)
   })
 
   test('who funded the deposit address first, and whose name it bears, is told with a link to the explorer', async () => {
@@ -137,7 +137,7 @@ describe('Validators page', { skip: noBrowser }, () => {
     assert.equal(await money.getByRole('link').first().getAttribute('href'), `/#/explorer/1/${deposit}`)
     if (hop?.label) await money.getByText(hop.label.name).first().waitFor()
     else await money.getByText('not known here').first().waitFor()
-    await page.context().close()
+    await browser.leave(page)
   })
 
   test('validators are found by key, operator and address, and a name that is nearly right leads to the right one', async () => {
@@ -171,7 +171,7 @@ describe('Validators page', { skip: noBrowser }, () => {
     await page.getByRole('heading', { name: `In the pool ${pools[1]}` }).waitFor()
     await find(String(one.validatorIndex))
     await page.getByRole('heading', { level: 1, name: `Validator ${one.validatorIndex}` }).waitFor()
-    await page.context().close()
+    await browser.leave(page)
   })
 
   test('validators that are chosen stand side by side, one can be added and left out', async () => {
@@ -192,7 +192,7 @@ describe('Validators page', { skip: noBrowser }, () => {
     await page.getByRole('button', { name: 'Inclusion delay' }).click()
     await plot(page, `Inclusion delay per day: ${second}, ${third}`).waitFor()
     assert.match(page.url(), new RegExp(`of=${second}%2C${third}`))
-    await page.context().close()
+    await browser.leave(page)
   })
 
   test('two pools stand side by side with the figures of all their validators', async () => {
@@ -220,20 +220,17 @@ describe('Validators page', { skip: noBrowser }, () => {
       'no column is cut off',
     )
     await browser.accessible(page)
-    await page.context().close()
+    await browser.leave(page)
   })
 
   test('a validator that nobody knows and a network without pools say what to do next', async () => {
-    // A browser notes every answer of 404 as an error, so this one is not among the pages that are listened to.
-    const page = await (await open('')).context().newPage()
-    await page.addInitScript((key) => sessionStorage.setItem('tetrad-key', key), browser.world.key)
-    await page.goto(new URL('/#/validators/999999999', browser.world.url).href)
+    const page = await open('/999999999')
     await page.getByRole('heading', { name: 'No validator 999999999 here' }).waitFor()
     await page.getByRole('link', { name: 'search for another one' }).click()
     await page.getByRole('heading', { name: 'Pools' }).waitFor()
     await page.goto(new URL('/#/validators?network=hoodi', browser.world.url).href)
     await page.getByText('No pools are known on hoodi.').waitFor()
-    await page.context().close()
+    await browser.leave(page)
   })
 
   test('in the dark and on a narrow screen everything is there, and nothing is cut off', async () => {
@@ -249,6 +246,6 @@ describe('Validators page', { skip: noBrowser }, () => {
     await plot(page, /^Effectiveness per day/).waitFor()
     assert.ok(await fits(page))
     await browser.accessible(page)
-    await page.context().close()
+    await browser.leave(page)
   })
 })
