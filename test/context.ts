@@ -48,13 +48,18 @@ export function seededRandom(seed: string): Random {
 /** Names a PostgreSQL in which every context gets a database of its own; otherwise the state is a file. */
 const stateServer = process.env.TETRAD_TEST_STATE
 
-export async function openContext(overrides: object = {}, nowMs = testNowMs): Promise<TestContext> {
+/** `copyStores` puts the files of the stores into the folder; on PostgreSQL they are always empty. */
+export async function openContext(
+  overrides: object = {},
+  nowMs = testNowMs,
+  copyStores = copyEmptyStores,
+): Promise<TestContext> {
   const dir = await mkdtemp(join(tmpdir(), 'tetrad-test-'))
   await using undo = new AsyncDisposableStack()
   undo.defer(() => rm(dir, { recursive: true, force: true }))
   const schema = stateServer ? undo.use(await openMigratedDatabase(stateServer)) : undefined
   const settings = settingsWith(schema ? { ...overrides, store: { state: schema.url } } : overrides)
-  if (!schema) await copyEmptyStores(dir, 'state.sqlite', 'duties.sqlite')
+  if (!schema) await copyStores(dir, 'state.sqlite', 'duties.sqlite')
   const state = await openState(dir, settings.store)
   undo.defer(() => state.close())
   const dutiesState = await openDuties(dir, settings.store)

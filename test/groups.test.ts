@@ -23,6 +23,7 @@ test('every file is in exactly one batch, and files that start servers are alone
   assert.deepEqual(unit[0]?.files, ['server/groups/markets/source-time.test.ts'])
   assert.ok(unit.every((batch) => batch.files.length <= 16))
   assert.ok(batchesOf('databases', files).every((batch) => batch.files.length === 1))
+  assert.ok(batchesOf('commands', files).every((batch) => batch.files.length <= 5))
 })
 
 test('the summary counts results, names slow files, and shows what was left out and what failed', () => {

@@ -30,26 +30,31 @@ const aloneFiles: ReadonlySet<string> = new Set([
   'server/groups/markets/source-time.test.ts',
 ])
 
-const filesPerProcessMax = 16
-
 export interface Batch {
   readonly group: Group
   readonly name: string
   readonly files: readonly string[]
 }
 
-const sharedGroups: ReadonlySet<Group> = new Set(['unit', 'browser'])
+const filesPerProcessMax: Readonly<Record<Exclude<Group, 'checks'>, number>> = {
+  browser: 16,
+  databases: 1,
+  commands: 5,
+  unit: 16,
+}
 
-/** Tests of a folder share a process, and the browser; files that start servers or commands get one each. */
-export function batchesOf(group: Group, files: readonly string[]): Batch[] {
-  const isShared = (file: string) => sharedGroups.has(group) && !aloneFiles.has(file)
+/** Tests of a folder share a process, and with it the browser or the process of the commands. */
+export function batchesOf(group: Exclude<Group, 'checks'>, files: readonly string[]): Batch[] {
+  const filesMax = filesPerProcessMax[group]
+  const isShared = (file: string) => filesMax > 1 && !aloneFiles.has(file)
   const alone = files.filter((file) => !isShared(file)).map((file) => ({ group, name: file, files: [file] }))
   const folders = Map.groupBy(files.filter(isShared), dirname)
   const shared = [...folders].flatMap(([folder, all]) => {
-    const count = Math.ceil(all.length / filesPerProcessMax)
+    const count = Math.ceil(all.length / filesMax)
+    const name = group === 'unit' ? folder : `${folder}, ${group}`
     return Array.from({ length: count }, (_, part) => ({
       group,
-      name: count === 1 ? folder : `${folder} (${part + 1} of ${count})`,
+      name: count === 1 ? name : `${name} (${part + 1} of ${count})`,
       files: all.filter((_, index) => index % count === part),
     }))
   })

@@ -15,6 +15,7 @@ import { type DemoSamples, openDemo } from '#sim/demo.ts'
 import type { Manifest } from '#store/backup.ts'
 import { createKey } from '#store/keys.ts'
 import { settingsWith } from './context.ts'
+import { copyDemo } from './template.ts'
 
 /** `asOf`: the markets of the demo are traded all the time, so that both are asked about the same moment. */
 async function answersOf(
@@ -55,6 +56,7 @@ test('a backup of a running server, restored elsewhere, gives the same answers',
   const dir = await mkdtemp(join(tmpdir(), 'tetrad-moving-'))
   await using stack = new AsyncDisposableStack()
   stack.defer(() => rm(dir, { recursive: true, force: true }))
+  await copyDemo(join(dir, 'here'))
   const demo = await openDemo()
   stack.defer(() => demo.close())
   const settings = settingsWith({ ...demo.settings, server: { port: 0 } })

@@ -26,6 +26,7 @@ import { openContext, type TestContext } from './context.ts'
 import { noPostgres, type PostgresServer, startPostgres } from './postgres.ts'
 import { noRedis, startRedis } from './redis.ts'
 import { startProcess } from './second-process.ts'
+import { copyDemo } from './template.ts'
 import { passOnPostgres } from './tests-on-postgres.ts'
 
 /** Where the eight endpoints are tested, and what they rest on. */
@@ -62,7 +63,7 @@ describe('the server on PostgreSQL', { skip: noPostgres }, () => {
     let stores: Pick<AppContext, 'state' | 'duties'>
     before(async () => {
       const demo = moving.adopt(await openDemo(), (world) => world.close())
-      context = moving.use(await openContext(demo.settings))
+      context = moving.use(await openContext(demo.settings, systemClock.now(), copyDemo))
       await demo.load(context)
       settings = await withChainTimes(context)
       calls = await callsOf(context)

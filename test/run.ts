@@ -42,26 +42,42 @@ async function runAll(): Promise<Result[]> {
     exclude: ['api/dist/**'],
   }).sort()
   const byGroup = Map.groupBy(files, (file) => groupOf(root, file))
-  if (positionals.length === 0) {
-    fetchEvm()
-    // The browser tests and the packaged server need the built pages.
-    await runProcess('Console (vite)', bin('vite'), ['build', 'console', '--logLevel', 'warn'])
-  }
+  const isWhole = positionals.length === 0
+  if (isWhole) fetchEvm()
   const work = makeTemporaryFolder()
   try {
     // The slowest first, so that no core waits for them at the end.
-    const order: readonly Group[] = ['databases', 'browser', 'commands', 'unit']
+    const order: readonly Exclude<Group, 'checks'>[] = ['databases', 'browser', 'commands', 'unit']
     const batches = order
       .filter((group) => chosen.has(group))
       .flatMap((group) => batchesOf(group, byGroup.get(group) ?? []))
-    const checks = chosen.has('checks') && positionals.length === 0 ? checkTasks() : []
-    const tasks = [...checks, ...batches.map((batch, index) => testTask(batch, work, index))]
+    const checks = runTasks(chosen.has('checks') && isWhole ? checkTasks() : [])
+    if (isWhole) await prepare(work)
     process.stdout.write(`\n▸ ${files.length} test files in ${batches.length} processes, seed ${seed}\n`)
-    return await runTasks(tasks)
+    const tested = await runTasks(batches.map((batch, index) => testTask(batch, work, index)))
+    return [...(await checks), ...tested]
   } finally {
     rmSync(work, { recursive: true, force: true })
   }
 }
+
+/** What many test files need and none of them should have to make: the built pages, and the demo world. */
+async function prepare(work: string): Promise<void> {
+  const demo = [join(import.meta.dirname, 'template.ts')]
+  await Promise.all([
+    runProcess('Console (vite)', bin('vite'), ['build', 'console', '--logLevel', 'warn']),
+    runProcess('Demo world', process.execPath, demo, { env: testEnv(work, work) }),
+  ])
+}
+
+const testEnv = (work: string, temporary: string): NodeJS.ProcessEnv => ({
+  ...process.env,
+  TMPDIR: temporary,
+  TEST_SHARED_DIR: work,
+  NODE_COMPILE_CACHE: join(root, 'node_modules', '.cache', 'tests'),
+  TEST_SEED: String(seed),
+  ...(options.long && { TEST_LONG: '1' }),
+})
 
 function chosenGroups(): ReadonlySet<Group> {
   const names = options.group ?? Object.keys(groups)
@@ -140,16 +156,8 @@ function testTask({ name, files }: Batch, work: string, index: number): Task {
       const report = join(work, `report-${index}.ndjson`)
       const temporary = join(work, String(index))
       mkdirSync(temporary)
-      const env = {
-        ...process.env,
-        TMPDIR: temporary,
-        TEST_SHARED_DIR: work,
-        NODE_COMPILE_CACHE: join(root, 'node_modules', '.cache', 'tests'),
-        TEST_SEED: String(seed),
-        ...(options.long && { TEST_LONG: '1' }),
-      }
       const args = [join(import.meta.dirname, 'batch.ts'), report, ...files]
-      const { code, output } = await capture(process.execPath, args, { env })
+      const { code, output } = await capture(process.execPath, args, { env: testEnv(work, temporary) })
       rmSync(temporary, { recursive: true, force: true })
       const lines = existsSync(report) ? readFileSync(report, 'utf8').split('\n') : []
       const isWhole = lines.pop() === endLine
@@ -182,9 +190,14 @@ function capture(program: string, args: readonly string[], more: SpawnOptions): 
   })
 }
 
-async function runProcess(name: string, program: string, args: readonly string[]): Promise<void> {
+async function runProcess(
+  name: string,
+  program: string,
+  args: readonly string[],
+  more: SpawnOptions = {},
+): Promise<void> {
   process.stdout.write(`\n▸ ${name}\n`)
-  const { code, output } = await capture(program, args, {})
+  const { code, output } = await capture(program, args, more)
   if (code === 0) return
   process.stdout.write(`${output}\n✖ ${name}: failed (${code})\n`)
   process.exit(1)

@@ -1,5 +1,5 @@
 // Data folders that tests copy instead of making each anew: migrated, empty stores, and the demo world.
-
+// Run as a program, it makes the demo world ahead of the tests, so that no two of them make it at the same time.
 import { createHash } from 'node:crypto'
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -36,8 +36,9 @@ export const copyEmptyStores = async (dir: string, ...files: readonly StoreFile[
   copyTemplate(`tables-${versionOfTables}`, dir, files, async (made) => (await openStores(made)).close())
 
 /** Puts the demo world into a folder, as a server that was stopped would leave it. */
-export const copyDemo = async (dir: string): Promise<void> =>
-  copyTemplate(`demo-${versionOfTables}-${process.env.TEST_SHARED_DIR ? 'run' : process.pid}`, dir, [], makeDemo)
+export const copyDemo = async (dir: string): Promise<void> => copyTemplate(demoName, dir, [], makeDemo)
+
+const demoName = `demo-${versionOfTables}-${process.env.TEST_SHARED_DIR ? 'run' : process.pid}`
 
 const ready = new Map<string, Promise<string>>()
 
@@ -47,16 +48,21 @@ async function copyTemplate(
   files: readonly string[],
   make: (dir: string) => Promise<void>,
 ): Promise<void> {
+  const template = await templateOf(name, make)
+  mkdirSync(dir, { recursive: true, mode: 0o700 })
+  for (const file of files.length > 0 ? files : readdirSync(template)) {
+    copyFileSync(join(template, file), join(dir, file))
+  }
+}
+
+/** The folder that `make` has filled, once for all processes of a test run. */
+export function templateOf(name: string, make: (dir: string) => Promise<void>): Promise<string> {
   let making = ready.get(name)
   if (!making) {
     making = makeTemplate(name, make)
     ready.set(name, making)
   }
-  const template = await making
-  mkdirSync(dir, { recursive: true, mode: 0o700 })
-  for (const file of files.length > 0 ? files : readdirSync(template)) {
-    copyFileSync(join(template, file), join(dir, file))
-  }
+  return making
 }
 
 async function makeTemplate(name: string, make: (dir: string) => Promise<void>): Promise<string> {
@@ -86,3 +92,5 @@ async function makeDemo(dir: string): Promise<void> {
     await demo.close()
   }
 }
+
+if (import.meta.main) await templateOf(demoName, makeDemo)
