@@ -105,7 +105,14 @@ async function compiled(name: string, texts: readonly string[], types: string): 
   const files = texts.map((_, at) => join(home, `${name}-${at}.ts`))
   for (const [at, text] of texts.entries()) await writeFile(files[at] as string, text)
   const compiler = join(dirname(fileURLToPath(import.meta.resolve('typescript/package.json'))), 'bin/tsc')
-  const flags = ['--strict', '--exactOptionalPropertyTypes', '--noUncheckedIndexedAccess', '--skipLibCheck', '--noEmit']
+  const flags = [
+    '--strict',
+    '--exactOptionalPropertyTypes',
+    '--noUncheckedIndexedAccess',
+    '--skipLibCheck',
+    '--noEmit',
+    '--singleThreaded',
+  ]
   const target = ['--module', 'nodenext', '--target', 'es2022', '--lib', 'es2022,dom', '--types', types]
   const { stdout } = await run(process.execPath, [compiler, ...flags, ...target, ...files], { cwd: home }).catch(
     (error: { stdout: string }) => error,

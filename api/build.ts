@@ -12,7 +12,14 @@ const here = import.meta.dirname
 export async function buildApi(outDir: string): Promise<void> {
   const compiler = join(dirname(fileURLToPath(import.meta.resolve('typescript/package.json'))), 'bin/tsc')
   await rm(outDir, { recursive: true, force: true })
-  await run(process.execPath, [compiler, '-p', join(here, 'tsconfig.build.json'), '--outDir', outDir])
+  await run(process.execPath, [
+    compiler,
+    '-p',
+    join(here, 'tsconfig.build.json'),
+    '--outDir',
+    outDir,
+    '--singleThreaded',
+  ])
   for (const name of await readdir(outDir, { recursive: true })) {
     if (name.endsWith('.d.ts')) await nameBuiltFiles(join(outDir, name))
   }

@@ -3,11 +3,24 @@ import { test } from 'node:test'
 import { systemClock } from '#io/clock.ts'
 import type { Duties } from '#store/duties.ts'
 import { createKey } from '#store/keys.ts'
-import { openContext } from '#test/context.ts'
-import { openDemo } from './demo.ts'
+import { openContext, type TestContext } from '#test/context.ts'
+import { onlyInLongRun } from '#test/long.ts'
+import { type Demo, openDemo } from './demo.ts'
 import { contentsOf } from './mark.ts'
 
 test('a folder with keys alone counts as empty, one with the demo world as demo, also when its making was cut short', async () => {
+  await openCutShort(async (context) => assert.equal(await contentsOf(context.state), 'demo'))
+})
+
+test('a demo world that was cut short is made whole by the next start', { skip: onlyInLongRun }, async () => {
+  await openCutShort(async (context, demo) => {
+    const samples = await demo.load({ ...context, clock: systemClock })
+    assert.equal(samples.indices.length, 5)
+    assert.deepEqual(await demo.load({ ...context, clock: systemClock }), samples)
+  })
+})
+
+async function openCutShort(work: (context: TestContext, demo: Demo) => Promise<void>): Promise<void> {
   await using context = await openContext()
   await createKey(context.state, { name: 'early', plan: 'free' }, context.clock, context.random)
   assert.equal(await contentsOf(context.state), 'nothing')
@@ -20,11 +33,8 @@ test('a folder with keys alone counts as empty, one with the demo world as demo,
       update: (...args) => (writes++ < 2 ? context.duties.update(...args) : Promise.reject(new Error('cut short'))),
     }
     await assert.rejects(demo.load({ ...context, clock: systemClock, duties }), /cut short/)
-    assert.equal(await contentsOf(context.state), 'demo')
-    const samples = await demo.load({ ...context, clock: systemClock })
-    assert.equal(samples.indices.length, 5)
-    assert.deepEqual(await demo.load({ ...context, clock: systemClock }), samples)
+    await work(context, demo)
   } finally {
     await demo.close()
   }
-})
+}

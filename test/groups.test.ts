@@ -20,7 +20,11 @@ test('every file is in exactly one batch, and files that start servers are alone
     unit.flatMap((batch) => batch.files).sort(),
     [...files, 'server/groups/markets/source-time.test.ts'].sort(),
   )
-  assert.deepEqual(unit[0]?.files, ['server/groups/markets/source-time.test.ts'])
+  assert.deepEqual(unit.at(-1)?.files, ['server/groups/markets/source-time.test.ts'])
+  assert.deepEqual(
+    batchesOf('unit', ['api/a.test.ts', 'sim/a.test.ts', 'test/a.test.ts']).map((batch) => batch.name),
+    ['sim', 'test', 'api'],
+  )
   assert.ok(unit.every((batch) => batch.files.length <= 16))
   assert.ok(batchesOf('databases', files).every((batch) => batch.files.length === 1))
   assert.ok(batchesOf('commands', files).every((batch) => batch.files.length <= 5))

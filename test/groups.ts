@@ -30,6 +30,11 @@ const aloneFiles: ReadonlySet<string> = new Set([
   'server/groups/markets/source-time.test.ts',
 ])
 
+/** They run before the others of their group, because they take longest. */
+const slowFolders: readonly string[] = ['test', 'sim', 'server/groups/validators/ingest', 'server/groups/explorer']
+
+const rank = (folder: string): number => (slowFolders.includes(folder) ? 0 : 1)
+
 export interface Batch {
   readonly group: Group
   readonly name: string
@@ -48,8 +53,8 @@ export function batchesOf(group: Exclude<Group, 'checks'>, files: readonly strin
   const filesMax = filesPerProcessMax[group]
   const isShared = (file: string) => filesMax > 1 && !aloneFiles.has(file)
   const alone = files.filter((file) => !isShared(file)).map((file) => ({ group, name: file, files: [file] }))
-  const folders = Map.groupBy(files.filter(isShared), dirname)
-  const shared = [...folders].flatMap(([folder, all]) => {
+  const folders = [...Map.groupBy(files.filter(isShared), dirname)].sort(([one], [other]) => rank(one) - rank(other))
+  const shared = folders.flatMap(([folder, all]) => {
     const count = Math.ceil(all.length / filesMax)
     const name = group === 'unit' ? folder : `${folder}, ${group}`
     return Array.from({ length: count }, (_, part) => ({
@@ -58,5 +63,5 @@ export function batchesOf(group: Exclude<Group, 'checks'>, files: readonly strin
       files: all.filter((_, index) => index % count === part),
     }))
   })
-  return [...alone, ...shared]
+  return [...shared, ...alone]
 }

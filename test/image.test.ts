@@ -4,11 +4,12 @@ import assert from 'node:assert/strict'
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { constants, existsSync, readFileSync } from 'node:fs'
-import { chmod, chown, cp, mkdir, mkdtemp, readFile, rm, stat } from 'node:fs/promises'
+import { chmod, chown, cp, mkdir, mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join, normalize } from 'node:path'
 import { createInterface } from 'node:readline'
 import { after, before, describe, test } from 'node:test'
+import { copyDemo } from './template.ts'
 
 const root = normalize(join(import.meta.dirname, '..'))
 const dockerfile = readFileSync(join(root, 'ops/Dockerfile'), 'utf8')
@@ -125,13 +126,15 @@ describe('its last stage', () => {
     dir = await mkdtemp(join(tmpdir(), 'tetrad-image-'))
     app = join(dir, 'app')
     await chmod(dir, 0o755)
-    await mkdir(join(dir, 'data'), { mode: 0o700 })
+    const data = join(dir, 'data')
+    // Making the demo world in an empty folder is left to the test of the package.
+    await copyDemo(data)
     await assemble(app)
     // As the image does; where that may not be tried, as whoever runs the tests.
     const uid = Number(/--uid (\d+)/.exec(last.text)?.[1])
     const stranger = { uid, gid: uid }
     if (process.getuid?.() !== 0) return
-    await chown(join(dir, 'data'), uid, uid)
+    for (const path of [data, ...(await readdir(data)).map((name) => join(data, name))]) await chown(path, uid, uid)
     if (spawnSync(process.execPath, ['--version'], { ...stranger, cwd: app }).status === 0) who = stranger
   })
   after(() => rm(dir, { recursive: true, force: true }))
