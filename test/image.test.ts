@@ -129,12 +129,14 @@ describe('its last stage', () => {
     const data = join(dir, 'data')
     // Making the demo world in an empty folder is left to the test of the package.
     await copyDemo(data)
+    await mkdir(join(dir, 'tmp'))
     await assemble(app)
     // As the image does; where that may not be tried, as whoever runs the tests.
     const uid = Number(/--uid (\d+)/.exec(last.text)?.[1])
     const stranger = { uid, gid: uid }
     if (process.getuid?.() !== 0) return
-    for (const path of [data, ...(await readdir(data)).map((name) => join(data, name))]) await chown(path, uid, uid)
+    for (const path of [join(dir, 'tmp'), data, ...(await readdir(data)).map((name) => join(data, name))])
+      await chown(path, uid, uid)
     if (spawnSync(process.execPath, ['--version'], { ...stranger, cwd: app }).status === 0) who = stranger
   })
   after(() => rm(dir, { recursive: true, force: true }))
@@ -143,7 +145,7 @@ describe('its last stage', () => {
     const [, given = ''] = /^ENV (.+)$/m.exec(last.text) ?? []
     const named = Object.fromEntries(given.split(' ').map((pair) => pair.split('=') as [string, string]))
     assert.equal(named.TETRAD_DATA, '/data')
-    return { ...named, TETRAD_DATA: join(dir, 'data'), PATH: '/usr/bin:/bin' }
+    return { ...named, TETRAD_DATA: join(dir, 'data'), TMPDIR: join(dir, 'tmp'), PATH: '/usr/bin:/bin' }
   }
   /** Arguments of the entry point, where `/app` lies here and `node` is ours. */
   const start = (args: readonly string[]): ChildProcess => {
@@ -177,7 +179,6 @@ describe('its last stage', () => {
       // What the health check asks.
       assert.match(wordsOf('  CMD').join(' '), /\/healthz/)
       assert.equal((await fetch(`${at}/healthz`)).status, 200)
-      if (who.uid !== undefined) assert.equal((await stat(join(dir, 'data/state.sqlite'))).uid, who.uid)
       const page = await (await fetch(`${at}/`)).text()
       const [, script = ''] = /src="\.?(\/assets\/[^"]+\.js)"/.exec(page) ?? []
       assert.equal((await fetch(`${at}${script}`)).status, 200, page)
@@ -193,6 +194,7 @@ describe('its last stage', () => {
         const { code, stdout, stderr } = await run(...args)
         assert.equal(code, 0, `${args.join(' ')}: ${stdout}${stderr}`)
       }
+      if (who.uid !== undefined) assert.equal((await stat(join(dir, 'data/copy'))).uid, who.uid)
     } finally {
       server.kill('SIGTERM')
     }
