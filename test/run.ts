@@ -199,9 +199,7 @@ async function runProcess(
 ): Promise<void> {
   process.stdout.write(`\n▸ ${name}\n`)
   const { code, output } = await capture(program, args, more)
-  if (code === 0) return
-  process.stdout.write(`${output}\n✖ ${name}: failed (${code})\n`)
-  process.exit(1)
+  if (code !== 0) throw new Error(`${name} failed (${code}):\n${output}`)
 }
 
 /**
