@@ -2,7 +2,7 @@
 // where our chunks are in PostgreSQL. Half days of all validators are committed in the order in which they arrive and merged as ingest does
 // it, up to day 63 of a long block, which is the slowest moment to ask. The same rows go into a PostgreSQL beside it. Figures are medians.
 // BENCH_VALIDATORS, BENCH_DAYS and BENCH_ROUNDS change the size; BENCH_POSTGRES=0 leaves PostgreSQL out.
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { get } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -32,7 +32,8 @@ const rounds = Number(process.env.BENCH_ROUNDS ?? 7)
 const quickRounds = 40
 const asked = Math.min(days, 365)
 
-const dir = mkdtempSync(join(tmpdir(), 'tetrad-ratings-'))
+const kept = process.env.BENCH_DIR
+const dir = kept ?? mkdtempSync(join(tmpdir(), 'tetrad-ratings-'))
 // An hour is a day here, so that half days are what arrives; only the last one's hours are kept.
 const { value: settings } = complete(SettingsSchema, {
   server: { port: 0, answerTimeoutMs: 600_000 },
@@ -206,11 +207,13 @@ try {
   await using postgres = process.env.BENCH_POSTGRES === '0' ? undefined : await openPostgres()
   if (!postgres) console.log('without PostgreSQL')
   console.log(`${validators} validators × ${days} days`)
-  await fill(postgres)
-  await postgres?.ready()
+  if (!existsSync(join(dir, 'duties.sqlite'))) {
+    await fill(postgres)
+    await postgres?.ready()
+  }
   const questions = questionsOf(validators, days, asked)
   await compareSums(questions, postgres)
   await askOverHttp(questions)
 } finally {
-  rmSync(dir, { recursive: true, force: true })
+  if (!kept) rmSync(dir, { recursive: true, force: true })
 }

@@ -20,7 +20,7 @@ import type { ValidatorsContext } from './context.ts'
 import type { RecordKey } from './duties/record-query.ts'
 import { pathTo } from './links.ts'
 import { aggregateFigures, type Figure, methodHeaders, type PlaceField } from './method.ts'
-import { type FigureRecord, listRecords, type RecordsWanted, readRecords } from './records.ts'
+import { listRecords, type Records, type RecordsWanted, readRecords } from './records.ts'
 import { indicesOf } from './registry.ts'
 import { shape } from './shape.ts'
 import {
@@ -198,8 +198,7 @@ async function readPage(duties: Duties, plan: Plan): Promise<PageRead> {
       readRecords(duties, wanted, figuresOf(fields)),
       plan.all === wanted ? undefined : listRecords(duties, plan.all, 0),
     ])
-    const data = records.sort(newestFirst).map((record) => toRecord(plan, fields, record))
-    return { data, next: null, total: counted?.total ?? records.length }
+    return { data: toPage(plan, fields, records), next: null, total: counted?.total ?? records.window.length }
   }
   // Otherwise it is found out first which records the page holds, and only their figures are read.
   const listed = await listRecords(duties, wanted, size === 0 ? 0 : size + 1)
@@ -215,19 +214,13 @@ async function readPage(duties: Duties, plan: Plan): Promise<PageRead> {
   const isShown = new Set(shown.map(keyText))
   const records = await readRecords(duties, narrow, figuresOf(fields))
   return {
-    data: records
-      .filter(({ key, validator }) => isShown.has(keyText({ window: key, validator })))
-      .sort(newestFirst)
-      .map((record) => toRecord(plan, fields, record)),
+    data: toPage(plan, fields, records, (key) => isShown.has(keyText(key))),
     next: nextPath(plan, oldest, listed.first[size]),
     total,
   }
 }
 
 const keyText = ({ window, validator }: RecordKey): string => `${window} ${validator}`
-
-const newestFirst = (a: FigureRecord<string>, b: FigureRecord<string>): number =>
-  b.key - a.key || a.validator - b.validator
 
 interface Place extends Record<PlaceField, number | null> {
   readonly startDay: ChainDay
@@ -241,13 +234,32 @@ const isFigure = (field: AggregateField): field is Exclude<AggregateField, Place
 const figuresOf = (fields: readonly AggregateField[]): Record<string, Figure> =>
   Object.fromEntries(fields.filter(isFigure).map((field) => [field, aggregateFigures[field]]))
 
-/** The named fields that are known, and always the validator a record is about (decisions 0031 and 0035). */
-function toRecord(plan: Plan, fields: readonly AggregateField[], record: FigureRecord<string>): AggregateRecord {
-  const place = placeOf(plan, record.key)
-  const values = fields
-    .map((field) => [field, isFigure(field) ? record[field] : place[field]] as const)
-    .filter(([, value]) => value !== null)
-  return { ...(plan.wanted.byValidator && { validatorIndex: record.validator }), ...Object.fromEntries(values) }
+/**
+ * Newest window first, then by validator. The named fields that are known, and always the validator a record is about (decisions 0031
+ * and 0035).
+ */
+function toPage(
+  plan: Plan,
+  fields: readonly AggregateField[],
+  { window, validator, figures }: Records<string>,
+  isShown: (key: RecordKey) => boolean = () => true,
+): AggregateRecord[] {
+  const keyOf = (at: number): RecordKey => ({ window: window[at] as number, validator: validator[at] as number })
+  const order = [...window.keys()]
+    .filter((at) => isShown(keyOf(at)))
+    .sort(
+      (a, b) => (window[b] as number) - (window[a] as number) || (validator[a] as number) - (validator[b] as number),
+    )
+  return order.map((at) => {
+    const place = placeOf(plan, window[at] as number)
+    const record: Partial<Record<keyof AggregateRecord, number>> = {}
+    if (plan.wanted.byValidator) record.validatorIndex = validator[at] as number
+    for (const field of fields) {
+      const value = isFigure(field) ? (figures[field]?.[at] as number) : place[field]
+      if (value !== null && !Number.isNaN(value)) record[field] = value
+    }
+    return record
+  })
 }
 
 /** Where a window lies, cut to what was asked for and is there; both ends included, as on the wire (decision 0032). */

@@ -19,7 +19,7 @@ import type { ValidatorsContext } from './context.ts'
 import { linksOf } from './links.ts'
 import { aggregateFigures, figures, methodHeaders } from './method.ts'
 import { type One, readOne } from './one.ts'
-import { type FigureRecord, type RecordsWanted, readRecords } from './records.ts'
+import { figuresAt, type Records, type RecordsWanted, readRecords } from './records.ts'
 import { shape } from './shape.ts'
 import { confidenceOf, cutToRead } from './span.ts'
 import { atOneCoverage } from './standing.ts'
@@ -69,8 +69,10 @@ function planOf(
     who: [index],
     ...{ time, days, windows, signal, isUtc: query.utc, byValidator: false },
   }
-  const moment = once((atMs: number) => new Date(atMs).toISOString())
-  return { query, time, line, covered, served: epochs, index, windows, wanted, moment, date: once(formatDate) }
+  const date = once(formatDate)
+  const timeOfDay = once((ofDayMs: number) => new Date(ofDayMs).toISOString().slice('1970-01-01'.length))
+  const moment = (atMs: number) => date(dateAt(atMs)) + timeOfDay(atMs % 86_400_000)
+  return { query, time, line, covered, served: epochs, index, windows, wanted, moment, date }
 }
 
 function once<K, V>(work: (key: K) => V): (key: K) => V {
@@ -91,44 +93,47 @@ interface PageRead {
 const nothing: PageRead = { total: 0, results: [] }
 
 const recordFigures = { ...figures, sumInclusionDelay: aggregateFigures.sumInclusionDelay } as const
-type Row = FigureRecord<keyof typeof recordFigures>
+type Found = Records<keyof typeof recordFigures>
 
 async function readPage(duties: Duties, plan: Plan): Promise<PageRead> {
   const { limit, offset } = plan.query
-  const rows = (await readRecords(duties, plan.wanted, recordFigures)).sort(orderOf(plan.query))
-  return { total: rows.length, results: rows.slice(offset, offset + limit).map((row) => toRecord(plan, row)) }
+  const found = await readRecords(duties, plan.wanted, recordFigures)
+  const order = [...found.window.keys()].sort(orderOf(plan.query, found))
+  return { total: order.length, results: order.slice(offset, offset + limit).map((at) => toRecord(plan, found, at)) }
 }
 
 /** Figures as asked, records without one last, equal ones by time (decision 0037). Places in time grow with time. */
-function orderOf({ sortBy, sortOrder, granularity }: Query): (a: Row, b: Row) => number {
-  const byTime = (a: Row, b: Row) => a.key - b.key
+function orderOf({ sortBy, sortOrder, granularity }: Query, found: Found): (a: number, b: number) => number {
+  const { window, day, hour } = found
+  const byTime = (a: number, b: number) => (window[a] as number) - (window[b] as number)
   const sign = sortOrder === 'desc' ? -1 : 1
-  const by = (of: (row: Row) => number | null) => (a: Row, b: Row) => {
-    const [one, other] = [of(a), of(b)]
-    if (one === null || other === null) return Number(one === null) - Number(other === null) || byTime(a, b)
+  const by = (column: Float64Array) => (a: number, b: number) => {
+    const [one, other] = [column[a] as number, column[b] as number]
+    const [isLacking, isOtherLacking] = [Number.isNaN(one), Number.isNaN(other)]
+    if (isLacking || isOtherLacking) return Number(isLacking) - Number(isOtherLacking) || byTime(a, b)
     return sign * (one - other) || byTime(a, b)
   }
   const figure = effectivenessNumbers.find((name) => name === sortBy)
-  if (figure) return by((row) => row[figure])
+  if (figure) return by(found.figures[figure])
   if (sortBy === 'validatorIndex' || !fits(granularity, sortBy ?? 'startDay')) return byTime
   // Hours share their day, and with UTC days the two pieces of an hour share its number.
-  if (sortBy === 'hour') return by((row) => row.hour)
-  const isShared = granularity === 'hour' && /day$/i.test(sortBy ?? '')
-  return by((row) => (isShared ? row.day : row.key))
+  if (sortBy === 'hour') return by(hour)
+  return by(granularity === 'hour' && /day$/i.test(sortBy ?? '') ? day : window)
 }
 
 /** Decision 0032: an hour has all fields, a day no hour, a longer window neither hour nor a day of its own. */
 const fits = (granularity: Query['granularity'], field: string): boolean =>
   granularity === 'hour' || (field === 'hour' ? false : granularity === 'day' || (field !== 'day' && field !== 'date'))
 
-function toRecord(plan: Plan, row: Row): EffectivenessRecord {
+function toRecord(plan: Plan, found: Found, at: number): EffectivenessRecord {
   const { query, time, line, index, moment, date } = plan
-  const { days, epochs } = placeOf(plan, row)
+  const [window, foundDay, hour] = [found.window[at] as number, found.day[at] as number, found.hour[at] as number]
+  const { days, epochs } = placeOf(plan, window, foundDay, hour)
   const day = fits(query.granularity, 'day') ? days.from : null
   const startMs = epochStartMs(time, epochs.from)
   return {
     validatorIndex: index,
-    hour: row.hour,
+    hour: hour < 0 ? null : hour,
     day,
     startDay: days.from,
     endDay: days.until - 1,
@@ -141,17 +146,19 @@ function toRecord(plan: Plan, row: Row): EffectivenessRecord {
     date: day === null ? null : date(line.dateOf(day)),
     startTimestamp: moment(startMs),
     endTimestamp: moment(epochStartMs(time, epochs.until)),
-    ...(Object.fromEntries(effectivenessNumbers.map((name) => [name, row[name]])) as Figures),
+    ...figuresAt(found, at),
   }
 }
 
-type Figures = Pick<EffectivenessRecord, (typeof effectivenessNumbers)[number]>
-
 /** Where a record lies, cut to what was asked for and is there. */
-function placeOf({ time, line, covered, served, windows }: Plan, row: Row): { days: Range; epochs: Epochs } {
-  const { day } = row
-  const days = windows ? windows.daysOf(row.key) : { from: day, until: day + 1 }
+function placeOf(
+  { time, line, covered, served, windows }: Plan,
+  window: number,
+  day: number,
+  hour: number,
+): { days: Range; epochs: Epochs } {
+  const days = windows ? windows.daysOf(window) : { from: day, until: day + 1 }
   const ofDays = { from: line.epochsOf(days.from).from, until: line.epochsOf(days.until - 1).until }
-  const epochs = windows ? ofDays : overlap(ofDays, epochsOfHour(time, row.hour as ChainHour))
+  const epochs = windows ? ofDays : overlap(ofDays, epochsOfHour(time, hour as ChainHour))
   return { days, epochs: cutToRead(covered, overlap(epochs, served)) }
 }

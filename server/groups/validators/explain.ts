@@ -22,7 +22,7 @@ import {
 import { linksOf } from './links.ts'
 import { aggregateFigures, type Figure, figures, methodHeaders, type PlaceField } from './method.ts'
 import { type One, readOne } from './one.ts'
-import { type FigureRecord, type RecordsWanted, readRecords } from './records.ts'
+import { figuresAt, type RecordsWanted, readRecords } from './records.ts'
 import { shape } from './shape.ts'
 import { confidenceOf, cutToRead } from './span.ts'
 import { atOneCoverage } from './standing.ts'
@@ -47,7 +47,9 @@ async function explained(
   const known = (await missedEpochs(duties, query.network)).flatMap((range) => within(kept, range))
   const plan = served && { ...one, query, known, served: served.epochs }
   const wanted = served && wantedOf(query, one, served.days, visit.signal)
-  const days = wanted ? (await readRecords(duties, wanted, dayFigures)).sort((a, b) => a.key - b.key) : []
+  const found = wanted && (await readRecords(duties, wanted, dayFigures))
+  const days = found ? Array.from(found.window, (day, at) => ({ day, ...figuresAt(found, at) })) : []
+  days.sort((a, b) => a.day - b.day)
   const shown = days.slice(query.offset, query.offset + query.limit)
   return {
     is: 'body',
@@ -93,28 +95,23 @@ function figureOf(name: Exclude<AggregateField, PlaceField> & Sum): Figure {
 }
 
 async function explainDays(duties: Duties, plan: Plan, rows: readonly Row[]): Promise<ExplainedDay[]> {
-  const places = rows.map(({ key }) => cutToRead(plan.covered, overlap(plan.line.epochsOf(key), plan.served)))
+  const places = rows.map(({ day }) => cutToRead(plan.covered, overlap(plan.line.epochsOf(day), plan.served)))
   const [first, last] = [places[0], places.at(-1)]
   if (!first || !last) return []
   const epochs = { from: first.from, until: last.until }
   const missed = await readMissedDuties(duties, plan.query.network, plan.time, plan.index, epochs)
   const byDay = Map.groupBy(missed, ({ epoch }) => plan.line.dayOf(epoch as Epoch))
-  return rows.map((row, at) => toDay(plan, row, places[at] as Epochs, byDay.get(row.key) ?? []))
+  return rows.map((row, at) => toDay(plan, row, places[at] as Epochs, byDay.get(row.day) ?? []))
 }
 
-type Row = FigureRecord<keyof typeof dayFigures>
+type Row = { readonly day: number } & Readonly<Record<keyof typeof dayFigures, number | null>>
 
 function toDay(plan: Plan, row: Row, epochs: Epochs, missed: readonly MissedDuty[]): ExplainedDay {
-  const { key } = row
   const read = within(plan.covered, epochs)
   const byEpoch = Map.groupBy(missed, ({ epoch }) => epoch)
   return {
-    ...(Object.fromEntries(Object.keys(dayFigures).map((name) => [name, row[name as keyof typeof dayFigures]])) as Pick<
-      ExplainedDay,
-      keyof typeof dayFigures
-    >),
-    day: key,
-    date: formatDate(plan.line.dateOf(key)),
+    ...(row as Pick<ExplainedDay, keyof Row>),
+    date: formatDate(plan.line.dateOf(row.day)),
     startEpoch: epochs.from,
     endEpoch: epochs.until - 1,
     epochsKnown: read.every((range) => holes(plan.known, range).length === 0),

@@ -6,7 +6,7 @@
 //    do not count.
 // 3. Correctness, delay and uptime are ratios of sums. Everything else is a sum.
 import type { AggregateField } from '#api/wire/validators.ts'
-import { type Measure, measures } from './measures.ts'
+import type { Measure } from './measures.ts'
 
 /** Sent with every answer that holds figures, so that whoever keeps them knows how they came about. */
 export const methodHeaders = { 'x-tetrad-method': '1' } as const
@@ -15,132 +15,123 @@ export const methodHeaders = { 'x-tetrad-method': '1' } as const
 
 export type Score = 'attester' | 'proposer' | 'validator'
 
-const attesterMeasures = [
+/** The measures that a grain's scores are formed from, all of them counts. */
+export const scoreMeasures = [
   'assigned',
   'included',
   'inclusion_delay',
   'correct_source',
   'correct_target',
   'correct_head',
-] as const
-const proposerMeasures = ['proposer_duties', 'proposed', 'proposed_empty'] as const
+  'proposer_duties',
+  'proposed',
+  'proposed_empty',
+] as const satisfies readonly Measure[]
 
-/** The measures that a grain's score is formed from. */
-export const scoreMeasures: Readonly<Record<Score, readonly Measure[]>> = {
-  attester: attesterMeasures,
-  proposer: proposerMeasures,
-  validator: [...attesterMeasures, ...proposerMeasures],
+/** By window: scores of all grains that have one, added up, and how many they are. */
+export interface ScoreTotals {
+  readonly sums: Float64Array
+  readonly counts: Float64Array
 }
 
-/** Scores of many grains at once. */
-export class GrainScores {
-  readonly #scores: Readonly<Record<Score, Float64Array>>
-
-  constructor(grains: number) {
-    const column = () => new Float64Array(grains)
-    this.#scores = { attester: column(), proposer: column(), validator: column() }
-  }
-
-  /** One per grain; NaN: the grain does not count. */
-  of(score: Score): Float64Array {
-    return this.#scores[score]
-  }
-
-  /** From one array per measure; those of scores that are not asked for may be missing. */
-  compute(values: readonly (Int32Array | undefined)[]): void {
-    const of = (measure: Measure) => values[measures.indexOf(measure)] as Int32Array
-    const { attester, proposer, validator } = this.#scores
-    if (of('assigned')) attesterScores(of, attester)
-    if (of('proposer_duties')) proposerScores(of, proposer)
-    if (!of('assigned') || !of('proposer_duties')) return
-    const duties = of('proposer_duties')
-    for (let grain = 0; grain < validator.length; grain++) {
-      const votes = attester[grain] as number
-      validator[grain] = duties[grain] === 0 ? votes : 0.375 * (proposer[grain] as number) + 0.625 * votes
-    }
-  }
-}
-
-type ColumnOf = (measure: Measure) => Int32Array
-
-// 100 · (included / assigned) · (correct / (3 · included)) / (delay / included), cancelled so that it also holds for a
-// grain in which nothing was included: that is 0.
-function attesterScores(of: ColumnOf, scores: Float64Array): void {
-  const [assigned, included, delay] = [of('assigned'), of('included'), of('inclusion_delay')]
-  const [source, target, head] = [of('correct_source'), of('correct_target'), of('correct_head')]
-  for (let grain = 0; grain < scores.length; grain++) {
-    const [duties, slots] = [assigned[grain] as number, delay[grain] as number]
-    const correct = (source[grain] as number) + (target[grain] as number) + (head[grain] as number)
-    const score = slots === 0 ? 0 : (100 * (included[grain] as number) * correct) / (3 * duties * slots)
-    scores[grain] = duties === 0 ? Number.NaN : score
+/** Adds the scores of a validator's grains to those of their windows. */
+export function addScores(
+  grains: Readonly<Record<(typeof scoreMeasures)[number], Int32Array>>,
+  windowOf: Int32Array,
+  totals: Readonly<Record<Score, ScoreTotals>>,
+): void {
+  const { assigned, included, inclusion_delay, correct_source, correct_target, correct_head } = grains
+  const { proposer_duties, proposed, proposed_empty } = grains
+  const { attester, proposer, validator } = totals
+  for (let grain = 0; grain < windowOf.length; grain++) {
+    const window = windowOf[grain] as number
+    const blocks = proposer_duties[grain] as number
+    // A block with payload scores 1, with an empty one 1/4, a missed or orphaned one 0.
+    const blockScore = (25 * (4 * (proposed[grain] as number) - 3 * (proposed_empty[grain] as number))) / blocks
+    if (blocks !== 0) addScore(proposer, window, blockScore)
+    const votes = assigned[grain] as number
+    if (votes === 0) continue
+    const slots = inclusion_delay[grain] as number
+    const correct =
+      (correct_source[grain] as number) + (correct_target[grain] as number) + (correct_head[grain] as number)
+    // 100 · (included / assigned) · (correct / (3 · included)) / (delay / included), cancelled so that it also holds for a
+    // grain in which nothing was included: that is 0.
+    const voteScore = slots === 0 ? 0 : (100 * (included[grain] as number) * correct) / (3 * votes * slots)
+    addScore(attester, window, voteScore)
+    addScore(validator, window, blocks === 0 ? voteScore : 0.375 * blockScore + 0.625 * voteScore)
   }
 }
 
-// A block with payload scores 1, with an empty one 1/4, a missed or orphaned one 0.
-function proposerScores(of: ColumnOf, scores: Float64Array): void {
-  const [duties, proposed, empty] = [of('proposer_duties'), of('proposed'), of('proposed_empty')]
-  for (let grain = 0; grain < scores.length; grain++) {
-    const blocks = 4 * (proposed[grain] as number) - 3 * (empty[grain] as number)
-    scores[grain] = duties[grain] === 0 ? Number.NaN : (25 * blocks) / (duties[grain] as number)
-  }
+function addScore({ sums, counts }: ScoreTotals, window: number, score: number): void {
+  sums[window] = (sums[window] as number) + score
+  counts[window] = (counts[window] as number) + 1
 }
 
 // ------------------------------------------------------------------------------------------------------------------ figures
 
-/** A record's sums and mean scores. NaN: unknown, or no grain has such a score. */
+/** Sums and mean scores, one entry per record. NaN: unknown, or no grain has such a score. */
 export interface RecordValues {
-  sum(measure: Measure): number
-  score(score: Score): number
+  sum(measure: Measure): Float64Array
+  score(score: Score): Float64Array
 }
 
-/** One figure of a record, and what it is formed from. */
+/** One figure of every record, and what it is formed from. NaN: it is not known, or does not exist. */
 export interface Figure {
   readonly measures: readonly Measure[]
   readonly scores: readonly Score[]
-  /** Null: it is not known, or does not exist. */
-  of(values: RecordValues): number | null
+  of(values: RecordValues): Float64Array
 }
-
-const known = (value: number): number | null => (Number.isNaN(value) ? null : value)
 
 /** Doubles are added in any order: ten digits, and a half goes up. */
 const rounded = (value: number): number => Math.floor(1e10 * value + 0.5) / 1e10
 
-const added = (values: RecordValues, names: readonly Measure[]): number =>
-  names.reduce((total, name) => total + values.sum(name), 0)
-
-const sum = (...names: Measure[]): Figure => ({
+const sum = (...names: [Measure, ...Measure[]]): Figure => ({
   measures: names,
   scores: [],
-  of: (values) => known(added(values, names)),
+  of: (values) =>
+    names
+      .map((name) => values.sum(name))
+      .reduce((total, more) => total.map((value, at) => value + (more[at] as number))),
 })
 
 const difference = (above: Measure, below: Measure): Figure => ({
   measures: [above, below],
   scores: [],
-  of: (values) => known(values.sum(above) - values.sum(below)),
-})
-
-const ratio = (above: readonly Measure[], below: Measure, times = 1): Figure => ({
-  measures: [...above, below],
-  scores: [],
   of: (values) => {
-    const divisor = times * values.sum(below)
-    return divisor === 0 ? null : known(rounded(added(values, above) / divisor))
+    const less = values.sum(below)
+    return values.sum(above).map((value, at) => value - (less[at] as number))
   },
 })
+
+const ratio = (above: readonly [Measure, ...Measure[]], below: Measure, times = 1): Figure => {
+  const total = sum(...above)
+  return {
+    measures: [...above, below],
+    scores: [],
+    of: (values) => {
+      const divisors = values.sum(below)
+      return total.of(values).map((value, at) => {
+        const divisor = times * (divisors[at] as number)
+        return divisor === 0 ? Number.NaN : rounded(value / divisor)
+      })
+    },
+  }
+}
 
 const mean = (score: Score): Figure => ({
   measures: [],
   scores: [score],
-  of: (values) => known(rounded(values.score(score))),
+  of: (values) => values.score(score).map(rounded),
 })
 
 /** Known only where every epoch was read with an execution source (decision 0035). */
 const ifExecutionKnown = (figure: Figure): Figure => ({
   ...figure,
   measures: [...figure.measures, 'execution_unknown'],
-  of: (values) => (values.sum('execution_unknown') === 0 ? figure.of(values) : null),
+  of: (values) => {
+    const unknown = values.sum('execution_unknown')
+    return figure.of(values).map((value, at) => (unknown[at] === 0 ? value : Number.NaN))
+  },
 })
 
 /** The figures of spec 2.3 that have fractions. */

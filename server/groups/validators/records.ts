@@ -8,8 +8,7 @@ import type { RecordList } from './duties/list-records.ts'
 import type { RecordQuery } from './duties/record-query.ts'
 import { queryDuties } from './duties/store.ts'
 import type { RecordSums } from './duties/sum-records.ts'
-import type { Measure } from './measures.ts'
-import { type Figure, neededFor, type Score } from './method.ts'
+import { type Figure, neededFor, type RecordValues, type ScoreTotals } from './method.ts'
 import { keysOf, type Windows } from './windows.ts'
 
 /** What records are wanted. */
@@ -42,40 +41,43 @@ const queryOf = ({ network, time, who, isUtc, days, windows, cut, byValidator }:
   byValidator,
 })
 
-/** One record: its window, its validator if there is one per validator, and its figures. Null: not known, or it does not exist. */
-export type FigureRecord<F extends string> = {
-  readonly key: number
-  readonly validator: number
-  /** The first day that it has figures of; and the hour, where it is one. */
-  readonly day: number
-  readonly hour: number | null
-} & Readonly<Record<F, number | null>>
+/** Records by column: number n of each is about record n. */
+export interface Records<F extends string> extends Pick<RecordSums, 'window' | 'validator' | 'day' | 'hour'> {
+  /** NaN: not known, or it does not exist. */
+  readonly figures: Readonly<Record<F, Float64Array>>
+}
 
 /** All records, in no particular order. */
 export async function readRecords<F extends string>(
   duties: Duties,
   wanted: RecordsWanted,
   figures: Readonly<Record<F, Figure>>,
-): Promise<FigureRecord<F>[]> {
+): Promise<Records<F>> {
   const list = Object.entries(figures) as [F, Figure][]
   const needed = neededFor(list.map(([, figure]) => figure))
-  const sums = await queryDuties(duties, 'sumRecords', { query: queryOf(wanted), wanted: needed }, wanted.signal)
-  return Array.from(sums.window, (key, at) => {
-    const values = valuesOf(sums, at)
-    const hour = sums.hour[at] as number
-    return {
-      key,
-      validator: sums.validator[at] as number,
-      day: sums.day[at] as number,
-      hour: hour < 0 ? null : hour,
-      ...(Object.fromEntries(list.map(([name, figure]) => [name, figure.of(values)])) as Record<F, number | null>),
-    }
-  })
+  const found = await queryDuties(duties, 'sumRecords', { query: queryOf(wanted), wanted: needed }, wanted.signal)
+  const { window, validator, day, hour } = found
+  const values = valuesOf(found)
+  const columns = Object.fromEntries(list.map(([name, figure]) => [name, figure.of(values)]))
+  return { window, validator, day, hour, figures: columns as Record<F, Float64Array> }
 }
 
-const valuesOf = ({ sums, scores }: RecordSums, at: number) => ({
-  sum: (measure: Measure) => sums[measure]?.[at] as number,
-  score: (score: Score) => (scores[score]?.sums[at] as number) / (scores[score]?.counts[at] as number),
+/** The figures of one record. Null: not known, or it does not exist. */
+export function figuresAt<F extends string>({ figures }: Records<F>, at: number): Record<F, number | null> {
+  const own = {} as Record<F, number | null>
+  for (const name in figures) {
+    const value = figures[name][at] as number
+    own[name] = Number.isNaN(value) ? null : value
+  }
+  return own
+}
+
+const valuesOf = ({ sums, scores }: RecordSums): RecordValues => ({
+  sum: (measure) => sums[measure] as Float64Array,
+  score: (score) => {
+    const { sums: scored, counts } = scores[score] as ScoreTotals
+    return scored.map((sum, at) => sum / (counts[at] as number))
+  },
 })
 
 /** How many records there are, and the first of them: newest window first, then by validator. */

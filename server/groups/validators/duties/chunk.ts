@@ -29,6 +29,9 @@ export class ChunkReader {
   readonly #columns: number
   readonly #kinds: Uint8Array
   readonly #starts: Int32Array
+  /** Columns of the open chunk that have values other than zero, or unknown ones: the first `usedCount` of them. */
+  readonly used: Uint8Array
+  usedCount = 0
   #bytes: Uint8Array = new Uint8Array(0)
   #at = 0
   #cells = 0
@@ -38,13 +41,14 @@ export class ChunkReader {
   #written = 0
   /** The first cell of the range that is read. */
   #first = 0
-  /** Present cells before the range that is read, and the place of each cell of it among those; −1: absent. */
+  /** The place of each cell of the range among the present ones; −1: absent. Not filled where all cells are present. */
   #places = new Int32Array(1024)
 
   constructor(columns: number) {
     this.#columns = columns
     this.#kinds = new Uint8Array(columns)
     this.#starts = new Int32Array(columns)
+    this.used = new Uint8Array(columns)
   }
 
   get cells(): number {
@@ -71,10 +75,13 @@ export class ChunkReader {
     this.#written = written
     const columnBits = this.#at
     this.#at += Math.ceil(written / 8)
-    for (let column = 0; column < written; column++) {
-      const isThere = ((bytes[columnBits + (column >> 3)] as number) >> (column & 7)) & 1
-      this.#starts[column] = isThere === 1 ? this.#at : 0
-      if (isThere === 1) this.#skipColumn(column)
+    this.usedCount = 0
+    for (let column = 0; column < this.#columns; column++) {
+      const isThere = column >= written || (((bytes[columnBits + (column >> 3)] as number) >> (column & 7)) & 1) === 1
+      this.#starts[column] = isThere ? this.#at : 0
+      if (!isThere) continue
+      this.used[this.usedCount++] = column
+      if (column < written) this.#skipColumn(column)
     }
     return this
   }
@@ -110,13 +117,10 @@ export class ChunkReader {
 
   /** Chooses `count` cells from `first` on for `addColumn`. False: none of them is present. */
   choose(first: number, count: number): boolean {
+    this.#first = first
+    if (this.#bitsAt === 0) return count > 0
     if (this.#places.length < count) this.#places = new Int32Array(count * 2)
     const places = this.#places
-    this.#first = first
-    if (this.#bitsAt === 0) {
-      for (let at = 0; at < count; at++) places[at] = first + at
-      return count > 0
-    }
     let place = this.#presentBefore(first)
     let isAny = false
     for (let at = 0; at < count; at++) {
@@ -127,14 +131,14 @@ export class ChunkReader {
     return isAny
   }
 
-  /** Whether the column has values other than zero. */
-  has(column: number): boolean {
-    return column >= this.#written || this.#starts[column] !== 0
+  /** The place of a chosen cell among the present ones; −1: it is absent. */
+  #placeOf(cell: number): number {
+    return this.#bitsAt === 0 ? this.#first + cell : (this.#places[cell] as number)
   }
 
   /** The most that a value of the column can be beyond its base. */
   spanOf(column: number): number {
-    return 2 ** (widths[(this.#kinds[column] as number) & 15] as number)
+    return spans[(this.#kinds[column] as number) & 15] as number
   }
 
   /** Adds the chosen cells' values: cell number n of them goes to `into[to[n]]`; a negative place is left out. */
@@ -146,7 +150,6 @@ export class ChunkReader {
     const start = this.#starts[column] as number
     if (start === 0) return
     const bytes = this.#bytes
-    const places = this.#places
     this.#at = start + 1
     const kind = this.#kinds[column] as number
     if ((kind & hasUnknown) !== 0) {
@@ -163,7 +166,7 @@ export class ChunkReader {
     }
     const from = this.#at
     for (let cell = 0; cell < count; cell++) {
-      const place = places[cell] as number
+      const place = this.#placeOf(cell)
       const target = to[cell] as number
       if (target >= 0 && place >= 0) into[target] = (into[target] as number) + base + packedAt(bytes, from, place, bits)
     }
@@ -184,9 +187,9 @@ export class ChunkReader {
     } else if (this.#bitsAt === 0) {
       addSmall(this.#bytes, this.#at, this.#first, bits, base, count, into, to)
     } else {
-      const [bytes, places, from] = [this.#bytes, this.#places, this.#at]
+      const [bytes, from] = [this.#bytes, this.#at]
       for (let cell = 0; cell < count; cell++) {
-        const place = places[cell] as number
+        const place = this.#placeOf(cell)
         const target = to[cell] as number
         if (target >= 0 && place >= 0)
           into[target] = (into[target] as number) + base + packedAt(bytes, from, place, bits)
@@ -224,34 +227,34 @@ export class ChunkReader {
   #addBase(base: number, count: number, into: Float64Array | Int32Array, to: Int32Array): void {
     for (let cell = 0; cell < count; cell++) {
       const target = to[cell] as number
-      if ((this.#places[cell] as number) >= 0 && target >= 0) into[target] = (into[target] as number) + base
+      if (target >= 0 && this.#placeOf(cell) >= 0) into[target] = (into[target] as number) + base
     }
   }
 
   /** The cells that differ from the base, as their difference from it. */
   #addOdd(base: number, size: number, count: number, into: Float64Array | Int32Array, to: Int32Array): void {
     const bytes = this.#bytes
-    const places = this.#places
     const odd = this.#varint()
     const isBelow = bytes[this.#at++] === 1
     const magnitude = this.#varint()
-    const oddLeast = isBelow ? -magnitude : magnitude
+    const oddLeast = (isBelow ? -magnitude : magnitude) - base
     const placeSize = placeBytes(this.#present)
     const placesAt = this.#at
     const valuesAt = placesAt + odd * placeSize
     // Chosen places rise, and so do those in the list: both are walked through at once, from the first that can matter.
     let cell = 0
-    while (cell < count && (places[cell] as number) < 0) cell += 1
+    while (cell < count && this.#placeOf(cell) < 0) cell += 1
     if (cell === count) return
-    let entry = this.#firstEntry(placesAt, placeSize, odd, places[cell] as number)
+    let entry = this.#firstEntry(placesAt, placeSize, odd, this.#placeOf(cell))
     for (; entry < odd; entry++) {
       const at = placesAt + entry * placeSize
       const place = placeSize === 1 ? (bytes[at] as number) : littleAt(bytes, at, placeSize)
-      while (cell < count && (places[cell] as number) < place) cell += 1
-      if (cell === count) return
+      if (this.#bitsAt === 0) cell = place - this.#first
+      else while (cell < count && this.#placeOf(cell) < place) cell += 1
+      if (cell >= count) return
       const target = to[cell] as number
-      if (places[cell] !== place || target < 0) continue
-      into[target] = (into[target] as number) + oddLeast - base + littleAt(bytes, valuesAt + entry * size, size)
+      if (target < 0 || this.#placeOf(cell) !== place) continue
+      into[target] = (into[target] as number) + oddLeast + littleAt(bytes, valuesAt + entry * size, size)
     }
   }
 
@@ -269,7 +272,7 @@ export class ChunkReader {
 
   #addUnknown(count: number, into: Float64Array, to: Int32Array, isUnknown: (place: number) => boolean): void {
     for (let cell = 0; cell < count; cell++) {
-      const place = this.#places[cell] as number
+      const place = this.#placeOf(cell)
       const target = to[cell] as number
       if (place >= 0 && target >= 0 && isUnknown(place)) into[target] = Number.NaN
     }
@@ -365,6 +368,9 @@ function addSmall(
   }
 }
 
+/** By the low half of a column's kind. */
+const spans = Float64Array.from(widths, (bits) => 2 ** bits)
+
 const bitCounts = Uint8Array.from({ length: 256 }, (_, byte) => byte.toString(2).replaceAll('0', '').length)
 
 /** Adds a whole chunk to cells of the same number: present where either is. */
@@ -381,8 +387,7 @@ export function addCells(reader: ChunkReader, into: Cells, first: number, count:
     const target = to[cell] as number
     if (target >= 0 && reader.isPresent(first + cell)) into.isPresent[target] = 1
   }
-  for (let column = 0; column < into.columns.length; column++) {
-    if (!reader.has(column)) continue
+  for (const column of reader.used.subarray(0, reader.usedCount)) {
     reader.addColumn(column, count, into.columns[column] as Float64Array, to)
     into.isUsed[column] = 1
   }

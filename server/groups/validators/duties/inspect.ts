@@ -55,7 +55,7 @@ export async function hourSums(
   const validator: number[] = []
   const sums = measures.map((): number[] => [])
   for (const [place, cells] of [...rows].sort(([a], [b]) => a - b)) {
-    toMeasures(cells.columns, allColumns, cells.count)
+    toMeasures(cells.columns, allColumns)
     for (let cell = 0; cell < cells.count; cell++) {
       if (cells.isPresent[cell] === 0) continue
       validator.push(place * levels.hours.validators + cell)

@@ -169,7 +169,7 @@ test('what is stored gives back the measures', () => {
       // A column that is marked as unused is not written.
       for (const [at, column] of cells.columns.entries())
         assert(cells.isUsed[at] === 1 || column.every((value) => value === 0))
-      toMeasures(cells.columns, [...measures.keys()], cellsMax)
+      toMeasures(cells.columns, [...measures.keys()])
       assert.deepEqual(plain(cells.columns), before)
     }),
   )
@@ -187,7 +187,7 @@ test('adding in stored form is adding measures', () => {
         for (let cell = 0; cell < cellsMax; cell++)
           column[cell] = (column[cell] as number) + (other.columns[at]?.[cell] as number)
       })
-      toMeasures(one.columns, [...measures.keys()], cellsMax)
+      toMeasures(one.columns, [...measures.keys()])
       assert.deepEqual(plain(one.columns), expected)
     }),
   )
@@ -220,7 +220,7 @@ test('any measures can be read with the columns that they take', () => {
       toStored(cells)
       const needed = columnsFor(wanted)
       const columns = cells.columns.map((column, at) => (needed.has(at) ? column : undefined))
-      toMeasures(columns, [...needed], cellsMax)
+      toMeasures(columns, [...needed])
       for (const name of wanted) {
         const at = measures.indexOf(name)
         assert.deepEqual(

@@ -8,10 +8,10 @@ import { chance } from '#sim/chance.ts'
 import { openContext, type TestContext } from '#test/context.ts'
 import { type EpochRow, perfect, writeEpochs } from '#test/validators-world.ts'
 import type { Measure } from '../measures.ts'
+import type { ScoreTotals } from '../method.ts'
 import { dropHours } from './hours.ts'
 import type { RecordKey, RecordQuery } from './record-query.ts'
 import { mergeDuties, queryDuties } from './store.ts'
-import type { ScoreTotals } from './sum-records.ts'
 
 // Epochs of 1600 s, 2 to the hour, 5 to the day, 54 to the UTC day: hours cross days and midnights.
 const time = {

@@ -130,17 +130,16 @@ async function daySources(reader: StateReader, query: RecordQuery, days: Range):
   const parts = partsOf(query, days)
   const [first, last] = [parts[0], parts.at(-1)]
   if (!first || !last) return []
-  const grainOf = new Map(parts.map((part) => [part.part, dayIn(query, part) - query.days.from]))
+  const grainOf = new Int32Array(last.part - first.part + 1).fill(-1)
+  for (const part of parts) grainOf[part.part - first.part] = dayIn(query, part) - query.days.from
   const sources: Source[] = []
   const units = await allUnits(reader, networkId(query.network))
   for (const [place, level] of dayLevels.entries()) {
     for (const unit of units[place] ?? []) {
       if (unit * level.units > last.part || (unit + 1) * level.units <= first.part) continue
-      const grains = Int32Array.from({ length: level.units }, (_, at) => grainOf.get(unit * level.units + at) ?? -1)
-      const isAsked = (grain: number) => grain >= 0
-      const start = grains.findIndex(isAsked)
-      if (start >= 0)
-        sources.push(sourceOf(query, level, unit, start, grains.slice(start, grains.findLastIndex(isAsked) + 1)))
+      const start = Math.max(first.part, unit * level.units)
+      const grains = grainOf.slice(start - first.part, (unit + 1) * level.units - first.part)
+      if (grains.some((grain) => grain >= 0)) sources.push(sourceOf(query, level, unit, start % level.units, grains))
     }
   }
   return sources

@@ -79,7 +79,7 @@ export function dutiesOnThreads(state: State, place: DutiesPlace): Duties {
       const parts = name === 'sumRecords' ? divide(input as SumInput, readers.length) : []
       if (parts.length < 2) return query<T>(name, input, signal)
       const sums = await Promise.all(parts.map((part) => query<RecordSums>(name, part, signal)))
-      return joinSums(sums) as T
+      return joinSums(sums, input as SumInput) as T
     },
     update: (name, input, { signal, transfer, lease } = {}) =>
       writer.ask('update', { name, input, lease }, signal, transfer),

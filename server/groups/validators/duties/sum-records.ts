@@ -3,16 +3,11 @@
 import { strict as assert } from 'node:assert'
 import type { StateReader } from '#store/state.ts'
 import type { Measure } from '../measures.ts'
-import type { Score } from '../method.ts'
+import type { Score, ScoreTotals } from '../method.ts'
 import { type Level, placeOf } from './layout.ts'
 import { planOf, type RecordQuery, type Source } from './record-query.ts'
 import { dataByIds } from './rows.ts'
 import { Summation } from './summation.ts'
-
-export interface ScoreTotals {
-  readonly sums: Float64Array
-  readonly counts: Float64Array
-}
 
 /** One entry per record, in no particular order. */
 export interface RecordSums {
@@ -22,7 +17,6 @@ export interface RecordSums {
   readonly day: Float64Array
   readonly hour: Float64Array
   readonly sums: Readonly<Partial<Record<Measure, Float64Array>>>
-  /** Scores of all grains that have one, added up, and how many they are. */
   readonly scores: Readonly<Partial<Record<Score, ScoreTotals>>>
 }
 
@@ -72,52 +66,58 @@ async function rowsOf(
   return rows
 }
 
-/** Records of several queries that differ in their validators alone: those of one window and validator become one. */
-export function joinSums(parts: readonly RecordSums[]): RecordSums {
-  const places = new Map<string, number>()
-  const placesOf = parts.map(({ window, validator }) =>
-    Array.from(window, (_, at) => {
-      const key = `${window[at]} ${validator[at]}`
-      const place = places.get(key) ?? places.size
-      places.set(key, place)
-      return place
-    }),
+/** Columns of records: those that say which record it is, sums, and two for each score. */
+const keyColumns = ['window', 'validator', 'day', 'hour'] as const
+export const columnNames = ({ measures, scores }: SumInput['wanted']): readonly string[] => [
+  ...keyColumns,
+  ...measures,
+  ...scores.flatMap((score) => [`${score} sums`, `${score} counts`]),
+]
+
+/** From columns in that order. All of them share a buffer: so they go to another thread as one. */
+export function recordSums(columns: readonly (readonly number[])[], wanted: SumInput['wanted']): RecordSums {
+  const count = columns[0]?.length ?? 0
+  const all = new Float64Array(columns.length * count)
+  const [window, validator, day, hour, ...figures] = columns.map((values, at) => {
+    all.set(values, at * count)
+    return all.subarray(at * count, (at + 1) * count)
+  }) as [Float64Array, Float64Array, Float64Array, Float64Array, ...Float64Array[]]
+  const scored = figures.slice(wanted.measures.length) as [Float64Array]
+  const sums = Object.fromEntries(
+    wanted.measures.map((name, at) => [name, exactSums(figures[at] as Float64Array, name)]),
   )
-  const join = (of: (part: RecordSums) => Float64Array, combine: (a: number, b: number) => number, start: number) => {
-    const joined = new Float64Array(places.size).fill(start)
-    parts.forEach((part, at) => {
-      of(part).forEach((value, record) => {
-        const place = placesOf[at]?.[record] as number
-        joined[place] = combine(joined[place] as number, value)
-      })
-    })
-    return joined
-  }
-  const added = (of: (part: RecordSums) => Float64Array) => join(of, (a, b) => a + b, 0)
-  const least = (of: (part: RecordSums) => Float64Array) => join(of, Math.min, Number.POSITIVE_INFINITY)
-  const [first] = parts as [RecordSums]
-  return {
-    window: least(({ window }) => window),
-    validator: least(({ validator }) => validator),
-    day: least(({ day }) => day),
-    hour: least(({ hour }) => hour),
-    sums: Object.fromEntries(
-      Object.keys(first.sums).map((name) => {
-        const own = added(({ sums }) => sums[name as Measure] as Float64Array)
-        return [name, exactSums([...own], name as Measure)]
-      }),
-    ),
-    scores: Object.fromEntries(
-      Object.keys(first.scores).map((name) => {
-        const of = (kind: keyof ScoreTotals) => added(({ scores }) => (scores[name as Score] as ScoreTotals)[kind])
-        return [name, { sums: of('sums'), counts: of('counts') }]
-      }),
-    ),
-  }
+  const scores = Object.fromEntries(
+    wanted.scores.map((name, at) => [name, { sums: scored[2 * at], counts: scored[2 * at + 1] } as ScoreTotals]),
+  )
+  return { window, validator, day, hour, sums, scores }
 }
 
-export function exactSums(sums: readonly number[], measure: Measure): Float64Array {
-  const odd = sums.find((sum) => !(Number.isSafeInteger(sum) || Number.isNaN(sum)))
-  assert(odd === undefined, `${measure}: ${odd} is not an exact whole number`)
-  return Float64Array.from(sums)
+function exactSums(sums: Float64Array, measure: Measure): Float64Array {
+  for (const sum of sums)
+    assert(Number.isSafeInteger(sum) || Number.isNaN(sum), `${measure}: ${sum} is not an exact whole number`)
+  return sums
+}
+
+/** Records of queries about different validators: those of one window become one, unless there is one per validator. */
+export function joinSums(parts: readonly RecordSums[], { query, wanted }: SumInput): RecordSums {
+  const joined = columnNames(wanted).map((): number[] => [])
+  const places = new Map<number, number>()
+  for (const { window, validator, day, hour, sums, scores } of parts) {
+    const columns = [
+      ...[window, validator, day, hour],
+      ...wanted.measures.map((name) => sums[name] as Float64Array),
+      ...wanted.scores.flatMap((name) => [scores[name]?.sums, scores[name]?.counts] as [Float64Array, Float64Array]),
+    ]
+    for (let record = 0; record < window.length; record++) {
+      const place = query.byValidator ? undefined : places.get(window[record] as number)
+      if (place === undefined) places.set(window[record] as number, joined[0]?.length as number)
+      for (let at = 0; at < columns.length; at++) {
+        const [own, value] = [joined[at] as number[], columns[at]?.[record] as number]
+        if (place === undefined) own.push(value)
+        else
+          own[place] = at < keyColumns.length ? Math.min(own[place] as number, value) : (own[place] as number) + value
+      }
+    }
+  }
+  return recordSums(joined, wanted)
 }
