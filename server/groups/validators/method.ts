@@ -46,9 +46,12 @@ export function addScores(
   for (let grain = 0; grain < windowOf.length; grain++) {
     const window = windowOf[grain] as number
     const blocks = proposer_duties[grain] as number
-    // A block with payload scores 1, with an empty one 1/4, a missed or orphaned one 0.
-    const blockScore = (25 * (4 * (proposed[grain] as number) - 3 * (proposed_empty[grain] as number))) / blocks
-    if (blocks !== 0) addScore(proposer, window, blockScore)
+    let blockScore = 0
+    if (blocks !== 0) {
+      // A block with payload scores 1, with an empty one 1/4, a missed or orphaned one 0.
+      blockScore = (25 * (4 * (proposed[grain] as number) - 3 * (proposed_empty[grain] as number))) / blocks
+      addScore(proposer, window, blockScore)
+    }
     const votes = assigned[grain] as number
     if (votes === 0) continue
     const slots = inclusion_delay[grain] as number

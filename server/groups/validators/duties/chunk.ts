@@ -330,41 +330,24 @@ function addSmall(
   into: Int32Array,
   to: Int32Array,
 ): void {
-  if (bits === 8) {
-    let byte = from + first
-    for (let cell = 0; cell < count; cell++, byte++) {
-      const target = to[cell] as number
-      if (target >= 0) into[target] = (into[target] as number) + base + (bytes[byte] as number)
-    }
-  } else if (bits === 16) {
-    let byte = from + first * 2
-    for (let cell = 0; cell < count; cell++, byte += 2) {
-      const target = to[cell] as number
-      if (target < 0) continue
-      into[target] = (into[target] as number) + base + ((bytes[byte] as number) | ((bytes[byte + 1] as number) << 8))
-    }
-  } else if (bits === 24) {
-    let byte = from + first * 3
-    for (let cell = 0; cell < count; cell++, byte += 3) {
-      const target = to[cell] as number
-      if (target < 0) continue
-      const low = (bytes[byte] as number) | ((bytes[byte + 1] as number) << 8)
-      into[target] = (into[target] as number) + base + (low | ((bytes[byte + 2] as number) << 16))
-    }
-  } else if (bits === 0) {
-    for (let cell = 0; cell < count; cell++) {
-      const target = to[cell] as number
-      if (target >= 0) into[target] = (into[target] as number) + base
-    }
-  } else {
-    const mask = (1 << bits) - 1
-    for (let cell = 0; cell < count; cell++) {
-      const target = to[cell] as number
-      if (target < 0) continue
+  const mask = (1 << bits) - 1
+  for (let cell = 0; cell < count; ) {
+    const target = to[cell] as number
+    let sum = 0
+    // Cells that go to the same place stand side by side: they are added up before memory is written.
+    do {
       const bit = (first + cell) * bits
-      const value = ((bytes[from + (bit >> 3)] as number) >> (bit & 7)) & mask
-      into[target] = (into[target] as number) + base + value
-    }
+      const at = from + (bit >> 3)
+      if (bits < 8) sum += ((bytes[at] as number) >> (bit & 7)) & mask
+      else {
+        sum += bytes[at] as number
+        if (bits > 8) sum += (bytes[at + 1] as number) << 8
+        if (bits > 16) sum += (bytes[at + 2] as number) << 16
+      }
+      sum += base
+      cell += 1
+    } while (cell < count && to[cell] === target)
+    if (target >= 0) into[target] = (into[target] as number) + sum
   }
 }
 

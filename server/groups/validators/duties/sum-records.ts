@@ -93,8 +93,8 @@ export function recordSums(columns: readonly (readonly number[])[], wanted: SumI
 }
 
 function exactSums(sums: Float64Array, measure: Measure): Float64Array {
-  for (const sum of sums)
-    assert(Number.isSafeInteger(sum) || Number.isNaN(sum), `${measure}: ${sum} is not an exact whole number`)
+  const odd = sums.find((sum) => !(Number.isSafeInteger(sum) || Number.isNaN(sum)))
+  assert(odd === undefined, `${measure}: ${odd} is not an exact whole number`)
   return sums
 }
 

@@ -125,20 +125,23 @@ export class Summation {
     for (const input of this.#inputs) input.flush(this.#byWindow, this.#windowSums)
     const sums = this.#windowSums.map((own) => own?.flush())
     toMeasures(sums, this.#byWindow)
-    const figures = [
+    const firstGrains = this.#firstGrain.filter((grain) => grain >= 0)
+    const [windows, validators, days, hours, ...figures] = this.#done as [number[], number[], number[], number[]]
+    for (const grain of firstGrains) {
+      const { window, day, hour } = this.#grains[grain] as Grain
+      windows.push(window)
+      validators.push(validator)
+      days.push(day)
+      hours.push(hour)
+    }
+    const found = [
       ...this.#wanted.measures.map((measure) => sums[measures.indexOf(measure)] as Float64Array),
       ...this.#wanted.scores.flatMap((score) => [this.#scores[score].sums, this.#scores[score].counts]),
     ]
-    for (let place = 0; place < this.#windows.length; place++) {
-      const first = this.#grains[this.#firstGrain[place] as number]
-      if (!first) continue
-      const [window, own, day, hour, ...rest] = this.#done as [number[], number[], number[], number[], ...number[][]]
-      window.push(first.window)
-      own.push(validator)
-      day.push(first.day)
-      hour.push(first.hour)
-      for (let at = 0; at < figures.length; at++) rest[at]?.push(figures[at]?.[place] as number)
-    }
+    found.forEach((own, at) => {
+      const done = figures[at] as number[]
+      for (const grain of firstGrains) done.push(own[this.#windowOf[grain] as number] as number)
+    })
     this.#firstGrain.fill(-1)
     for (const column of sums) column?.fill(0)
     for (const { sums: scored, counts } of Object.values(this.#scores)) {
