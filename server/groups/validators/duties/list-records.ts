@@ -152,10 +152,9 @@ class Presence {
     for (const grain of grains) {
       for (const { part } of this.#parts.get(grain) ?? [])
         for (const place of this.#validators.places)
-          found.add(place, this.#sets.get(rowId(presenceLevel, networkId(network), part, place)))
+          found.addFrom(this.#validators, place, this.#sets.get(rowId(presenceLevel, networkId(network), part, place)))
       for (const { firstId } of this.#hours.get(grain) ?? []) found.addAll(this.#inHour(firstId))
     }
-    found.keep(this.#validators)
     return found
   }
 
@@ -191,18 +190,13 @@ class ValidatorSet {
     }
   }
 
-  add(place: number, set: Uint8Array | undefined): void {
-    if (!set) return
+  /** Adds those of the other set that are in this bitmap as well. */
+  addFrom(other: ValidatorSet, place: number, set: Uint8Array | undefined): void {
+    const own = other.#bits.get(place)
+    if (!set || !own) return
     const [words, more] = [this.#wordsAt(place), new Uint32Array(set.buffer)]
-    for (let at = 0; at < words.length; at++) words[at] = (words[at] as number) | (more[at] as number)
-  }
-
-  /** Removes all that the other set does not have. */
-  keep(other: ValidatorSet): void {
-    for (const [place, words] of this.#bits) {
-      const kept = other.#bits.get(place)
-      for (let at = 0; at < words.length; at++) words[at] = (words[at] as number) & (kept?.[at] ?? 0)
-    }
+    for (let at = 0; at < words.length; at++)
+      words[at] = (words[at] as number) | ((more[at] as number) & (own[at] as number))
   }
 
   count(): number {

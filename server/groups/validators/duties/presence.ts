@@ -63,7 +63,7 @@ export function unpackSet(bytes: Uint8Array): Uint8Array {
     kind >= kinds.members &&
     kind <= kinds.bitmap
   if (!isWhole) throw new DamagedChunk('a row of duty_presence')
-  if (kind === kinds.bitmap) return Uint8Array.from(body)
+  if (kind === kinds.bitmap) return new Uint8Array(body)
   const set = emptySet().fill(kind === kinds.allBut ? 255 : 0)
   for (let at = 0; at < body.length; at += 2) {
     const number = (body[at] as number) | ((body[at + 1] as number) << 8)
