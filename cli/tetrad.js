@@ -70,7 +70,9 @@ function runOn(node) {
 }
 
 if (majorOf(process.version) >= majorMin) {
-  modules.enableCompileCache()
+  const { directory } = modules.enableCompileCache()
+  // Threads have the cache only if the environment names it.
+  if (directory) process.env.NODE_COMPILE_CACHE ??= dirname(directory)
   const { main } = await import(isPackage ? '../dist/cli/main.js' : './main.ts')
   await main(process.argv.slice(2))
 } else {
