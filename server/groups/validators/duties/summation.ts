@@ -48,7 +48,7 @@ export class Summation {
       this.#windowOf[grain] = this.#windows.length - 1
     })
     const count = this.#windows.length
-    this.#grainsMax = longestRun(this.#windowOf)
+    this.#grainsMax = mostOfOne(this.#windowOf)
     const byGrain = columnsFor(wanted.scores.length > 0 ? scoreMeasures : [])
     const byWindow = columnsFor(wanted.measures).difference(byGrain)
     this.#byGrain = [...byGrain]
@@ -126,7 +126,10 @@ export class Summation {
     const sums = this.#windowSums.map((own) => own?.flush())
     toMeasures(sums, this.#byWindow)
     const firstGrains = this.#firstGrain.filter((grain) => grain >= 0)
-    const [windows, validators, days, hours, ...figures] = this.#done as [number[], number[], number[], number[]]
+    const [windows, validators, days, hours, ...figures] = this.#done as [
+      ...[number[], number[], number[], number[]],
+      ...number[][],
+    ]
     for (const grain of firstGrains) {
       const { window, day, hour } = this.#grains[grain] as Grain
       windows.push(window)
@@ -166,14 +169,16 @@ function addByPlace(into: Int32Array, values: Int32Array, placeOf: Int32Array): 
   }
 }
 
-/** How often the same number stands in a row at most. */
-function longestRun(list: Int32Array): number {
-  let [longest, run] = [0, 0]
-  for (let at = 0; at < list.length; at++) {
-    run = at > 0 && list[at] === list[at - 1] ? run + 1 : 1
-    longest = Math.max(longest, run)
+/** How often a window is named at most. Windows rise; a negative number names none. */
+function mostOfOne(windows: Int32Array): number {
+  let [most, count, last] = [0, 0, -1]
+  for (const window of windows) {
+    if (window < 0) continue
+    count = window === last ? count + 1 : 1
+    last = window
+    most = Math.max(most, count)
   }
-  return longest
+  return most
 }
 
 /** Sums of one column by window: small numbers are added as 32-bit numbers, until they might overflow. */
@@ -221,7 +226,7 @@ class Input {
   constructor(source: Source, windowOf: Int32Array) {
     this.source = source
     this.windows = source.grains.map((grain) => (grain < 0 ? -1 : (windowOf[grain] as number)))
-    this.cellsMax = longestRun(this.windows)
+    this.cellsMax = mostOfOne(this.windows)
   }
 
   /** Validators that share a row come one after the other. */
