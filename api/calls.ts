@@ -22,7 +22,7 @@ export type InputOf<Id extends AnyId> = ClientInput<All[Id]>
 export type ReplyOf<Id extends AnyId> = Reply<All[Id]>
 
 /** Calls an endpoint; `query` replaces the query inputs. */
-export type Ask = (
+export type CallEndpoint = (
   id: AnyId,
   input: Readonly<Record<string, unknown>>,
   options: SendOptions,

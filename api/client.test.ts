@@ -24,7 +24,7 @@ describe('requests', () => {
       const { client } = clientOf(server)
       const reply = await client.call(id, example.input as never)
       assert.deepStrictEqual(reply, example.reply)
-      const [asked] = server.asked
+      const [asked] = server.requests
       const url = new URL(asked?.url ?? '', server.url)
       const inputs: Record<string, unknown> = { ...example.input }
       assert.equal(
@@ -49,19 +49,19 @@ describe('requests', () => {
       from: 2174,
     })
     assert.equal(
-      server.asked[0]?.url,
+      server.requests[0]?.url,
       '/v0/eth/validators/effectiveness?indices=1,2,3&include=earnings,uptime&from=2174',
     )
-    assert.equal(server.asked[0]?.headers['x-validator-network'], 'hoodi')
+    assert.equal(server.requests[0]?.headers['x-validator-network'], 'hoodi')
   })
 
   test('a quote is posted as JSON without the idempotency key, which is a header', async () => {
     await using server = await serveScript({ body: contract['fx.createQuote'].example.reply })
     const { client } = clientOf(server)
     await client.fx.createQuote({ ...quoteInput, idempotencyKey: 'abc' })
-    assert.deepStrictEqual(JSON.parse(server.asked[0]?.body ?? ''), quoteInput)
-    assert.equal(server.asked[0]?.headers['idempotency-key'], 'abc')
-    assert.equal(server.asked[0]?.headers['content-type'], 'application/json')
+    assert.deepStrictEqual(JSON.parse(server.requests[0]?.body ?? ''), quoteInput)
+    assert.equal(server.requests[0]?.headers['idempotency-key'], 'abc')
+    assert.equal(server.requests[0]?.headers['content-type'], 'application/json')
   })
 
   test('each group can have its own address, label lists too, under a path', async () => {
@@ -70,8 +70,14 @@ describe('requests', () => {
     const { client } = clientOf(one, { baseUrls: { explorerMetadata: `${one.url}/labels/`, explorer: two.url } })
     await client.explorer.labelListV1()
     await client.explorer.fundedBy({ address: `0x${'1'.repeat(40)}`, chainid: 137 })
-    assert.match(one.asked[0]?.url ?? '', /^\/labels\/v1\/api\.ashx\?module=nametag&action=getlabelmasterlist&apikey=/)
-    assert.match(two.asked[0]?.url ?? '', /^\/v2\/api\?module=account&action=fundedby&address=0x1+&chainid=137&apikey=/)
+    assert.match(
+      one.requests[0]?.url ?? '',
+      /^\/labels\/v1\/api\.ashx\?module=nametag&action=getlabelmasterlist&apikey=/,
+    )
+    assert.match(
+      two.requests[0]?.url ?? '',
+      /^\/v2\/api\?module=account&action=fundedby&address=0x1+&chainid=137&apikey=/,
+    )
   })
 
   test('what a URL cannot carry as a path segment is refused before anything is sent', async () => {
@@ -80,7 +86,7 @@ describe('requests', () => {
     for (const slug of ['', '.', '..']) await assert.rejects(client.markets.bySlug({ slug }), TypeError)
     await client.markets.bySlug({ slug: 'a/../b?c#d' })
     assert.deepStrictEqual(
-      server.asked.map(({ url }) => url),
+      server.requests.map(({ url }) => url),
       ['/markets/slug/a%2F..%2Fb%3Fc%23d'],
     )
   })
@@ -125,7 +131,7 @@ describe('failures', () => {
     assert.equal(error.message, 'explorer.fundedBy: Error! Invalid address format')
   })
 
-  test('group A: nothing found is an error of a lookup and an empty list of a list, decision 0060', async () => {
+  test('group A: nothing found is an error of a lookup and an empty list of a list', async () => {
     await using server = await serveScript({ body: { status: '0', message: 'No data found', result: [] } })
     const { client } = clientOf(server)
     const error = await failureOf(client.explorer.fundedBy({ address: '0x' }))
@@ -207,7 +213,7 @@ describe('failures', () => {
       const error = await failureOf(client.explorer.labelListV1())
       assert.ok(error instanceof TransportError && error.reason === 'network' && error.retryable)
     }
-    assert.equal(server.asked.length, 2)
+    assert.equal(server.requests.length, 2)
   })
 
   test('no answer in time is a TransportError; an aborted call rejects with the reason', async () => {

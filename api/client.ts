@@ -1,11 +1,11 @@
 // The contract × fetch: one typed method per endpoint, page iterators, retries, lossless integers. Types come from the
 // contract and vanish when it is built; what runs is the route table and this folder's plain files, without the schema
 // kit, in Node and in browsers alike.
-import type { Ask, InputOf, ReplyOf } from './calls.ts'
+import type { CallEndpoint, InputOf, ReplyOf } from './calls.ts'
 import { type PageMethods, pageMethods } from './pages.ts'
 import { type Addresses, baseOf, toRequest } from './request.ts'
 import { type AnyId, allRoutes, type Group, groups } from './routes.ts'
-import { type SendOptions, send, type World } from './send.ts'
+import { type ClientEnvironment, type SendOptions, send } from './send.ts'
 import { signQuote } from './sign-quote.ts'
 import { type WatchMethods, watchMethods } from './watch.ts'
 
@@ -24,9 +24,9 @@ export { type QuoteSigner, type SignOptions, signQuote } from './sign-quote.ts'
 export { signable } from './signable.ts'
 
 /** An option that is undefined counts as left out, so that one which may be unset can be passed on as it is. */
-type OwnWorld = { readonly [K in keyof World]?: World[K] | undefined }
+type EnvironmentOptions = { readonly [K in keyof ClientEnvironment]?: ClientEnvironment[K] | undefined }
 
-export interface ClientOptions extends Addresses, SendOptions, OwnWorld {
+export interface ClientOptions extends Addresses, SendOptions, EnvironmentOptions {
   /** `tetrad:<id>:<secret>`; only the open interface works without. */
   readonly key?: string | undefined
 }
@@ -56,7 +56,7 @@ export interface Client {
 
 export function createClient(options: ClientOptions): Client {
   const { key } = options
-  const world: World = {
+  const environment: ClientEnvironment = {
     // Called through the global, whose `this` browsers insist on.
     fetch: options.fetch ?? ((url, init) => globalThis.fetch(url, init)),
     sleep: options.sleep ?? pause,
@@ -65,23 +65,23 @@ export function createClient(options: ClientOptions): Client {
     waitMaxMs: options.waitMaxMs ?? 30_000,
   }
   const scrub = scrubber(key)
-  const ask: Ask = (id, input, call, query) => {
+  const callEndpoint: CallEndpoint = (id, input, call, query) => {
     const outgoing = toRequest(id, baseOf(id, options), input, key, query)
-    return send(id, outgoing, world, sendOptions(call, options), scrub)
+    return send(id, outgoing, environment, sendOptions(call, options), scrub)
   }
   const methods: Record<string, Record<string, unknown>> = Object.fromEntries(groups.map((group) => [group, {}]))
   for (const id of Object.keys(allRoutes) as AnyId[]) {
     if (allRoutes[id].stream) continue
     const [group, name] = id.split('.') as [Group, string]
-    const method = async (input = {}, call: CallOptions = {}) => ask(id, input, call)
+    const method = async (input = {}, call: CallOptions = {}) => callEndpoint(id, input, call)
     Object.assign(methods[group] as object, { [name]: method })
   }
-  const call = async (id: AnyId, input: object, own: CallOptions = {}) => ask(id, { ...input }, own)
-  Object.assign(methods.validators as object, pageMethods(ask))
+  const call = async (id: AnyId, input: object, own: CallOptions = {}) => callEndpoint(id, { ...input }, own)
+  Object.assign(methods.validators as object, pageMethods(callEndpoint))
   Object.assign(methods.fx as object, { signQuote })
   const address = (input: object) =>
     toRequest('markets.changeStream', baseOf('markets.changeStream', options), { ...input }, key)
-  Object.assign(methods.markets as object, watchMethods(address, ask, world, scrub))
+  Object.assign(methods.markets as object, watchMethods(address, callEndpoint, environment, scrub))
   return { call, ...methods } as unknown as Client
 }
 

@@ -1,5 +1,5 @@
 // What the console's own calls under /console take and answer, as types that the server and the pages share. They are the
-// operator's, go by a session cookie instead of a key, and are not part of the contract (decision 0126).
+// operator's, go by a session cookie instead of a key, and are not part of the contract (behaviour/operations.md#console-sign-in).
 import type { AnyId, Group, Plan } from './routes.ts'
 
 /** GET, POST and DELETE /console/session. */
@@ -140,7 +140,7 @@ export interface SourceView {
   /** Null: nobody has asked it yet. */
   readonly ok: boolean | null
   /** What is wrong, or how it stands, in words; empty when there is nothing to say. Addresses are cut to their host. */
-  readonly says: string
+  readonly message: string
   readonly lastTriedAt: string | null
   readonly lastGoodAt: string | null
   /** In a row, up to now. */
@@ -166,7 +166,7 @@ export interface Overview {
   readonly version: string
   readonly startedAt: string
   readonly ready: boolean
-  readonly checks: readonly { readonly name: string; readonly ok: boolean; readonly says: string }[]
+  readonly checks: readonly { readonly name: string; readonly ok: boolean; readonly message: string }[]
   readonly streams: readonly StreamView[]
   readonly ingest: readonly ProgressView[]
   readonly sources: readonly SourceView[]

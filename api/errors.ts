@@ -5,10 +5,10 @@ import type { FxFailure } from './wire/fx.ts'
 import type { ValidatorsFailure } from './wire/validators.ts'
 
 /** What is known about any failure, whatever its wording. */
-export interface Circumstances {
+export interface FailureContext {
   readonly group: Group
   readonly endpoint: AnyId
-  /** HTTP status; 0 when no response came. Group A fails with 200 (decision 0016). */
+  /** HTTP status; 0 when no response came. Group A fails with 200 (behaviour/explorer.md#error-responses). */
   readonly status: number
   /** Names the request in the server's log. */
   readonly requestId: string | undefined
@@ -16,7 +16,7 @@ export interface Circumstances {
   readonly retryAfterMs: number | undefined
 }
 
-export class TetradError extends Error implements Circumstances {
+export class TetradError extends Error implements FailureContext {
   override readonly name: string = 'TetradError'
   readonly group: Group
   readonly endpoint: AnyId
@@ -29,17 +29,17 @@ export class TetradError extends Error implements Circumstances {
   readonly notFound: boolean
 
   constructor(
-    at: Circumstances,
-    says: string,
+    context: FailureContext,
+    message: string,
     traits: { readonly retryable?: boolean; readonly notFound?: boolean } = {},
   ) {
-    super(`${at.endpoint}: ${says}`)
-    this.group = at.group
-    this.endpoint = at.endpoint
-    this.status = at.status
-    this.requestId = at.requestId
-    this.retryAfterMs = at.retryAfterMs
-    this.retryable = traits.retryable ?? retryableStatuses.has(at.status)
+    super(`${context.endpoint}: ${message}`)
+    this.group = context.group
+    this.endpoint = context.endpoint
+    this.status = context.status
+    this.requestId = context.requestId
+    this.retryAfterMs = context.retryAfterMs
+    this.retryable = traits.retryable ?? retryableStatuses.has(context.status)
     this.notFound = traits.notFound ?? false
   }
 }
@@ -49,8 +49,8 @@ export class TransportError extends TetradError {
   override readonly name: string = 'TransportError'
   readonly reason: 'network' | 'timeout' | 'unreadable'
 
-  constructor(at: Circumstances, reason: TransportError['reason'], says: string) {
-    super(at, says, { retryable: reason !== 'unreadable' || retryableStatuses.has(at.status) })
+  constructor(context: FailureContext, reason: TransportError['reason'], message: string) {
+    super(context, message, { retryable: reason !== 'unreadable' || retryableStatuses.has(context.status) })
     this.reason = reason
   }
 }
@@ -60,10 +60,10 @@ export class ExplorerError extends TetradError {
   override readonly name: string = 'ExplorerError'
   readonly result: string
 
-  constructor(at: Circumstances, message: string, result: string) {
+  constructor(context: FailureContext, message: string, result: string) {
     const notFound = message === noDataFound
-    const busy = at.retryAfterMs !== undefined || passing.test(result) || retryableStatuses.has(at.status)
-    super(at, result || message, { retryable: busy && !notFound, notFound })
+    const busy = context.retryAfterMs !== undefined || passing.test(result) || retryableStatuses.has(context.status)
+    super(context, result || message, { retryable: busy && !notFound, notFound })
     this.result = result
   }
 }
@@ -74,10 +74,10 @@ export class FxError extends TetradError {
   readonly code: number
   readonly errors: NonNullable<FxFailure['errors']>
 
-  constructor(at: Circumstances, failure: FxFailure) {
+  constructor(context: FailureContext, failure: FxFailure) {
     const problems = (failure.errors ?? []).map((problem) => problem.message)
-    const notFound = at.status === 404 && failure.message === 'Not found.'
-    super(at, `${[failure.message, ...problems].join('; ')} (code ${failure.code})`, { notFound })
+    const notFound = context.status === 404 && failure.message === 'Not found.'
+    super(context, `${[failure.message, ...problems].join('; ')} (code ${failure.code})`, { notFound })
     this.code = failure.code
     this.errors = failure.errors ?? []
   }
@@ -88,9 +88,9 @@ export class ValidatorsError extends TetradError {
   override readonly name: string = 'ValidatorsError'
   readonly detail: ValidatorsFailure['detail']
 
-  constructor(at: Circumstances, detail: ValidatorsFailure['detail']) {
+  constructor(context: FailureContext, detail: ValidatorsFailure['detail']) {
     const problems = typeof detail === 'string' ? [detail] : detail.map(({ loc, msg }) => `${loc.join('.')}: ${msg}`)
-    super(at, problems.join('; '), { notFound: at.status === 404 && detail === 'Not found.' })
+    super(context, problems.join('; '), { notFound: context.status === 404 && detail === 'Not found.' })
     this.detail = detail
   }
 }
@@ -101,8 +101,8 @@ export class MarketsError extends TetradError {
   readonly type: string
   readonly error: string
 
-  constructor(at: Circumstances, type: string, error: string) {
-    super(at, `${error} (${type})`, { notFound: at.status === 404 && error === 'slug not found' })
+  constructor(context: FailureContext, type: string, error: string) {
+    super(context, `${error} (${type})`, { notFound: context.status === 404 && error === 'slug not found' })
     this.type = type
     this.error = error
   }
@@ -121,21 +121,21 @@ const passing =
   /rate limit|try again later|temporarily|at the moment|shutting down|took too long|not been read completely|broke on our side/i
 
 /** The group's own error for a failure body. Undefined: the body is not of the group's shape. */
-export function toGroupError(at: Circumstances, body: unknown): TetradError | undefined {
+export function toGroupError(at: FailureContext, body: unknown): TetradError | undefined {
   if (typeof body !== 'object' || body === null) return undefined
-  const said = body as Record<string, unknown>
+  const failure = body as Record<string, unknown>
   switch (at.group) {
     case 'explorer':
-      if (said.status !== '0' || typeof said.message !== 'string') return undefined
-      return new ExplorerError(at, said.message, typeof said.result === 'string' ? said.result : '')
+      if (failure.status !== '0' || typeof failure.message !== 'string') return undefined
+      return new ExplorerError(at, failure.message, typeof failure.result === 'string' ? failure.result : '')
     case 'fx':
-      if (typeof said.code !== 'number' || typeof said.message !== 'string') return undefined
-      return new FxError(at, said as unknown as FxFailure)
+      if (typeof failure.code !== 'number' || typeof failure.message !== 'string') return undefined
+      return new FxError(at, failure as unknown as FxFailure)
     case 'validators':
-      if (typeof said.detail !== 'string' && !Array.isArray(said.detail)) return undefined
-      return new ValidatorsError(at, said.detail as ValidatorsFailure['detail'])
+      if (typeof failure.detail !== 'string' && !Array.isArray(failure.detail)) return undefined
+      return new ValidatorsError(at, failure.detail as ValidatorsFailure['detail'])
     case 'markets':
-      if (typeof said.type !== 'string' || typeof said.error !== 'string') return undefined
-      return new MarketsError(at, said.type, said.error)
+      if (typeof failure.type !== 'string' || typeof failure.error !== 'string') return undefined
+      return new MarketsError(at, failure.type, failure.error)
   }
 }

@@ -1,10 +1,10 @@
 // Endpoints beyond the specification, by id. They are described in the same words as the contract's eight, so that
 // validation, client, OpenAPI and documents come from one place; they are kept apart so that the contract stays the
-// specification (decision 0049).
+// specification (behaviour/http.md#endpoints-beyond-the-specification).
 import type { Endpoint } from './kit.ts'
 import type { ExtensionId } from './routes.ts'
 import { currencies } from './wire/fx-currencies.ts'
-import { checkSignature, quote, receipt, receiptKey, setRate } from './wire/fx-desk.ts'
+import { checkSignature, quote, receipt, receiptKey, setRate } from './wire/fx-extensions.ts'
 import { labelSearch } from './wire/label-search.ts'
 import { changeStream, changes, changesBySlug } from './wire/market-changes.ts'
 import { search } from './wire/market-search.ts'

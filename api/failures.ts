@@ -38,7 +38,7 @@ type Writer = (
   route: Pick<Route, 'plan' | 'perSecond' | 'select'>,
 ) => Omit<FailureExample, 'code'>
 
-/** Group A keeps HTTP 200, except where no endpoint of the group was reached at all (decision 0016). */
+/** Group A keeps HTTP 200, except where no endpoint of the group was reached at all (behaviour/explorer.md#error-responses). */
 const explorerKeepsStatus: ReadonlySet<FaultCode> = new Set([
   'route.unknown',
   'route.method',
@@ -47,7 +47,7 @@ const explorerKeepsStatus: ReadonlySet<FaultCode> = new Set([
 ])
 
 const explorer: Writer = (code, rule, { plan, perSecond = 3, select }) => {
-  const words: Partial<Record<FaultCode, string>> = {
+  const message: Partial<Record<FaultCode, string>> = {
     'key.missing': 'Missing/Invalid API Key',
     'key.invalid': 'Invalid API Key',
     'key.guarded': 'Too many invalid api key attempts, please try again later',
@@ -61,18 +61,18 @@ const explorer: Writer = (code, rule, { plan, perSecond = 3, select }) => {
       select?.module === 'nametag' ? 'Error! format must be one of csv, json' : 'Error! Invalid address format',
   }
   const status = explorerKeepsStatus.has(code) ? rule.status : 200
-  const found = code !== 'record.unknown'
+  const known = code !== 'record.unknown'
   return {
     status,
     body: {
       status: '0',
-      message: found ? 'NOTOK' : 'No data found',
-      result: found ? (words[code] ?? rule.says) : [],
+      message: known ? 'NOTOK' : 'No data found',
+      result: known ? (message[code] ?? rule.message) : [],
     },
   }
 }
 
-const fx: Writer = (code, { status, says }) => {
+const fx: Writer = (code, { status, message: faultMessage }) => {
   const special: Partial<Record<FaultCode, number>> = {
     'fx.amount_range': 3005,
     'fx.pair_unknown': 3008,
@@ -80,15 +80,15 @@ const fx: Writer = (code, { status, says }) => {
     'fx.rate_disputed': 3010,
   }
   const usual = status === 400 ? 2 : status === 403 ? 3 : status >= 500 ? -1 : status
-  const body: FxFailure = { code: special[code] ?? usual, message: says }
+  const body: FxFailure = { code: special[code] ?? usual, message: faultMessage }
   if (code !== 'input.invalid') return { status, body }
   const location = 'body.tenor'
   const message = `${location} must be one of instant, hourly, daily`
   return { status, body: { ...body, errors: [{ error: 'invalid', message, location, invalidValue: 'weekly' }] } }
 }
 
-const validators: Writer = (code, { status, says }) => {
-  const words: Partial<Record<FaultCode, string>> = {
+const validators: Writer = (code, { status, message: faultMessage }) => {
+  const message: Partial<Record<FaultCode, string>> = {
     'key.guarded': 'Too many requests',
     'limit.second': 'Too many requests',
     'limit.day': 'Too many requests',
@@ -107,11 +107,11 @@ const validators: Writer = (code, { status, says }) => {
             type: 'value_error',
           },
         ]
-      : (words[code] ?? says)
+      : (message[code] ?? faultMessage)
   return { status, body: { detail } }
 }
 
-const markets: Writer = (code, { status, says }) => {
+const markets: Writer = (code, { status, message }) => {
   switch (code) {
     case 'record.unknown':
       return { status, body: { type: 'not found error', error: 'slug not found' } }
@@ -120,7 +120,7 @@ const markets: Writer = (code, { status, says }) => {
     case 'server.internal':
       return { status, body: { type: 'internal error', error: 'cannot get the information' } }
     default:
-      return { status, body: { type: marketsType(status), error: says } }
+      return { status, body: { type: marketsType(status), error: message } }
   }
 }
 

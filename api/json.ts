@@ -1,6 +1,6 @@
 // JSON whose integers keep every digit. The platform's own parser rounds integers beyond 2^53; here they become bigint,
 // and bigint is written back as a bare integer. Everything else is exactly JSON.parse and JSON.stringify.
-// No reviver context and no raw JSON: neither is in Node 20 nor in every current browser (decision 0058).
+// No reviver context and no raw JSON: neither is in Node 20 nor in every current browser (behaviour/http.md#integers-beyond-253).
 
 export type Json = null | boolean | number | bigint | string | Json[] | { [name: string]: Json }
 
@@ -13,11 +13,11 @@ const token = /[{}[\]]|"[^"\\]*(?:\\.[^"\\]*)*"|[^\s,:{}[\]"]+/g
 /** As JSON.parse, errors included, but integers that are not exact as a number become bigint. */
 export function parseJson(text: string): unknown {
   const plain: unknown = JSON.parse(text)
-  return longInteger.test(text) ? readValid(text) : plain
+  return longInteger.test(text) ? parseValid(text) : plain
 }
 
 /** Reads text that JSON.parse has accepted. It keeps its own stack, so that depth is no limit here either. */
-function readValid(text: string): Json | undefined {
+function parseValid(text: string): Json | undefined {
   const root: { value?: Json } = {}
   const stack: (Json[] | { [name: string]: Json })[] = []
   let name: string | undefined
@@ -31,23 +31,23 @@ function readValid(text: string): Json | undefined {
       name = JSON.parse(piece) as string
       continue
     }
-    const value: Json = piece === '{' ? {} : piece === '[' ? [] : readScalar(piece)
+    const value: Json = piece === '{' ? {} : piece === '[' ? [] : parseScalar(piece)
     if (holder === undefined) root.value = value
     else if (Array.isArray(holder)) holder.push(value)
-    else put(holder, name as string, value)
+    else setMember(holder, name as string, value)
     name = undefined
     if (piece === '{' || piece === '[') stack.push(value as Json[] | { [name: string]: Json })
   }
   return root.value
 }
 
-function readScalar(piece: string): Json {
+function parseScalar(piece: string): Json {
   if (integer.test(piece) && !Number.isSafeInteger(Number(piece))) return BigInt(piece)
   return JSON.parse(piece) as Json
 }
 
 /** A member named __proto__ is a member like any other. */
-function put(holder: { [name: string]: Json }, name: string, value: Json): void {
+function setMember(holder: { [name: string]: Json }, name: string, value: Json): void {
   if (name !== '__proto__') holder[name] = value
   else Object.defineProperty(holder, name, { value, writable: true, enumerable: true, configurable: true })
 }

@@ -23,10 +23,10 @@ export const DateTime = Type.String({ format: 'date-time' })
 /** An integer of any size: a number where that is exact, a bigint beyond 2^53. */
 export const BigWhole = Type.Unsafe<number | bigint>({ type: 'integer' })
 /** Text of a shape. People read `x-must` instead of the pattern: "`address` must be 0x and 40 hexadecimal digits". */
-export const Shaped = (pattern: string, must: string, options: object = {}) =>
+export const PatternText = (pattern: string, must: string, options: object = {}) =>
   Type.String({ pattern, 'x-must': must, ...options })
-export const Address = Shaped('^0x[0-9a-fA-F]{40}$', 'be 0x and 40 hexadecimal digits')
-export const Hash = Shaped('^0x[0-9a-fA-F]{64}$', 'be 0x and 64 hexadecimal digits')
+export const Address = PatternText('^0x[0-9a-fA-F]{40}$', 'be 0x and 40 hexadecimal digits')
+export const Hash = PatternText('^0x[0-9a-fA-F]{64}$', 'be 0x and 64 hexadecimal digits')
 
 export const oneOf = <const V extends string>(values: readonly V[], options: object = {}) =>
   Type.Unsafe<V>({ type: 'string', enum: values, ...options })
@@ -45,12 +45,11 @@ export const many = <S extends TSchema>(
 export const each = <S extends TSchema, const K extends string>(
   schema: S,
   names: readonly K[],
-  words: Readonly<Record<string, string>> = {},
+  descriptions: Readonly<Record<string, string>> = {},
 ) =>
-  Object.fromEntries(names.map((name) => [name, Type.Optional(described(schema, words[name]))])) as unknown as Record<
-    K,
-    TOptional<S>
-  >
+  Object.fromEntries(
+    names.map((name) => [name, Type.Optional(described(schema, descriptions[name]))]),
+  ) as unknown as Record<K, TOptional<S>>
 
 const described = <S extends TSchema>(schema: S, description: string | undefined): S =>
   description === undefined ? schema : { ...schema, description }
@@ -59,8 +58,8 @@ const described = <S extends TSchema>(schema: S, description: string | undefined
 export const every = <S extends TSchema, const K extends string>(
   schema: S,
   names: readonly K[],
-  words: Readonly<Record<string, string>> = {},
-) => Object.fromEntries(names.map((name) => [name, described(schema, words[name])])) as unknown as Record<K, S>
+  descriptions: Readonly<Record<string, string>> = {},
+) => Object.fromEntries(names.map((name) => [name, described(schema, descriptions[name])])) as unknown as Record<K, S>
 
 interface Example<I, R> {
   readonly input: I

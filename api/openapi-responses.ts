@@ -19,7 +19,7 @@ const failureSchemas = {
 const cacheable: ReadonlySet<string> = new Set(['explorer.labelListV2', 'explorer.labelListV1', 'markets.bySlug'])
 
 /** Replies whose figures come by a method that has a version. */
-const rated: ReadonlySet<string> = new Set([
+const methodVersioned: ReadonlySet<string> = new Set([
   'validators.aggregateEffectiveness',
   'validators.effectiveness',
   'validators.explain',
@@ -74,7 +74,7 @@ export function responsesOf(there: readonly Endpoint[], components: Components):
   for (const [status, ones] of failures) {
     if (status === 200) continue
     responses[status] = {
-      description: ones.map(({ code }) => faults[code].says).join(' '),
+      description: ones.map(({ code }) => faults[code].message).join(' '),
       ...withHeaders(failureHeaders(status)),
       content: jsonContent(failureSchema(there, components), examplesOf(ones)),
     }
@@ -100,7 +100,7 @@ function success(
     ]),
   )
   const names: HeaderName[] = ['x-tetrad-as-of', 'x-tetrad-finality', 'x-tetrad-coverage']
-  if (there.some(({ id }) => rated.has(id))) names.push('x-tetrad-method')
+  if (there.some(({ id }) => methodVersioned.has(id))) names.push('x-tetrad-method')
   if (isCacheable) names.push('etag')
   if (failures.length > 0) names.push('retry-after')
   return {
@@ -134,4 +134,4 @@ const failureHeaders = (status: number): readonly HeaderName[] =>
   status === 429 || status === 503 ? ['retry-after'] : status === 405 ? ['allow'] : []
 
 const examplesOf = (failures: readonly FailureExample[]): SchemaObject =>
-  Object.fromEntries(failures.map(({ code, body }) => [code, { summary: faults[code].says, value: body }]))
+  Object.fromEntries(failures.map(({ code, body }) => [code, { summary: faults[code].message, value: body }]))

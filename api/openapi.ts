@@ -5,7 +5,7 @@ import { extensions } from './extensions.ts'
 import type { Endpoint } from './kit.ts'
 import { headers, jsonContent, responsesOf } from './openapi-responses.ts'
 import { Components, type SchemaObject } from './openapi-schemas.ts'
-import { type Group, groups, placeOf } from './routes.ts'
+import { type Group, groups, inputLocation } from './routes.ts'
 import { clientOf, curlOf } from './samples.ts'
 
 export interface OpenapiOptions {
@@ -131,13 +131,13 @@ function parametersOf(there: Endpoint[], components: Components): Parameter[] {
 }
 
 function toParameter(endpoint: Endpoint, name: string, schema: unknown, components: Components): Parameter | undefined {
-  const place = placeOf(endpoint, name)
-  if (place === 'body') return undefined
+  const location = inputLocation(endpoint, name)
+  if (location === 'body') return undefined
   const { description, ...rest } = components.use(schema)
   const example = (endpoint.example.input as SchemaObject)[name]
   return {
     name: endpoint.headers?.[name] ?? name,
-    in: place,
+    in: location,
     required: isRequired(endpoint, name),
     description,
     schema: rest,
@@ -153,7 +153,7 @@ function isRequired({ input }: Endpoint, name: string): boolean {
 }
 
 function bodySchema(endpoint: Endpoint, components: Components): SchemaObject | undefined {
-  const names = Object.keys(endpoint.input.properties).filter((name) => placeOf(endpoint, name) === 'body')
+  const names = Object.keys(endpoint.input.properties).filter((name) => inputLocation(endpoint, name) === 'body')
   if (names.length === 0) return undefined
   return {
     type: 'object',
@@ -165,6 +165,6 @@ function bodySchema(endpoint: Endpoint, components: Components): SchemaObject | 
 /** The part of the example that travels in the body. */
 const inputExamples = (endpoint: Endpoint) => {
   const { id, summary, example } = endpoint
-  const inBody = Object.entries(example.input).filter(([name]) => placeOf(endpoint, name) === 'body')
+  const inBody = Object.entries(example.input).filter(([name]) => inputLocation(endpoint, name) === 'body')
   return { [id]: { summary, value: Object.fromEntries(inBody) } }
 }

@@ -23,19 +23,19 @@ describe('pages', () => {
     const { client } = clientOf(server, { baseUrl: `${server.url}/under` })
     const days = await Array.fromAsync(client.validators.aggregateEffectivenessAll(input), ({ day }) => day)
     assert.deepStrictEqual(days, [2, 1])
-    const [first, second] = server.asked
+    const [first, second] = server.requests
     assert.equal(first?.url, '/under/v0/eth/validators/effectiveness?indices=1,2')
     assert.equal(second?.url, '/under/v0/eth/validators/effectiveness?indices=1%2C2&size=1&from=1')
     assert.equal(second?.headers['x-validator-network'], 'holesky')
   })
 
   for (const elsewhere of ['https://elsewhere.invalid/v0/x?from=1', '//elsewhere.invalid/v0/x?from=1']) {
-    test(`a link to ${elsewhere} is asked at the caller's own address, decision 0061`, async () => {
+    test(`a link to ${elsewhere} is asked at the caller's own address, behaviour/http.md#client-pages`, async () => {
       await using server = await twoPages(() => elsewhere)
       const { client } = clientOf(server)
       const pages = await Array.fromAsync(client.validators.aggregateEffectivenessPages(input))
       assert.equal(pages.length, 2)
-      assert.equal(server.asked[1]?.url, '/v0/eth/validators/effectiveness?from=1')
+      assert.equal(server.requests[1]?.url, '/v0/eth/validators/effectiveness?from=1')
     })
   }
 
@@ -49,7 +49,7 @@ describe('pages', () => {
     const asked = { validator_index_or_pubkey: 12, limit: 1 }
     const days = await Array.fromAsync(client.validators.effectivenessAll(asked), ({ day }) => day)
     assert.deepStrictEqual(days, [1, 2])
-    assert.equal(server.asked[1]?.url, '/v1/eth/validators/12/effectiveness?limit=1&offset=1')
+    assert.equal(server.requests[1]?.url, '/v1/eth/validators/12/effectiveness?limit=1&offset=1')
     const pages = await Array.fromAsync(client.validators.effectivenessPages(asked))
     assert.equal(pages.length, 1)
   })
@@ -61,7 +61,7 @@ describe('pages', () => {
     const options = { pagesMax: 3 }
     const all = Array.fromAsync(client.validators.aggregateEffectivenessPages(input, options))
     assert.match((await failureOf(all)).message, /more than 3 pages/)
-    assert.equal(endless.asked.length, 3)
+    assert.equal(endless.requests.length, 3)
     await using stuck = await serveScript({ body: { data: [], next: '/x?from=1' } })
     const same = Array.fromAsync(clientOf(stuck).client.validators.aggregateEffectivenessPages(input))
     assert.match((await failureOf(same)).message, /same page/)

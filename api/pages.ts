@@ -1,7 +1,7 @@
 // Iterators over the paged endpoints of group C (spec 4.5 and 4.6, and two beyond it). A link to the next page is never followed: only its query is
 // taken, and asked at the address the caller gave. So no link, however it came about, can carry the key to another
-// host, and a proxy that shows the server under another name or path does no harm (decision 0061).
-import type { Ask, InputOf, ReplyOf } from './calls.ts'
+// host, and a proxy that shows the server under another name or path does no harm (behaviour/http.md#client-pages).
+import type { CallEndpoint, InputOf, ReplyOf } from './calls.ts'
 import { TransportError } from './errors.ts'
 import { type AnyId, allRoutes, type Route } from './routes.ts'
 import type { SendOptions } from './send.ts'
@@ -28,16 +28,16 @@ export interface PageMethods {
   findPages(input: InputOf<Find>, options?: PageOptions): AsyncGenerator<ReplyOf<Find>>
 }
 
-export function pageMethods(ask: Ask): PageMethods {
+export function pageMethods(callEndpoint: CallEndpoint): PageMethods {
   const aggregate = (input: InputOf<Aggregate>, options: PageOptions = {}) =>
-    pages<ReplyOf<Aggregate>>(ask, 'validators.aggregateEffectiveness', input, options)
+    pages<ReplyOf<Aggregate>>(callEndpoint, 'validators.aggregateEffectiveness', input, options)
   const single = (input: InputOf<Single>, options: PageOptions = {}) =>
-    pages<ReplyOf<Single>>(ask, 'validators.effectiveness', input, options)
+    pages<ReplyOf<Single>>(callEndpoint, 'validators.effectiveness', input, options)
   return {
     aggregateEffectivenessPages: aggregate,
     effectivenessPages: single,
-    explainPages: (input, options = {}) => pages<ReplyOf<Explain>>(ask, 'validators.explain', input, options),
-    findPages: (input, options = {}) => pages<ReplyOf<Find>>(ask, 'validators.find', input, options),
+    explainPages: (input, options = {}) => pages<ReplyOf<Explain>>(callEndpoint, 'validators.explain', input, options),
+    findPages: (input, options = {}) => pages<ReplyOf<Find>>(callEndpoint, 'validators.find', input, options),
     async *aggregateEffectivenessAll(input, options) {
       for await (const page of aggregate(input, options)) yield* page.data
     },
@@ -48,7 +48,7 @@ export function pageMethods(ask: Ask): PageMethods {
 }
 
 async function* pages<P extends { readonly next: string | null }>(
-  ask: Ask,
+  callEndpoint: CallEndpoint,
   id: AnyId,
   input: object,
   options: PageOptions,
@@ -56,7 +56,7 @@ async function* pages<P extends { readonly next: string | null }>(
   const pagesMax = options.pagesMax ?? 10_000
   let query: URLSearchParams | undefined
   for (let count = 1; count <= pagesMax; count++) {
-    const page = (await ask(id, { ...input }, options, query)) as P
+    const page = (await callEndpoint(id, { ...input }, options, query)) as P
     yield page
     if (page.next === null) return
     const following = queryOf(id, page.next)
@@ -72,8 +72,8 @@ function queryOf(id: AnyId, link: unknown): URLSearchParams {
   return new URLSearchParams((link as string).slice(mark + 1))
 }
 
-const unreadable = (id: AnyId, says: string): TransportError => {
+const unreadable = (id: AnyId, message: string): TransportError => {
   const { group }: Route = allRoutes[id]
   const at = { group, endpoint: id, status: 200, requestId: undefined, retryAfterMs: undefined }
-  return new TransportError(at, 'unreadable', says)
+  return new TransportError(at, 'unreadable', message)
 }

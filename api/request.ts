@@ -1,7 +1,7 @@
 // Inputs by name → one HTTP request. An input's place (path, query, header, body) follows from the route; nothing else is
 // known about it here, so that the client needs no schema at run time.
 import { stringifyJson } from './json.ts'
-import { type AnyId, allRoutes, type Group, placeOf, type Route } from './routes.ts'
+import { type AnyId, allRoutes, type Group, inputLocation, type Route } from './routes.ts'
 
 /** Where the interfaces live: one address, or one for each of the specification's placeholders. */
 export interface Addresses {
@@ -11,7 +11,7 @@ export interface Addresses {
   readonly baseUrls?: { readonly [Name in Group | 'explorerMetadata']?: string | undefined } | undefined
 }
 
-export interface Outgoing {
+export interface HttpCall {
   readonly url: string
   readonly method: 'GET' | 'POST'
   readonly headers: Record<string, string>
@@ -42,7 +42,7 @@ export function toRequest(
   input: Inputs,
   key: string | undefined,
   query?: URLSearchParams,
-): Outgoing {
+): HttpCall {
   const route = allRoutes[id]
   const pairs = query ? [...query].map(([name, value]) => pair(name, value)) : queryPairs(route, input)
   if (route.auth === 'apikey' && key !== undefined) pairs.push(pair('apikey', key))
@@ -51,9 +51,9 @@ export function toRequest(
   for (const [name, header] of Object.entries(route.headers ?? {})) {
     if (isGiven(input[name])) headers[header] = String(input[name])
   }
-  const url = `${base}${pathOf(id, route, input)}${pairs.length > 0 ? `?${pairs.join('&')}` : ''}`
+  const url = `${base}${fillPath(id, route, input)}${pairs.length > 0 ? `?${pairs.join('&')}` : ''}`
   if (route.method === 'GET') return { url, method: 'GET', headers }
-  const body = Object.fromEntries(Object.entries(input).filter(([name]) => placeOf(route, name) === 'body'))
+  const body = Object.fromEntries(Object.entries(input).filter(([name]) => inputLocation(route, name) === 'body'))
   headers['content-type'] = 'application/json'
   return { url, method: 'POST', headers, body: stringifyJson(body) }
 }
@@ -61,7 +61,7 @@ export function toRequest(
 function queryPairs(route: Route, input: Inputs): string[] {
   const chosen = Object.entries({ ...route.select, ...input })
   return chosen
-    .filter(([name, value]) => isGiven(value) && placeOf(route, name) === 'query')
+    .filter(([name, value]) => isGiven(value) && inputLocation(route, name) === 'query')
     .map(([name, value]) => pair(name, value))
 }
 
@@ -71,7 +71,7 @@ const pair = (name: string, value: unknown): string =>
 
 const encodeItem = (item: unknown): string => encodeURIComponent(String(item))
 
-function pathOf(id: AnyId, route: Route, input: Inputs): string {
+function fillPath(id: AnyId, route: Route, input: Inputs): string {
   return route.path.replace(/\{(\w+)\}/g, (_, name: string) => {
     const value = isGiven(input[name]) ? String(input[name]) : ''
     // A URL cannot carry these as a segment: '' changes the path, dots are resolved away, escaped or not.

@@ -20,7 +20,7 @@ export interface Route {
   readonly auth: 'apikey' | 'bearer' | 'open'
   /** Lowest plan that may call. */
   readonly plan: Plan
-  /** Only keys made for administration may call (decision 0084). */
+  /** Only keys made for administration may call (behaviour/http.md#admin-keys). */
   readonly admin?: boolean
   /** Query values that choose this endpoint among those that share its path. */
   readonly select?: { readonly module: string; readonly action: string }
@@ -116,7 +116,7 @@ export const routes = {
 
 export type EndpointId = keyof typeof routes
 
-/** Endpoints beyond the specification: same words, same admission, same failures (decision 0049). */
+/** Endpoints beyond the specification: same words, same admission, same failures (behaviour/http.md#endpoints-beyond-the-specification). */
 export const extensionRoutes = {
   'explorer.trail': {
     spec: 'beyond',
@@ -246,10 +246,10 @@ export type ExtensionId = keyof typeof extensionRoutes
 export type AnyId = EndpointId | ExtensionId
 export const allRoutes: Readonly<Record<AnyId, Route>> = { ...routes, ...extensionRoutes }
 
-export type Place = 'path' | 'query' | 'header' | 'body'
+export type InputLocation = 'path' | 'query' | 'header' | 'body'
 
 /** Where an input of this name travels. */
-export function placeOf(route: Route, name: string): Place {
+export function inputLocation(route: Route, name: string): InputLocation {
   if (route.path.includes(`{${name}}`)) return 'path'
   if (route.headers && name in route.headers) return 'header'
   return route.method === 'POST' ? 'body' : 'query'

@@ -9,11 +9,11 @@ type Inputs = Readonly<Record<string, unknown>>
 /** One call of one endpoint; without a key where none is given. */
 export function curlOf(id: AnyId, baseUrl: string, input: Inputs, key?: string): string {
   const { url, method, headers, body } = toRequest(id, baseUrl, input, key)
-  const words = ['curl', '-s', quoted(url)]
+  const parts = ['curl', '-s', quoted(url)]
   for (const [name, value] of Object.entries(headers))
-    if (name !== 'accept') words.push('-H', quoted(`${name}: ${value}`))
-  if (method === 'POST') words.push('-d', quoted(body ?? ''))
-  return words.join(' ')
+    if (name !== 'accept') parts.push('-H', quoted(`${name}: ${value}`))
+  if (method === 'POST') parts.push('-d', quoted(body ?? ''))
+  return parts.join(' ')
 }
 
 /** Single quotes hold everything but themselves, in every shell of the Bourne family. */

@@ -20,11 +20,11 @@ describe('retries', () => {
     await using broken = await serveScript({ status: 500 })
     const other = clientOf(broken)
     await failureOf(other.client.markets.bySlug({ slug: 'a' }))
-    assert.equal(broken.asked.length, 3)
+    assert.equal(broken.requests.length, 3)
     await failureOf(other.client.markets.bySlug({ slug: 'a' }, { retries: 0 }))
-    assert.equal(broken.asked.length, 4)
+    assert.equal(broken.requests.length, 4)
     await failureOf(other.client.markets.bySlug({ slug: 'a' }, { retries: Number.POSITIVE_INFINITY }))
-    assert.equal(broken.asked.length, 15)
+    assert.equal(broken.requests.length, 15)
   })
 
   test('chance shortens the wait', async () => {
@@ -54,7 +54,10 @@ describe('retries', () => {
     await using server = await serveScript({ ...refused, headers: { 'retry-after': '3600' } })
     const { client, waits } = clientOf(server)
     const error = await failureOf(client.markets.bySlug({ slug: 'a' }))
-    assert.deepStrictEqual([error.retryAfterMs, error.retryable, waits, server.asked.length], [3_600_000, true, [], 1])
+    assert.deepStrictEqual(
+      [error.retryAfterMs, error.retryable, waits, server.requests.length],
+      [3_600_000, true, [], 1],
+    )
   })
 
   test('group A: a rate refusal under HTTP 200 is waited for', async () => {
@@ -70,7 +73,7 @@ describe('retries', () => {
     for (const status of [400, 401, 403, 404, 409, 413, 422]) {
       await using server = await serveScript({ status, body: { type: 'a', error: 'b' } })
       await failureOf(clientOf(server).client.markets.bySlug({ slug: 'a' }))
-      assert.equal(server.asked.length, 1, String(status))
+      assert.equal(server.requests.length, 1, String(status))
     }
   })
 
@@ -85,9 +88,9 @@ describe('retries', () => {
     for (const [step, tries] of failures) {
       await using server = await serveScript(step)
       await failureOf(clientOf(server).client.fx.createQuote(quoteInput))
-      assert.equal(server.asked.length, tries, JSON.stringify(step))
+      assert.equal(server.requests.length, tries, JSON.stringify(step))
       await failureOf(clientOf(server).client.fx.createQuote({ ...quoteInput, idempotencyKey: 'k' }))
-      assert.equal(server.asked.length, tries + 3, JSON.stringify(step))
+      assert.equal(server.requests.length, tries + 3, JSON.stringify(step))
     }
   })
 
@@ -96,7 +99,7 @@ describe('retries', () => {
     const stop = new AbortController()
     const client = createClient({ baseUrl: server.url, signal: stop.signal, onResponse: () => stop.abort() })
     await assert.rejects(client.markets.bySlug({ slug: 'a' }), { name: 'AbortError' })
-    assert.equal(server.asked.length, 1)
+    assert.equal(server.requests.length, 1)
   })
 })
 

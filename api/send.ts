@@ -1,11 +1,11 @@
 // Sends one request until it is answered, refused for good, or the bounds are reached.
 // 1. A call is repeated only when that is safe: a GET; a POST with an idempotency key; a POST that was refused with 429
-//    or 503 before anything was done (decision 0059).
+//    or 503 before anything was done (behaviour/http.md#client-retries).
 // 2. At most `retries` repetitions, and no wait longer than `waitMaxMs`: a longer `retry-after` is the caller's affair.
 // 3. Nothing thrown or handed out holds the key, not even what a foreign fetch says about the URL.
-import { type Circumstances, noDataFound, type TetradError, TransportError, toGroupError } from './errors.ts'
+import { type FailureContext, noDataFound, type TetradError, TransportError, toGroupError } from './errors.ts'
 import { parseJson } from './json.ts'
-import type { Outgoing } from './request.ts'
+import type { HttpCall } from './request.ts'
 import { type AnyId, allRoutes } from './routes.ts'
 
 /** What came with an answer besides its body. */
@@ -35,7 +35,7 @@ export interface SendOptions {
   readonly onResponse?: ((meta: ResponseMeta) => void) | undefined
 }
 
-export interface World {
+export interface ClientEnvironment {
   readonly fetch: typeof globalThis.fetch
   readonly sleep: (waitMs: number, signal?: AbortSignal) => Promise<void>
   readonly random: () => number
@@ -44,40 +44,40 @@ export interface World {
   readonly waitMaxMs: number
 }
 
-/** Endpoints whose reply is a list: for them "nothing found" is an empty list, not an error (decision 0060). */
+/** Endpoints whose reply is a list: for them "nothing found" is an empty list, not an error (behaviour/http.md#client-errors). */
 const lists: ReadonlySet<AnyId> = new Set(['explorer.labelListV2', 'explorer.labelListV1'])
 
 const backoffMs = 250
 /** Callers who were all told to come back at the same moment do not. */
-const crowdMs = 1000
+const retrySpreadMs = 1000
 const retriesMax = 10
 
 export async function send(
   id: AnyId,
-  outgoing: Outgoing,
-  world: World,
+  outgoing: HttpCall,
+  environment: ClientEnvironment,
   options: SendOptions,
   scrub: (text: string) => string,
 ): Promise<unknown> {
   const retries = Math.min(options.retries ?? 2, retriesMax)
   for (let attempt = 1; ; attempt++) {
     try {
-      return await attemptOnce(id, outgoing, world, options, scrub, attempt)
+      return await attemptOnce(id, outgoing, environment, options, scrub, attempt)
     } catch (error) {
       options.signal?.throwIfAborted()
       if (!(attempt <= retries) || !isRepeatable(error, outgoing)) throw error
       const { retryAfterMs } = error
-      if (retryAfterMs !== undefined && retryAfterMs > world.waitMaxMs) throw error
-      const spreadMs = (retryAfterMs === undefined ? backoffMs : crowdMs) * 2 ** attempt
-      const waitMs = (retryAfterMs ?? 0) + world.random() * spreadMs
-      await world.sleep(Math.min(waitMs, world.waitMaxMs), options.signal)
+      if (retryAfterMs !== undefined && retryAfterMs > environment.waitMaxMs) throw error
+      const spreadMs = (retryAfterMs === undefined ? backoffMs : retrySpreadMs) * 2 ** attempt
+      const waitMs = (retryAfterMs ?? 0) + environment.random() * spreadMs
+      await environment.sleep(Math.min(waitMs, environment.waitMaxMs), options.signal)
       options.signal?.throwIfAborted()
     }
   }
 }
 
 /** Invariant 1. */
-function isRepeatable(error: unknown, { method, headers }: Outgoing): error is TetradError {
+function isRepeatable(error: unknown, { method, headers }: HttpCall): error is TetradError {
   const failure = error as Partial<TetradError>
   if (!failure.retryable) return false
   return method === 'GET' || 'idempotency-key' in headers || failure.status === 429 || failure.status === 503
@@ -85,14 +85,14 @@ function isRepeatable(error: unknown, { method, headers }: Outgoing): error is T
 
 async function attemptOnce(
   id: AnyId,
-  outgoing: Outgoing,
-  world: World,
+  outgoing: HttpCall,
+  environment: ClientEnvironment,
   { timeoutMs = 30_000, signal, onResponse }: SendOptions,
   scrub: (text: string) => string,
   attempt: number,
 ): Promise<unknown> {
   signal?.throwIfAborted()
-  const noAnswer = {
+  const noResponse = {
     group: allRoutes[id].group,
     endpoint: id,
     status: 0,
@@ -112,31 +112,33 @@ async function attemptOnce(
   try {
     const { url, ...init } = outgoing
     // A redirect could carry the key elsewhere, and this interface never sends one.
-    response = await world.fetch(url, { ...init, redirect: 'error', credentials: 'omit', signal: stop.signal })
+    response = await environment.fetch(url, { ...init, redirect: 'error', credentials: 'omit', signal: stop.signal })
     text = await response.text()
   } catch (error) {
     if (signal?.aborted) throw signal.reason
-    if (late) throw new TransportError(noAnswer, 'timeout', `no answer within ${timeoutMs} ms`)
-    throw new TransportError(noAnswer, 'network', scrub(chainOf(error)))
+    if (late) throw new TransportError(noResponse, 'timeout', `no answer within ${timeoutMs} ms`)
+    throw new TransportError(noResponse, 'network', scrub(chainOf(error)))
   } finally {
     clearTimeout(timer)
     signal?.removeEventListener('abort', follow)
   }
-  onResponse?.(metaOf(id, response, attempt, world.now()))
-  return replyOf(id, circumstancesOf(id, response, world.now()), text, scrub)
+  onResponse?.(metaOf(id, response, attempt, environment.now()))
+  return parseReply(id, toFailureContext(id, response, environment.now()), text, scrub)
 }
 
-function replyOf(id: AnyId, at: Circumstances, text: string, scrub: (text: string) => string): unknown {
+function parseReply(id: AnyId, context: FailureContext, text: string, scrub: (text: string) => string): unknown {
   const body = readBody(text) as { status?: unknown; message?: unknown } | undefined | null
-  const succeeded = at.status >= 200 && at.status < 300
+  const succeeded = context.status >= 200 && context.status < 300
   if (succeeded && typeof body === 'object' && body !== null) {
-    const failed = at.group === 'explorer' && body.status === '0'
+    const failed = context.group === 'explorer' && body.status === '0'
     if (!failed || (lists.has(id) && body.message === noDataFound)) return body
   }
-  const failure = toGroupError(at, readBody(scrub(text)))
+  const failure = toGroupError(context, readBody(scrub(text)))
   if (failure) throw failure
-  const words = succeeded ? 'the answer is not JSON of this interface' : `HTTP ${at.status} without the usual body`
-  throw new TransportError(at, 'unreadable', `${words}; is the base URL right?`)
+  const message = succeeded
+    ? 'the answer is not JSON of this interface'
+    : `HTTP ${context.status} without the usual body`
+  throw new TransportError(context, 'unreadable', `${message}; is the base URL right?`)
 }
 
 function readBody(text: string): unknown {
@@ -147,7 +149,7 @@ function readBody(text: string): unknown {
   }
 }
 
-function circumstancesOf(id: AnyId, { status, headers }: Response, nowMs: number): Circumstances {
+function toFailureContext(id: AnyId, { status, headers }: Response, nowMs: number): FailureContext {
   return {
     group: allRoutes[id].group,
     endpoint: id,
@@ -181,7 +183,7 @@ export function retryAfterMs(header: string | null, nowMs: number): number | und
 
 /** The words of an error and of what caused it; the error itself is not passed on (invariant 3). */
 function chainOf(error: unknown): string {
-  const words: string[] = []
-  for (let link = error; link instanceof Error && words.length < 5; link = link.cause) words.push(link.message)
-  return words.join(': ') || 'the network failed'
+  const messages: string[] = []
+  for (let link = error; link instanceof Error && messages.length < 5; link = link.cause) messages.push(link.message)
+  return messages.join(': ') || 'the network failed'
 }

@@ -5,13 +5,13 @@
 //    repeats it now and then, so a line that breaks before the first change loses nothing either.
 // 2. It ends with an error when the server refuses for good, or fails `failuresMax` times in a row; everything else is tried again.
 // 3. A line on which nothing comes for `idleMs` is broken: the server says something every 15 s.
-import type { Ask, InputOf, ReplyOf } from './calls.ts'
+import type { CallEndpoint, InputOf, ReplyOf } from './calls.ts'
 import { retryableStatuses, TetradError, TransportError } from './errors.ts'
 import { parseJson } from './json.ts'
-import type { Outgoing } from './request.ts'
-import type { World } from './send.ts'
+import type { HttpCall } from './request.ts'
+import type { ClientEnvironment } from './send.ts'
 
-type Stream = 'markets.changeStream'
+type StreamEndpoint = 'markets.changeStream'
 
 export interface WatchOptions {
   /** Ends the iteration. */
@@ -24,11 +24,11 @@ export interface WatchOptions {
 
 export interface WatchMethods {
   /** Every change after `after` (left out: from now on), in order, until the signal aborts. */
-  watchChanges(input?: InputOf<Stream>, options?: WatchOptions): AsyncGenerator<ReplyOf<Stream>>
+  watchChanges(input?: InputOf<StreamEndpoint>, options?: WatchOptions): AsyncGenerator<ReplyOf<StreamEndpoint>>
 }
 
 const eventCharsMax = 4_194_304
-const at = {
+const streamContext = {
   group: 'markets',
   endpoint: 'markets.changeStream',
   requestId: undefined,
@@ -36,15 +36,15 @@ const at = {
 } as const
 
 export function watchMethods(
-  address: (input: object) => Outgoing,
-  ask: Ask,
-  world: World,
+  address: (input: object) => HttpCall,
+  callEndpoint: CallEndpoint,
+  environment: ClientEnvironment,
   scrub: (text: string) => string,
 ): WatchMethods {
   /** The list says in words of the group why the stream was refused (2). */
   async function refuse(input: InputOf<'markets.changes'>, signal?: AbortSignal): Promise<void> {
     try {
-      await ask('markets.changes', { ...input, limit: 1 }, signal ? { signal } : {})
+      await callEndpoint('markets.changes', { ...input, limit: 1 }, signal ? { signal } : {})
     } catch (error) {
       if (!(signal?.aborted || (error instanceof TetradError && error.retryable))) throw error
     }
@@ -56,7 +56,7 @@ export function watchMethods(
       let failures = 0
       while (!signal?.aborted) {
         try {
-          for await (const { id, change } of open(address({ ...wanted, after }), world, idleMs, signal)) {
+          for await (const { id, change } of openStream(address({ ...wanted, after }), environment, idleMs, signal)) {
             if (id !== undefined) {
               failures = 0
               after = id
@@ -67,10 +67,11 @@ export function watchMethods(
           if (signal?.aborted) return
           if (isRefusal(error)) await refuse({ ...wanted, after }, signal)
           failures += 1
-          const words = error instanceof Error ? error.message : String(error)
-          if (failures > failuresMax) throw new TransportError({ ...at, status: 0 }, 'network', scrub(words))
+          const message = error instanceof Error ? error.message : String(error)
+          if (failures > failuresMax)
+            throw new TransportError({ ...streamContext, status: 0 }, 'network', scrub(message))
         }
-        await world.sleep(Math.min(world.waitMaxMs, 250 * 2 ** failures), signal)
+        await environment.sleep(Math.min(environment.waitMaxMs, 250 * 2 ** failures), signal)
       }
     },
   }
@@ -82,12 +83,12 @@ const isRefusal = (error: unknown): boolean =>
 
 interface StreamEvent {
   readonly id: string | undefined
-  readonly change: ReplyOf<Stream> | undefined
+  readonly change: ReplyOf<StreamEndpoint> | undefined
 }
 
-async function* open(
-  { url, headers }: Outgoing,
-  world: World,
+async function* openStream(
+  { url, headers }: HttpCall,
+  environment: ClientEnvironment,
   idleMs: number,
   signal?: AbortSignal,
 ): AsyncGenerator<StreamEvent> {
@@ -96,10 +97,13 @@ async function* open(
   signal?.addEventListener('abort', follow, { once: true })
   try {
     const init = { headers: { ...headers, accept: 'text/event-stream' }, signal: stop.signal }
-    const response = await inTime(world.fetch(url, { ...init, redirect: 'error', credentials: 'omit' }), idleMs)
+    const response = await withIdleTimeout(
+      environment.fetch(url, { ...init, redirect: 'error', credentials: 'omit' }),
+      idleMs,
+    )
     if (response.status !== 200 || !response.body) {
       await response.body?.cancel()
-      throw new TransportError({ ...at, status: response.status }, 'network', `HTTP ${response.status}`)
+      throw new TransportError({ ...streamContext, status: response.status }, 'network', `HTTP ${response.status}`)
     }
     yield* eventsIn(response.body.getReader(), idleMs)
   } finally {
@@ -113,11 +117,11 @@ async function* eventsIn(reader: ReadableStreamDefaultReader<Uint8Array>, idleMs
   let text = ''
   try {
     for (;;) {
-      const { value, done } = await inTime(reader.read(), idleMs)
+      const { value, done } = await withIdleTimeout(reader.read(), idleMs)
       if (done) return
       text += decoder.decode(value, { stream: true })
       if (text.length > eventCharsMax)
-        throw new TransportError({ ...at, status: 200 }, 'unreadable', 'an event has no end')
+        throw new TransportError({ ...streamContext, status: 200 }, 'unreadable', 'an event has no end')
       for (let end = text.indexOf('\n\n'); end >= 0; end = text.indexOf('\n\n')) {
         const event = eventIn(text.slice(0, end))
         text = text.slice(end + 2)
@@ -130,10 +134,10 @@ async function* eventsIn(reader: ReadableStreamDefaultReader<Uint8Array>, idleMs
 }
 
 /** Invariant 3; time that the caller takes between two reads does not count. */
-async function inTime<T>(work: Promise<T>, idleMs: number): Promise<T> {
+async function withIdleTimeout<T>(work: Promise<T>, idleMs: number): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const late = new Promise<never>((_, reject) => {
-    const failure = new TransportError({ ...at, status: 0 }, 'timeout', `nothing came for ${idleMs} ms`)
+    const failure = new TransportError({ ...streamContext, status: 0 }, 'timeout', `nothing came for ${idleMs} ms`)
     timer = setTimeout(() => reject(failure), idleMs)
   })
   try {
@@ -152,6 +156,6 @@ function eventIn(text: string): StreamEvent {
   const isChange = data.length > 0 && valuesOf('event').at(-1) === 'change'
   return {
     id: valuesOf('id').at(-1),
-    change: isChange ? (parseJson(data.join('\n')) as ReplyOf<Stream>) : undefined,
+    change: isChange ? (parseJson(data.join('\n')) as ReplyOf<StreamEndpoint>) : undefined,
   }
 }

@@ -7,16 +7,16 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { complete } from '#core/check.ts'
-import { SettingsSchema } from '#core/settings.ts'
-import { createExplorerCaches } from '#groups/explorer/context.ts'
-import { type Funding, putFundings } from '#groups/explorer/fundings.ts'
-import { catchUp } from '#groups/explorer/index-chain.ts'
-import { openNode } from '#groups/explorer/node.ts'
-import { systemClock } from '#io/clock.ts'
-import { silentLog } from '#io/log.ts'
-import { systemRandom } from '#io/random.ts'
-import { openState } from '#store/open.ts'
+import { complete } from '#core/schema-check.ts'
+import { createExplorerCaches } from '#explorer/context.ts'
+import { type Funding, putFundings } from '#explorer/funding/fundings.ts'
+import { catchUpIndex } from '#explorer/funding/index/index-chain.ts'
+import { openNode } from '#explorer/nodes.ts'
+import { systemClock } from '#runtime/clock.ts'
+import { silentLog } from '#runtime/log.ts'
+import { systemRandom } from '#runtime/random.ts'
+import { SettingsSchema } from '#runtime/settings.ts'
+import { openState } from '#storage/open.ts'
 
 const blocks = 1500
 const addresses = Number(process.argv[2] ?? 1_000_000)
@@ -45,7 +45,7 @@ async function indexing(): Promise<void> {
     let rows = 0
     const fromMs = performance.now()
     const world = { clock: systemClock, random: systemRandom, log: silentLog, settings }
-    await catchUp({ state, ...world, explorer: createExplorerCaches() }, node, (one) => {
+    await catchUpIndex({ state, ...world, explorer: createExplorerCaches() }, node, (one) => {
       if (one.is === 'range') rows += one.rows
     })
     const seconds = (performance.now() - fromMs) / 1000
@@ -60,9 +60,16 @@ async function indexing(): Promise<void> {
 function fundingOf(number: number): Funding {
   const hash = createHash('sha256').update(String(number)).digest('hex')
   const block = Math.floor(number / 200)
-  const place = { block, txIndex: number % 200, position: 0, timeUnix: 1_600_000_000 + block * 12 }
+  const position = { block, txIndex: number % 200, position: 0, timeUnix: 1_600_000_000 + block * 12 }
   const [address, funder] = [`0x${hash.slice(0, 40)}`, `0x${hash.slice(24, 64)}`]
-  return { chain: '1', address, funder, tx: `0x${hash}`, valueWei: 10n ** 15n * BigInt((number % 5000) + 1), ...place }
+  return {
+    chain: '1',
+    address,
+    funder,
+    tx: `0x${hash}`,
+    valueWei: 10n ** 15n * BigInt((number % 5000) + 1),
+    ...position,
+  }
 }
 
 async function storing(): Promise<void> {

@@ -1,19 +1,19 @@
 // The server under measure: the demo world with enough keys that 4.3's two calls a second per key are never reached.
-import { complete } from '#core/check.ts'
-import { SettingsSchema } from '#core/settings.ts'
-import { openLog } from '#io/log.ts'
-import { start } from '#server/main.ts'
-import { type DemoSamples, openDemo } from '#sim/demo.ts'
-import { createKey } from '#store/keys.ts'
+import { complete } from '#core/schema-check.ts'
+import { openLog } from '#runtime/log.ts'
+import { SettingsSchema } from '#runtime/settings.ts'
+import { startServer } from '#server/app.ts'
+import { type DemoSamples, startDemo } from '#simulator/demo.ts'
+import { createKey } from '#storage/keys.ts'
 
 const keyCount = 10_000
-const demo = await openDemo()
+const demo = await startDemo()
 let samples: DemoSamples | undefined
 const { value: settings } = complete(SettingsSchema, {
   ...demo.settings,
   server: { port: 0, anonymousPerSecond: 100_000 },
 })
-const server = await start({
+const server = await startServer({
   settings,
   dataDir: process.argv[2] ?? '',
   log: openLog('warn', (line) => process.stderr.write(line)),

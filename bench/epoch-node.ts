@@ -3,15 +3,15 @@
 // ingest verifies both. `POST /finalized/N` moves its finality.
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { readRules } from '#core/consensus.ts'
-import { refineEpoch } from '#groups/validators/ingest/refine.ts'
-import { Sums } from '#groups/validators/ingest/sums.ts'
-import { blockFromSsz } from '#io/beacon/block-ssz.ts'
-import { blockTypeOf } from '#io/beacon/block-type.ts'
-import { committeesFromJson } from '#io/beacon/committees.ts'
-import { View } from '#io/beacon/ssz.ts'
-import { rootOf as sszRoot } from '#io/beacon/ssz-type.ts'
-import { stateFromSsz, type Validators } from '#io/beacon/validators.ts'
+import { blockFromSsz } from '#sources/beacon/block-ssz.ts'
+import { blockTypeOf } from '#sources/beacon/block-type.ts'
+import { committeesFromJson } from '#sources/beacon/committees.ts'
+import { readRules } from '#sources/beacon/consensus.ts'
+import { View } from '#sources/beacon/ssz.ts'
+import { rootOf as sszRoot } from '#sources/beacon/ssz-type.ts'
+import { stateFromSsz, type Validators } from '#sources/beacon/validators.ts'
+import { processEpoch } from '#validators/ingest/epochs/process-epoch.ts'
+import { Sums } from '#validators/ingest/epochs/sums.ts'
 
 const count = Number(process.argv[2])
 const firstEpoch = Number(process.argv[3])
@@ -33,21 +33,21 @@ let balancesAt = 0
 /** A state as far as it is read: validators, balances, scores. */
 function makeState(): Buffer {
   const start = 8 + 32 + 8 + 16 + 112 + 64 * rules.historicalRoots
-  const places = {
+  const layout = {
     validators: start + 4 + 72 + 4 + 8,
     participation: start + 4 + 72 + 4 + 8 + 8 + 32 * rules.historicalMixes + 8 * rules.slashingsVector,
   }
-  const scoresAt = places.participation + 8 + 1 + 120
+  const scoresAt = layout.participation + 8 + 1 + 120
   // Two sync committees, the payload's header, withdrawal indices, summaries, figures of churn and three queues.
   const queuesAt = scoresAt + 4 + 2 * 513 * 48 + 4 + 16 + 4 + 48
   const head = queuesAt + 12
   const bytes = Buffer.alloc(head + count * (121 + 8 + 1 + 1 + 8))
   for (let at = 0; at < 3; at++) bytes.writeUInt32LE(bytes.length, queuesAt + at * 4)
   const offsets = [head, head + count * 121, head + count * 129, head + count * 130, head + count * 131]
-  bytes.writeUInt32LE(offsets[0] as number, places.validators)
-  bytes.writeUInt32LE(offsets[1] as number, places.validators + 4)
-  bytes.writeUInt32LE(offsets[2] as number, places.participation)
-  bytes.writeUInt32LE(offsets[3] as number, places.participation + 4)
+  bytes.writeUInt32LE(offsets[0] as number, layout.validators)
+  bytes.writeUInt32LE(offsets[1] as number, layout.validators + 4)
+  bytes.writeUInt32LE(offsets[2] as number, layout.participation)
+  bytes.writeUInt32LE(offsets[3] as number, layout.participation + 4)
   bytes.writeUInt32LE(offsets[4] as number, scoresAt)
   const far = 2n ** 64n - 1n
   for (let index = 0; index < count; index++) {
@@ -163,7 +163,7 @@ let finalized = firstEpoch
 function balancesByEpoch(): Map<number, Uint8Array> {
   const { validators } = stateFromSsz(new View(state), rules)
   const found = new Map([[firstEpoch - 1, validators.balance]])
-  let carry: Parameters<typeof refineEpoch>[2]
+  let carry: Parameters<typeof processEpoch>[2]
   for (let epoch = firstEpoch - 1; epoch < lastEpoch; epoch++) {
     const first = epoch * slotsPerEpoch
     const at = (of: Float64Array): Validators => ({ ...validators, balance: of })
@@ -180,18 +180,18 @@ function balancesByEpoch(): Map<number, Uint8Array> {
       next: at(now),
       finalizedEpoch: epoch,
     }
-    const refined = refineEpoch(rules, reading, carry, sums, { accept: () => true })
-    carry = refined.carry
+    const processed = processEpoch(rules, reading, carry, sums, { accept: () => true })
+    carry = processed.carry
     const { validator, sums: columns } = sums.take()
     const next = now.slice()
-    for (const [place, index] of validator.entries())
-      next[index] = (next[index] as number) + (columns.earnings[place] as number)
+    for (const [position, index] of validator.entries())
+      next[index] = (next[index] as number) + (columns.earnings[position] as number)
     found.set(epoch + 1, next)
   }
   return new Map([...found].map(([epoch, own]) => [epoch, new Uint8Array(BigUint64Array.from(own, BigInt).buffer)]))
 }
 
-function answer(path: string): object | Buffer | string | undefined {
+function respond(path: string): object | Buffer | string | undefined {
   const number = Number(/(\d+)(?:$|\/(?:committees|finality|sync|validators))/.exec(path)?.[1] ?? 0)
   if (path.includes('/genesis')) return { genesis_time: genesisUnix, genesis_validators_root: `0x${'22'.repeat(32)}` }
   if (path.includes('/spec')) return spec
@@ -220,13 +220,13 @@ function answer(path: string): object | Buffer | string | undefined {
   }))
 }
 
-function send(response: ServerResponse, told: object | Buffer | string | undefined): void {
-  if (told === undefined) response.writeHead(404).end('{}')
-  else if (Buffer.isBuffer(told)) {
+function send(response: ServerResponse, body: object | Buffer | string | undefined): void {
+  if (body === undefined) response.writeHead(404).end('{}')
+  else if (Buffer.isBuffer(body)) {
     const headers = { 'content-type': 'application/octet-stream', 'eth-consensus-version': 'electra' }
-    response.writeHead(200, { ...headers, 'content-length': told.length }).end(told)
+    response.writeHead(200, { ...headers, 'content-length': body.length }).end(body)
   } else {
-    const text = typeof told === 'string' ? told : JSON.stringify({ data: told })
+    const text = typeof body === 'string' ? body : JSON.stringify({ data: body })
     response.writeHead(200, { 'content-type': 'application/json' }).end(text)
   }
 }
@@ -235,6 +235,6 @@ const server = createServer(({ method, url = '/' }, response) => {
   if (method === 'POST' && url.startsWith('/finalized/')) {
     finalized = Number(url.split('/')[2])
     send(response, {})
-  } else send(response, method === 'GET' ? answer(url) : undefined)
+  } else send(response, method === 'GET' ? respond(url) : undefined)
 })
 server.listen(0, '127.0.0.1', () => console.log(`http://127.0.0.1:${(server.address() as AddressInfo).port}`))

@@ -7,15 +7,15 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import { complete } from '#core/check.ts'
-import { SettingsSchema } from '#core/settings.ts'
-import { dutiesOnThreads } from '#groups/validators/duties/store.ts'
-import { Follower } from '#groups/validators/ingest/follow.ts'
-import { openMills } from '#groups/validators/ingest/mills.ts'
-import { millStart } from '#groups/validators/ingest/start.ts'
-import { systemClock } from '#io/clock.ts'
-import { silentLog } from '#io/log.ts'
-import { openStores } from '#store/open.ts'
+import { complete } from '#core/schema-check.ts'
+import { systemClock } from '#runtime/clock.ts'
+import { silentLog } from '#runtime/log.ts'
+import { SettingsSchema } from '#runtime/settings.ts'
+import { openStores } from '#storage/open.ts'
+import { dutiesOnThreads } from '#validators/duties/store.ts'
+import { openEpochProcessors } from '#validators/ingest/epochs/open-processors.ts'
+import { Follower } from '#validators/ingest/follow.ts'
+import { readProcessorStart } from '#validators/ingest/start.ts'
 
 const count = Number(process.argv[2] ?? 1_000_000)
 const hours = 3
@@ -38,7 +38,7 @@ try {
   })
   const duties = dutiesOnThreads(stores.duties, { dir, options: {} })
   const context = { state: stores.state, duties, settings, log: silentLog, clock: systemClock }
-  await using mills = openMills([await millStart(context, 'mainnet')])
+  await using mills = openEpochProcessors([await readProcessorStart(context, 'mainnet')])
   const follower = new Follower(context, 'mainnet', mills.of('mainnet'))
   let most = 0
   const watch = setInterval(() => {

@@ -1,10 +1,10 @@
 // The server under measure in bench/fx.ts: one push source, one key, a rate that stays fresh.
-import { complete } from '#core/check.ts'
-import { SettingsSchema } from '#core/settings.ts'
-import { pushRate } from '#groups/fx/push.ts'
-import { openLog } from '#io/log.ts'
-import { start } from '#server/main.ts'
-import { createKey } from '#store/keys.ts'
+import { complete } from '#core/schema-check.ts'
+import { pushRate } from '#fx/rates/push-rate.ts'
+import { openLog } from '#runtime/log.ts'
+import { SettingsSchema } from '#runtime/settings.ts'
+import { startServer } from '#server/app.ts'
+import { createKey } from '#storage/keys.ts'
 
 const { value: settings } = complete(SettingsSchema, {
   server: { port: 0 },
@@ -14,7 +14,7 @@ const { value: settings } = complete(SettingsSchema, {
   },
 })
 const log = openLog('warn', (line) => process.stderr.write(line))
-const server = await start({ settings, dataDir: process.argv[2] ?? '', log })
+const server = await startServer({ settings, dataDir: process.argv[2] ?? '', log })
 const { state, clock, random } = server.context
 await pushRate(server.context, { pair: 'EUR/USD', rate: '1.0842' })
 const { key } = await createKey(state, { name: 'bench', plan: 'enterprise' }, clock, random)

@@ -9,18 +9,18 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { DatabaseSync } from 'node:sqlite'
 import { contract } from '#api/contract.ts'
-import { complete } from '#core/check.ts'
-import { SettingsSchema } from '#core/settings.ts'
-import { readAsked } from '#groups/fx/asked.ts'
-import { createFxCaches } from '#groups/fx/context.ts'
-import { createQuote } from '#groups/fx/create-quote.ts'
-import { pushRate } from '#groups/fx/push.ts'
-import { keepQuote, type NewQuote } from '#groups/fx/quotes.ts'
-import { systemClock } from '#io/clock.ts'
-import { silentLog } from '#io/log.ts'
-import { systemRandom } from '#io/random.ts'
-import { parser } from '#serve/parse.ts'
-import { openState } from '#store/open.ts'
+import { complete } from '#core/schema-check.ts'
+import { createFxCaches } from '#fx/context.ts'
+import { createQuote } from '#fx/endpoints/create-quote.ts'
+import { readRequestedAmount } from '#fx/pricing/quote-input.ts'
+import { type NewQuote, storeQuote } from '#fx/pricing/quotes.ts'
+import { pushRate } from '#fx/rates/push-rate.ts'
+import { parser } from '#http/parse.ts'
+import { systemClock } from '#runtime/clock.ts'
+import { silentLog } from '#runtime/log.ts'
+import { systemRandom } from '#runtime/random.ts'
+import { SettingsSchema } from '#runtime/settings.ts'
+import { openState } from '#storage/open.ts'
 
 const rounds = Number(process.env.BENCH_ROUNDS ?? 5)
 const seconds = Number(process.env.BENCH_SECONDS ?? 2)
@@ -42,9 +42,14 @@ const context = { state, ...world, fx: createFxCaches() }
 await pushRate(context, { pair: 'EUR/USD', rate: '1.0842' })
 
 const { input } = contract['fx.createQuote'].example
-const body = { tenor: 'instant', type: 'tradable', ...input } as Parameters<typeof createQuote.reply>[0]
-const visit = { caller: { keyId: 'bench', plan: 'enterprise' }, requestId: 'bench', origin: '', headers: {} } as const
-await createQuote.reply(body, context, visit)
+const body = { tenor: 'instant', type: 'tradable', ...input } as Parameters<typeof createQuote.handle>[0]
+const requestInfo = {
+  caller: { keyId: 'bench', plan: 'enterprise' },
+  requestId: 'bench',
+  origin: '',
+  headers: {},
+} as const
+await createQuote.handle(body, context, requestInfo)
 const sample = await state.get<{ priced: string; key: string; signature: Uint8Array; reply: Uint8Array }>(
   'select priced_from as priced, receipt_key as key, receipt_signature as signature, reply from fx_quotes limit 1',
 )
@@ -104,8 +109,8 @@ async function driven(work: () => Promise<unknown>): Promise<{ rate: number; too
 const share = (sorted: readonly number[], of: number) => (sorted[Math.floor(sorted.length * of)] ?? 0).toFixed(1)
 
 async function inProcess(): Promise<void> {
-  const keep = () => keepQuote(state, async () => row(), undefined, Date.now())
-  const make = () => createQuote.reply(body, context, visit)
+  const keep = () => storeQuote(state, async () => row(), undefined, Date.now())
+  const make = () => createQuote.handle(body, context, requestInfo)
   const found: Record<'single' | 'shared' | 'kept' | 'made', number[]> = { single: [], shared: [], kept: [], made: [] }
   let last: readonly number[] = []
   for (let round = 0; round < rounds; round++) {
@@ -165,8 +170,8 @@ async function overHttp(): Promise<void> {
 function validation(): void {
   const parse = parser(contract['fx.createQuote'])
   const bytes = new TextEncoder().encode(JSON.stringify(body))
-  const arrival = { params: {}, query: {}, headers: {}, contentType: 'application/json', body: bytes }
-  const check = () => readAsked(parse(arrival), settings.fx.tokens)
+  const parts = { params: {}, query: {}, headers: {}, contentType: 'application/json', body: bytes }
+  const check = () => readRequestedAmount(parse(parts), settings.fx.tokens)
   for (let warm = 0; warm < 20_000; warm++) check()
   const count = 100_000
   const startMs = performance.now()

@@ -3,13 +3,13 @@
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
-import { complete } from '#core/check.ts'
-import { SettingsSchema } from '#core/settings.ts'
-import { putLabels } from '#groups/explorer/labels.ts'
-import { Book } from '#groups/explorer/labels-history.ts'
-import { openLog } from '#io/log.ts'
-import { start } from '#server/main.ts'
-import { createKey } from '#store/keys.ts'
+import { complete } from '#core/schema-check.ts'
+import { HistoryWriter } from '#explorer/labels/history.ts'
+import { putLabels } from '#explorer/labels/labels.ts'
+import { openLog } from '#runtime/log.ts'
+import { SettingsSchema } from '#runtime/settings.ts'
+import { startServer } from '#server/app.ts'
+import { createKey } from '#storage/keys.ts'
 
 const labelCount = 100_000
 
@@ -19,7 +19,7 @@ async function serve(dataDir: string): Promise<void> {
     server: { port: 0 },
     explorer: { labels: { inlineMax: 10 * labelCount } },
   })
-  const server = await start({ settings, dataDir, log: openLog('warn', (line) => process.stderr.write(line)) })
+  const server = await startServer({ settings, dataDir, log: openLog('warn', (line) => process.stderr.write(line)) })
   const { state, clock, random } = server.context
   const labels = Array.from({ length: labelCount }, (_, at) => ({
     chain: '1',
@@ -29,7 +29,7 @@ async function serve(dataDir: string): Promise<void> {
     notes: at % 10 === 0 ? 'Hot wallets rotate every quarter.' : '',
   }))
   const startMs = performance.now()
-  await state.write((tx) => putLabels(new Book(tx, { by: 'bench', via: 'bench', atMs: clock.now() }), labels))
+  await state.write((tx) => putLabels(new HistoryWriter(tx, { by: 'bench', via: 'bench', atMs: clock.now() }), labels))
   const writtenMs = performance.now() - startMs
   const { key } = await createKey(state, { name: 'bench', plan: 'enterprise' }, clock, random)
   console.log(JSON.stringify({ port: Number(new URL(server.url).port), key, writtenMs, labelCount }))

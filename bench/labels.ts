@@ -23,7 +23,7 @@ function launch(...args: string[]): { child: ChildProcess; line: <T>() => Promis
 }
 
 /** Not fetch: it would unpack what it gets. */
-const ask = (port: number, path: string, headers: Record<string, string>) =>
+const sendRequest = (port: number, path: string, headers: Record<string, string>) =>
   new Promise<{ body: Buffer; headers: Record<string, string>; tookMs: number }>((resolve, reject) => {
     const startMs = performance.now()
     get({ host: '127.0.0.1', port, path, headers }, async (response) => {
@@ -51,7 +51,7 @@ const rate = (value: number) => `${value < 100 ? value.toFixed(1) : Math.round(v
 
 async function compare(port: number, { name, path, headers = {}, connections, status = 200 }: Case): Promise<void> {
   const { 'if-none-match': _, ...plain } = headers
-  const sample = await ask(port, path, plain)
+  const sample = await sendRequest(port, path, plain)
   const file = join(dir, 'body')
   writeFileSync(file, sample.body)
   const yardstick = launch('bare', file, JSON.stringify(sample.headers))
@@ -60,12 +60,12 @@ async function compare(port: number, { name, path, headers = {}, connections, st
   const lines = Object.entries(sent).map(([header, value]) => `${header}: ${value}\r\n`)
   const request = `GET ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\n${lines.join('')}\r\n`
   const load = async (at: number, forSeconds: number) => {
-    const words = ['load', String(at), request, String(forSeconds), String(connections), String(status)]
+    const args = ['load', String(at), request, String(forSeconds), String(connections), String(status)]
     const {
       done,
       failed,
       seconds: took,
-    } = await launch(...words).line<{ done: number; failed: number; seconds: number }>()
+    } = await launch(...args).line<{ done: number; failed: number; seconds: number }>()
     if (failed > 0) throw new Error(`${name}: ${failed} of ${done} answers were not ${status}`)
     return done / took
   }
@@ -95,10 +95,10 @@ try {
     ['gzip', { 'accept-encoding': 'gzip' }],
     ['br', { 'accept-encoding': 'br' }],
   ] as const) {
-    const { tookMs } = await ask(port, list, headers)
+    const { tookMs } = await sendRequest(port, list, headers)
     console.log(`first answer after a change, ${words.padEnd(5)} ${Math.round(tookMs)} ms`)
   }
-  const { body } = await ask(port, `${list}&format=json`, {})
+  const { body } = await sendRequest(port, `${list}&format=json`, {})
   const link = new URL((JSON.parse(body.toString()) as { result: string }).result)
   const gzip = { 'accept-encoding': 'gzip' }
   await compare(port, { name: '4.1 whole array', path: list, connections: 4 })

@@ -6,12 +6,12 @@ import { createWriteStream, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { decompose, Renames } from '#groups/markets/decompose.ts'
-import { marketAsOf } from '#groups/markets/past.ts'
-import { putMarkets } from '#groups/markets/records.ts'
-import { searchMarkets } from '#groups/markets/search.ts'
-import { manyMarkets, manySlug } from '#sim/markets/many.ts'
-import { openState } from '#store/open.ts'
+import { marketAsOf } from '#markets/history/market-as-of.ts'
+import { decompose, Renames } from '#markets/records/decompose.ts'
+import { putMarkets } from '#markets/records/put-markets.ts'
+import { searchMarkets } from '#markets/search/search.ts'
+import { manyMarkets, manySlug } from '#simulator/markets/many.ts'
+import { openState } from '#storage/open.ts'
 
 const here = import.meta.dirname
 const count = Number(process.env.BENCH_MARKETS ?? 100_000)
@@ -22,7 +22,7 @@ const perEvent = 10
 const dir = mkdtempSync(join(tmpdir(), 'tetrad-bench-markets-'))
 const children: ChildProcess[] = []
 
-const say = (name: string, words: string) => console.log(`${name.padEnd(26)} ${words}`)
+const printResult = (name: string, text: string) => console.log(`${name.padEnd(26)} ${text}`)
 const whole = (value: number) => Math.round(value).toLocaleString('en')
 const median = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[values.length >> 1] ?? 0
 
@@ -71,13 +71,13 @@ async function imports(data: string): Promise<void> {
   const bytes = await makeFile(file)
   const first = importFile(file, data)
   const rate = (one: { read: number; seconds: number }) => `${whole(one.read / one.seconds)} records/s`
-  say(
+  printResult(
     'import',
     `${rate(first)}, ${(bytes / 1e6 / first.seconds).toFixed(1)} MB/s, ${whole(count)} markets of ${whole(bytes / count)} bytes`,
   )
   const again = importFile(file, data)
-  say('import of the same again', `${rate(again)}, ${(first.seconds / again.seconds).toFixed(1)} × as fast`)
-  say('memory of the import', `${whole(first.residentMiB)} MiB for a file of ${whole(bytes / 1e6)} MB`)
+  printResult('import of the same again', `${rate(again)}, ${(first.seconds / again.seconds).toFixed(1)} × as fast`)
+  printResult('memory of the import', `${whole(first.residentMiB)} MiB for a file of ${whole(bytes / 1e6)} MB`)
   rmSync(file)
 }
 
@@ -94,13 +94,13 @@ async function compare(
   headers: string,
   status = '200',
 ): Promise<void> {
-  const asked = Object.fromEntries(
+  const sample = Object.fromEntries(
     headers
       .split('\r\n')
       .filter(Boolean)
       .map((line) => line.split(': ') as [string, string]),
   )
-  const body = await bodyOf(port, paths[0] ?? '', asked)
+  const body = await bodyOf(port, paths[0] ?? '', sample)
   writeFileSync(join(dir, 'body'), body)
   const requests = join(dir, 'requests.json')
   writeFileSync(requests, JSON.stringify(paths.map((path) => `GET ${path} HTTP/1.1\r\nhost: x\r\n${headers}\r\n`)))
@@ -118,7 +118,7 @@ async function compare(
     theirs.push(yard.done / yard.seconds)
   }
   const ratio = median(ours) / median(theirs)
-  say(
+  printResult(
     name,
     `ratio ${ratio.toFixed(2)} (goal 0.80)  tetrad ${whole(median(ours))}/s  bare ${whole(median(theirs))}/s  body ${body.length} bytes`,
   )
@@ -153,7 +153,7 @@ async function serving(data: string): Promise<void> {
     '--json',
   ])
   const { url } = await firstLine<{ url: string }>(server)
-  say('cold start', `${whole(performance.now() - startMs)} ms to listening with ${whole(count)} markets`)
+  printResult('cold start', `${whole(performance.now() - startMs)} ms to listening with ${whole(count)} markets`)
   const port = Number(new URL(url).port)
   const slugs = Array.from({ length: 1000 }, (_, at) => manySlug(Math.floor((at * count) / 1000)))
   const tookMs: number[] = []
@@ -162,7 +162,7 @@ async function serving(data: string): Promise<void> {
     await (await fetch(`${url}/markets/slug/${slug}`)).arrayBuffer()
     tookMs.push(performance.now() - askedMs)
   }
-  say('first question', `${median(tookMs).toFixed(2)} ms (median of 200 markets nobody had asked for)`)
+  printResult('first question', `${median(tookMs).toFixed(2)} ms (median of 200 markets nobody had asked for)`)
   const paths = slugs.map((slug) => `/markets/slug/${slug}`)
   await compare('4.8, one market', port, paths.slice(0, 1), '')
   await compare('4.8, 1000 markets', port, paths, '')
@@ -194,11 +194,11 @@ async function changing(data: string): Promise<void> {
     )
     tookMs.push(performance.now() - startMs)
   }
-  say(
+  printResult(
     'an event of 300 markets',
     `${whole(median(tookMs))} ms to change, ${(median(tookMs) / 300).toFixed(2)} ms per answer written`,
   )
-  await versions(state)
+  await measureVersions(state)
   await searches(state)
   await state.close()
 }
@@ -206,7 +206,7 @@ async function changing(data: string): Promise<void> {
 /** A word that all markets have, one that one has, one that none has, and several that meet nowhere. */
 async function searches(state: Awaited<ReturnType<typeof openState>>): Promise<void> {
   const questions = { common: 'market', rare: manySlug(count >> 1), absent: 'nowhere', disjoint: 'market number wide' }
-  const told: string[] = []
+  const results: string[] = []
   for (const [name, q] of Object.entries(questions)) {
     const tookMs: number[] = []
     for (let turn = 0; turn < 20; turn++) {
@@ -214,13 +214,13 @@ async function searches(state: Awaited<ReturnType<typeof openState>>): Promise<v
       await searchMarkets(state, q, 20)
       tookMs.push(performance.now() - startMs)
     }
-    told.push(`${name} ${median(tookMs).toFixed(1)} ms`)
+    results.push(`${name} ${median(tookMs).toFixed(1)} ms`)
   }
-  say('by words', told.join(', '))
+  printResult('by words', results.join(', '))
 }
 
 /** A price tick changes some fifteen of two hundred fields. */
-async function versions(state: Awaited<ReturnType<typeof openState>>): Promise<void> {
+async function measureVersions(state: Awaited<ReturnType<typeof openState>>): Promise<void> {
   const sizes = () =>
     state.get<{ n: number; bytes: number }>(
       "select count(*) as n, coalesce(sum(length(diff) + length(kind) + length(id) + length(what) + 16), 0) as bytes from market_versions where what = 'changed'",
@@ -249,14 +249,14 @@ async function versions(state: Awaited<ReturnType<typeof openState>>): Promise<v
   const [document] = await state.all<{ n: number }>(
     "select length(body) as n from market_documents where market_id = '9000000'",
   )
-  say(
+  printResult(
     'a version',
     `${whole(perVersion)} bytes, 1/${whole((document?.n ?? 0) / perVersion)} of its answer; ${tickMs.toFixed(1)} ms per price tick, stored durably`,
   )
   const pastMs = performance.now()
   const asOf = Date.now() - 1000
   for (let at = 0; at < 20; at++) await marketAsOf(state, 'wide-0', asOf)
-  say(
+  printResult(
     'asOf',
     `${((performance.now() - pastMs) / 20).toFixed(1)} ms through ${tick} versions and an event of 300 markets`,
   )

@@ -6,18 +6,18 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ChainTime, Epoch } from '#core/chain-time.ts'
-import { complete } from '#core/check.ts'
-import { SettingsSchema } from '#core/settings.ts'
-import { pieceAt, plainTime } from '#groups/validators/duties/layout.ts'
-import { type MissedField, missedFields } from '#groups/validators/duties/missed.ts'
-import { dutiesHere, mergeDuties, updateDuties } from '#groups/validators/duties/store.ts'
-import { putValidators } from '#groups/validators/registry.ts'
-import { systemClock } from '#io/clock.ts'
-import { systemRandom } from '#io/random.ts'
-import { openNode } from '#sim/beacon/node.ts'
-import { actWorld } from '#sim/beacon/world.ts'
-import { createKey } from '#store/keys.ts'
-import { openStores } from '#store/open.ts'
+import { complete } from '#core/schema-check.ts'
+import { systemClock } from '#runtime/clock.ts'
+import { systemRandom } from '#runtime/random.ts'
+import { SettingsSchema } from '#runtime/settings.ts'
+import { simulateNetwork } from '#simulator/beacon/networks.ts'
+import { openNode } from '#simulator/beacon/node.ts'
+import { createKey } from '#storage/keys.ts'
+import { openStores } from '#storage/open.ts'
+import { plainTime, segmentAt } from '#validators/duties/layout.ts'
+import { type MissedField, missedFields } from '#validators/duties/missed.ts'
+import { dutiesHere, mergeDuties, updateDuties } from '#validators/duties/store.ts'
+import { putValidators } from '#validators/registry/registry.ts'
 import { entryOf, median, sumsOf, timed } from './ratings-rows.ts'
 
 const count = 100
@@ -32,10 +32,13 @@ async function fill(dir: string): Promise<string> {
   const duties = dutiesHere(stores.duties)
   const validator = Int32Array.from({ length: count }, (_, place) => indexOf(place))
   for (let from = 0 as Epoch; from < days * time.epochsPerDay; ) {
-    const { piece, epochs } = pieceAt(time, from)
-    const { sums } = sumsOf(count, piece, epochs.until - epochs.from)
+    const { piece: hourSegment, epochs } = segmentAt(time, from)
+    const { sums } = sumsOf(count, hourSegment, epochs.until - epochs.from)
     // Five a validator and day.
-    const missed = Array.from({ length: count / 5 }, (_, at) => ({ place: (at * 5 + piece) % count, epoch: from }))
+    const missed = Array.from({ length: count / 5 }, (_, at) => ({
+      place: (at * 5 + hourSegment) % count,
+      epoch: from,
+    }))
     const column = (field: MissedField) =>
       Int32Array.from(missed, ({ place, epoch }) => {
         const values: Partial<Record<MissedField, number>> = {
@@ -73,16 +76,16 @@ async function serve(dir: string, env: Record<string, string>) {
     cwd: join(import.meta.dirname, '..'),
     env: { ...process.env, ...env, TETRAD_GROUPS_MARKETS_ON: 'true' },
   })
-  let said = ''
+  let output = ''
   const url = await new Promise<string>((resolve, reject) => {
-    const hear = (bytes: Buffer) => {
-      said += bytes
-      const found = /http:\/\/127\.0\.0\.1:\d+/.exec(said)
+    const onOutput = (bytes: Buffer) => {
+      output += bytes
+      const found = /http:\/\/127\.0\.0\.1:\d+/.exec(output)
       if (found) resolve(found[0])
     }
-    child.stdout.on('data', hear)
-    child.stderr.on('data', hear)
-    child.once('exit', () => reject(new Error(said)))
+    child.stdout.on('data', onOutput)
+    child.stderr.on('data', onOutput)
+    child.once('exit', () => reject(new Error(output)))
   })
   const residentMiB = () =>
     Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) / 1024
@@ -138,7 +141,7 @@ try {
 
 /** From `tetrad serve` on an empty folder to the first rating, with a node that has a day of finalized epochs of a small network. */
 async function firstRating(data: string): Promise<void> {
-  await using node = await openNode(actWorld('operator'), { ssz: true, states: true })
+  await using node = await openNode(simulateNetwork('operator'), { ssz: true, states: true })
   const stores = await openStores(data)
   const { key } = await createKey(stores.state, { name: 'bench', plan: 'enterprise' }, systemClock, systemRandom)
   await stores.close()

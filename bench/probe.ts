@@ -2,13 +2,13 @@
 // providers charge per call. Prints calls and rounds by fan-out for typical histories, and how long a search takes with a
 // node nearby and far away; explorer.probe.fanOut was chosen from this table.
 
-import { AccountReader } from '#groups/explorer/account-reader.ts'
-import { searchFunding } from '#groups/explorer/funding-search.ts'
-import { openNode } from '#groups/explorer/node.ts'
-import { systemClock } from '#io/clock.ts'
-import type { Post } from '#io/evm/line.ts'
+import { AccountReader } from '#explorer/funding/probe/account-reader.ts'
+import { searchFunding } from '#explorer/funding/probe/funding-search.ts'
+import { openNode } from '#explorer/nodes.ts'
+import { systemClock } from '#runtime/clock.ts'
+import type { Post } from '#sources/evm/rpc-endpoint.ts'
+import { type AccountEvent, createAccountHistoryNode, me } from '#test/account-history-node.ts'
 import { settingsWith } from '#test/context.ts'
-import { lifeOf, type Moment, me } from '#test/evm-life.ts'
 
 const head = 20_000_000
 const callsMax = 60
@@ -21,7 +21,7 @@ const distances = [
   { name: 'far away', roundMs: 90 },
 ]
 
-const histories: readonly { name: string; lifeAt: (block: number) => readonly Moment[] }[] = [
+const histories: readonly { name: string; lifeAt: (block: number) => readonly AccountEvent[] }[] = [
   { name: 'never used', lifeAt: () => [] },
   { name: 'funded, never spent', lifeAt: (block) => [{ block, balance: 5, paid: 5 }] },
   {
@@ -37,12 +37,12 @@ const histories: readonly { name: string; lifeAt: (block: number) => readonly Mo
   },
 ]
 
-async function measure(life: readonly Moment[], fanOut: number, roundMs: number) {
-  const { post: answer } = lifeOf(life, { head, final: head - 64 })
+async function measure(events: readonly AccountEvent[], fanOut: number, roundMs: number) {
+  const { post: respond } = createAccountHistoryNode(events, { head, final: head - 64 })
   const post: Post = async (url, options) => {
     const calls = [JSON.parse(options.body ?? '')].flat().length
     const [text] = await Promise.all([
-      answer(url, options as { body?: string }),
+      respond(url, options as { body?: string }),
       roundMs > 0 ? systemClock.sleep(roundMs + calls * callMs) : undefined,
     ])
     return text
@@ -57,7 +57,7 @@ async function measure(life: readonly Moment[], fanOut: number, roundMs: number)
   const before = node.rpc.counts()
   const fromMs = performance.now()
   const { funding } = await searchFunding(new AccountReader(node, me, { fanOut, untilMs: Number.POSITIVE_INFINITY }))
-  if (funding?.block !== life[0]?.block) throw new Error(`found ${funding?.block}, not ${life[0]?.block}`)
+  if (funding?.block !== events[0]?.block) throw new Error(`found ${funding?.block}, not ${events[0]?.block}`)
   const { calls, rounds } = node.rpc.counts()
   return { calls: calls - before.calls, rounds: rounds - before.rounds, ms: performance.now() - fromMs }
 }

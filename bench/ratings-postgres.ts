@@ -4,9 +4,9 @@ import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { chownSync, existsSync, globSync, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { amounts, counts, type Measure, measures } from '#groups/validators/measures.ts'
+import { amounts, counts, type Measure, measures } from '#validators/ratings/measures.ts'
 
-export interface Asked {
+export interface SumQuery {
   readonly who: readonly number[]
   readonly from: number
   readonly until: number
@@ -46,9 +46,9 @@ export async function openPostgres() {
     'listen_addresses=127.0.0.1',
     `unix_socket_directories=${dir}`,
   ]
-  const rise = () =>
+  const start = () =>
     spawn(join(bin, 'postgres'), ['-D', data, '-p', port, ...settings.flatMap((one) => ['-c', one])], as)
-  let server = rise()
+  let server = start()
   const psql = (...args: string[]) => [
     '-h',
     dir,
@@ -79,8 +79,8 @@ export async function openPostgres() {
   }
   await ready()
   run(`create table duty_days (${typed.join()})`)
-  const words = psql('-c', `copy duty_days (${columns.join()}) from stdin`)
-  const copy = spawn('psql', words, { stdio: ['pipe', 'inherit', 'inherit'] })
+  const output = psql('-c', `copy duty_days (${columns.join()}) from stdin`)
+  const copy = spawn('psql', output, { stdio: ['pipe', 'inherit', 'inherit'] })
   const copied = new Promise<void>((resolve, reject) => {
     copy.once('exit', (code) => (code === 0 ? resolve() : reject(new Error(`psql ended with ${code}`))))
   })
@@ -102,7 +102,7 @@ export async function openPostgres() {
       console.log(`PostgreSQL: ${bytes} bytes per row, index and all`)
     },
     /** Milliseconds, as the server itself takes them: all sums by day, and the means of the three scores. */
-    async ask({ who, from, until }: Asked): Promise<number> {
+    async ask({ who, from, until }: SumQuery): Promise<number> {
       const sums = measures.map((name) => `sum(${name})`).join()
       const out = run(`\\timing on
         select day, ${sums}, ${scoresSql} from duty_days where network = 'mainnet' and validator = any('{${who.join()}}'::integer[])
@@ -117,7 +117,7 @@ export async function openPostgres() {
     async cool(): Promise<void> {
       await stop()
       forget(globSync(join(data, 'base/*/*')))
-      server = rise()
+      server = start()
       await ready()
     },
     async [Symbol.asyncDispose]() {

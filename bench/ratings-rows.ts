@@ -1,7 +1,8 @@
 // What bench/ratings.ts is about: half days of all validators of a network, and questions over them.
-import type { Segment } from '#groups/validators/duties/write.ts'
-import { type Measure, measures } from '#groups/validators/measures.ts'
-import { chance } from '#sim/chance.ts'
+
+import { createSeededRandom } from '#simulator/seeded-random.ts'
+import type { Segment } from '#validators/duties/write.ts'
+import { type Measure, measures } from '#validators/ratings/measures.ts'
 
 /** 0 to 999, the same for the same numbers. */
 function draw(validator: number, part: number, salt: number): number {
@@ -93,7 +94,7 @@ export const namedMax = 10_000
 export function questionsOf(validators: number, days: number, asked = days): readonly Question[] {
   const many = Math.min(namedMax, validators / 10)
   const from = days - asked
-  const draws = chance('ratings')
+  const draws = createSeededRandom('ratings')
   const some = (count: number) =>
     [...new Set(Array.from({ length: count * 3 }, () => draws.whole(0, validators)))].slice(0, count)
   /** A pool makes its deposits in batches, so its validators stand in runs. */

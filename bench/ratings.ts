@@ -8,22 +8,22 @@ import { get } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ChainTime } from '#core/chain-time.ts'
-import { complete } from '#core/check.ts'
-import { SettingsSchema } from '#core/settings.ts'
-import { partsIn, plainTime } from '#groups/validators/duties/layout.ts'
-import { missedFields } from '#groups/validators/duties/missed.ts'
-import type { RecordQuery } from '#groups/validators/duties/record-query.ts'
-import { dutiesHere, mergeDuties, queryDuties, updateDuties } from '#groups/validators/duties/store.ts'
-import { type Measure, measures } from '#groups/validators/measures.ts'
-import { aggregateFigures, figures, neededFor } from '#groups/validators/method.ts'
-import { putValidators } from '#groups/validators/registry.ts'
-import { silentLog } from '#io/log.ts'
-import { systemRandom } from '#io/random.ts'
-import { start } from '#server/main.ts'
-import type { Duties } from '#store/duties.ts'
-import { createKey } from '#store/keys.ts'
-import { markSource, moveState } from '#store/move.ts'
-import { openDuties, openState } from '#store/open.ts'
+import { complete } from '#core/schema-check.ts'
+import { silentLog } from '#runtime/log.ts'
+import { systemRandom } from '#runtime/random.ts'
+import { SettingsSchema } from '#runtime/settings.ts'
+import { startServer } from '#server/app.ts'
+import type { Duties } from '#storage/duties.ts'
+import { createKey } from '#storage/keys.ts'
+import { identifySource, moveState } from '#storage/move.ts'
+import { openDuties, openState } from '#storage/open.ts'
+import { partsIn, plainTime } from '#validators/duties/layout.ts'
+import { missedFields } from '#validators/duties/missed.ts'
+import type { RecordQuery } from '#validators/duties/record-query.ts'
+import { dutiesHere, mergeDuties, queryDuties, updateDuties } from '#validators/duties/store.ts'
+import { type Measure, measures } from '#validators/ratings/measures.ts'
+import { aggregateFigures, figures, inputsFor } from '#validators/ratings/method.ts'
+import { putValidators } from '#validators/registry/registry.ts'
 import { openPostgres } from './ratings-postgres.ts'
 import { entryOf, median, namedMax, type Question, questionsOf, sumsOf, timed } from './ratings-rows.ts'
 
@@ -31,7 +31,7 @@ const validators = Number(process.env.BENCH_VALIDATORS ?? 100_000)
 const days = Number(process.env.BENCH_DAYS ?? 383)
 const rounds = Number(process.env.BENCH_ROUNDS ?? 7)
 const quickRounds = 40
-const asked = Math.min(days, 365)
+const daysAsked = Math.min(days, 365)
 
 const kept = process.env.BENCH_DIR
 const dir = kept ?? mkdtempSync(join(tmpdir(), 'tetrad-ratings-'))
@@ -91,7 +91,7 @@ function addTo(into: Record<Measure, Float64Array>, sums: object): void {
 }
 
 const wantedOf = (who: readonly number[]) =>
-  neededFor(
+  inputsFor(
     Object.values(who.length === 1 ? { ...figures, delay: aggregateFigures.sumInclusionDelay } : aggregateFigures),
   )
 
@@ -126,7 +126,7 @@ async function copyToPostgres(url: string) {
     await openState(dir, { state: url }),
     await openDuties(dir, { state: url }),
   ]
-  await markSource(source, systemRandom)
+  await identifySource(source, systemRandom)
   await moveState(source, target, () => {}, new AbortController().signal)
   await Promise.all([source.close(), state.close()])
   return target
@@ -153,7 +153,7 @@ async function compareSums(questions: readonly Question[], postgres: Postgres): 
 }
 
 async function askOverHttp(questions: readonly Question[]): Promise<void> {
-  const server = await start({ settings, dataDir: dir, log: silentLog })
+  const server = await startServer({ settings, dataDir: dir, log: silentLog })
   try {
     for (let from = 0; from < validators; from += 10_000) {
       const part = Array.from({ length: Math.min(10_000, validators - from) }, (_, at) => from + at)
@@ -169,7 +169,7 @@ async function askOverHttp(questions: readonly Question[]): Promise<void> {
       console.log(`  ${question.name}: ${took.toFixed(1)} ms${goal ? ` (goal ≤ ${goal})` : ''}`)
     }
     const many = questions.findLast(({ name }) => name.includes('random'))
-    const span = `from=${days - 1}&to=${days - asked}&groupBy=validator&size=10`
+    const span = `from=${days - 1}&to=${days - daysAsked}&groupBy=validator&size=10`
     const took = await medianMs(() => call(`/v0/eth/validators/effectiveness?${span}&indices=${many?.who.join()}`))
     console.log(`  ${many?.who.length} random, by validator, size 10, with total: ${took.toFixed(1)} ms (goal ≤ 100)`)
   } finally {
@@ -213,7 +213,7 @@ try {
     await fill(postgres)
     await postgres?.ready()
   }
-  const questions = questionsOf(validators, days, asked)
+  const questions = questionsOf(validators, days, daysAsked)
   await compareSums(questions, postgres)
   await askOverHttp(questions)
 } finally {

@@ -15,8 +15,8 @@ const all = [
   'servers',
   'sizes',
 ] as const
-const asked = process.argv.slice(2)
-for (const name of asked.length > 0 ? asked : all) {
+const names = process.argv.slice(2)
+for (const name of names.length > 0 ? names : all) {
   console.log(`\n▸ ${name}`)
   const done = spawnSync(process.execPath, [join(import.meta.dirname, `${name}.ts`)], { stdio: 'inherit' })
   if (done.status !== 0) process.exitCode = 1

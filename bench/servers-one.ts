@@ -1,13 +1,13 @@
 // One of the servers under measure in bench/servers.ts: answers from a PostgreSQL that is filled already, limits in Redis, reads
 // no sources. `node servers-one.ts <state> <redis> <folder>`; with `fill` as the last word it fills the state and ends.
-import { complete } from '#core/check.ts'
-import { SettingsSchema } from '#core/settings.ts'
-import { pushRate } from '#groups/fx/push.ts'
-import { openLog } from '#io/log.ts'
-import { start } from '#server/main.ts'
-import { loadExplorer } from '#sim/explorer.ts'
-import { loadMarkets } from '#sim/markets.ts'
-import { createKey } from '#store/keys.ts'
+import { complete } from '#core/schema-check.ts'
+import { pushRate } from '#fx/rates/push-rate.ts'
+import { openLog } from '#runtime/log.ts'
+import { SettingsSchema } from '#runtime/settings.ts'
+import { startServer } from '#server/app.ts'
+import { loadExplorer } from '#simulator/explorer.ts'
+import { loadMarkets } from '#simulator/markets.ts'
+import { createKey } from '#storage/keys.ts'
 
 /** Enough that the funding lookup's two calls a second of each key are never reached. */
 const keyCount = 5000
@@ -23,7 +23,7 @@ const { value: settings } = complete(SettingsSchema, {
     sources: [{ id: 'desk', kind: 'push', staleMs: 86_400_000 }],
   },
 })
-const server = await start({ settings, dataDir, log: openLog('error', (line) => process.stderr.write(line)) })
+const server = await startServer({ settings, dataDir, log: openLog('error', (line) => process.stderr.write(line)) })
 const { context } = server
 if (task === 'fill') {
   const { address } = await loadExplorer(context, seed)

@@ -111,7 +111,7 @@ async function round(servers: readonly Server[]): Promise<Round> {
   const after = cpuSeconds(pids)
   const failed = loads.reduce((sum, one) => sum + one.failed, 0)
   const done = loads.reduce((sum, one) => sum + one.done, 0)
-  // On a machine that is too busy Redis may be late now and then, and fundings are refused (decision 0141).
+  // On a machine that is too busy Redis may be late now and then, and fundings are refused (behaviour/operations.md#redis-outages).
   if (failed > 0) console.log(`  ${failed} of ${done} answers were refused`)
   if (failed > done / 20) throw new Error('too many answers were refused')
   const programs = Object.keys(after) as (keyof typeof after)[]
@@ -151,9 +151,9 @@ function report(seen: ReadonlyMap<number, readonly Round[]>): void {
   for (const [count, all] of seen) {
     const perSecond = median(all.map((each) => each.perSecond))
     const cpu = (name: string) => median(all.map(({ cpuMs }) => cpuMs[name] ?? 0)).toFixed(3)
-    const words = ['tetrad', 'postgres', 'redis'].map((name) => `${name} ${cpu(name)} ms`).join(', ')
+    const text = ['tetrad', 'postgres', 'redis'].map((name) => `${name} ${cpu(name)} ms`).join(', ')
     console.log(
-      `${count} servers: ${Math.round(perSecond)}/s, ${(perSecond / one).toFixed(2)} of one; an answer: ${words}`,
+      `${count} servers: ${Math.round(perSecond)}/s, ${(perSecond / one).toFixed(2)} of one; an answer: ${text}`,
     )
   }
   const cores = availableParallelism()

@@ -4,13 +4,13 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Funding, putFundings } from '#groups/explorer/fundings.ts'
-import { decompose, Renames } from '#groups/markets/decompose.ts'
-import { settle } from '#groups/markets/rebuild.ts'
-import { putMarkets } from '#groups/markets/records.ts'
-import { manyMarkets } from '#sim/markets/many.ts'
-import { openState } from '#store/open.ts'
-import type { State } from '#store/state.ts'
+import { type Funding, putFundings } from '#explorer/funding/fundings.ts'
+import { decompose, Renames } from '#markets/records/decompose.ts'
+import { putMarkets } from '#markets/records/put-markets.ts'
+import { writeDeferred } from '#markets/records/rebuild.ts'
+import { manyMarkets } from '#simulator/markets/many.ts'
+import { openState } from '#storage/open.ts'
+import type { State } from '#storage/state.ts'
 import { noPostgres, type PostgresServer, startPostgres } from '#test/postgres.ts'
 
 const fundingCount = Number(process.env.BENCH_FUNDINGS ?? 300_000)
@@ -20,8 +20,8 @@ const batch = 5000
 const ticks = 10
 
 const whole = (value: number) => Math.round(value).toLocaleString('en')
-const say = (engine: string, name: string, words: string) =>
-  console.log(`${engine.padEnd(11)} ${name.padEnd(10)} ${words}`)
+const printResult = (engine: string, name: string, text: string) =>
+  console.log(`${engine.padEnd(11)} ${name.padEnd(10)} ${text}`)
 
 function* fundings(): Generator<Funding> {
   const hex = (bytes: number) => `0x${randomBytes(bytes).toString('hex')}`
@@ -66,7 +66,7 @@ async function measure(
   const rows = await work()
   const seconds = (performance.now() - startMs) / 1000
   const bytes = ((await size(tables)) - before) / rows
-  say(name, what, `${whole(bytes)} bytes, ${whole(rows / seconds)}/s (${whole(rows)})`)
+  printResult(name, what, `${whole(bytes)} bytes, ${whole(rows / seconds)}/s (${whole(rows)})`)
 }
 
 async function manyFundings({ name, state }: Engine): Promise<number> {
@@ -77,7 +77,7 @@ async function manyFundings({ name, state }: Engine): Promise<number> {
     done += await state.write((tx) => putFundings(tx, some))
     // The index grows beyond what caches hold: the last ones tell more than the first.
     if (done % step === 0) {
-      say(
+      printResult(
         name,
         '',
         `${whole(done)} fundings, the last ${whole(step)} at ${whole((step * 1000) / (performance.now() - lastMs))}/s`,
@@ -92,9 +92,9 @@ async function manyMarketsIn({ state }: Engine): Promise<number> {
   const renames = new Renames({})
   for (const some of batches(manyMarkets({ seed: 'sizes', count: marketCount, perEvent: 10 }), 200)) {
     const records = some.flatMap((one) => decompose(one, 'market', renames))
-    await state.write((tx) => putMarkets(tx, records, Date.now(), { later: true }))
+    await state.write((tx) => putMarkets(tx, records, Date.now(), { isDeferred: true }))
   }
-  await settle(state, Date.now)
+  await writeDeferred(state, Date.now)
   return marketCount
 }
 

@@ -13,15 +13,15 @@ const runs = 5
 async function startOnce(args: readonly string[], ready: RegExp): Promise<{ readyMs: number; residentMiB: number }> {
   const startMs = performance.now()
   const child: ChildProcess = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'], cwd: root })
-  let said = ''
+  let output = ''
   const readyMs = await new Promise<number>((resolve, reject) => {
-    const hear = (bytes: Buffer) => {
-      said += bytes
-      if (ready.test(said)) resolve(performance.now() - startMs)
+    const onOutput = (bytes: Buffer) => {
+      output += bytes
+      if (ready.test(output)) resolve(performance.now() - startMs)
     }
-    child.stdout?.on('data', hear)
-    child.stderr?.on('data', hear)
-    child.on('exit', () => reject(new Error(`ended before it was ready:\n${said}`)))
+    child.stdout?.on('data', onOutput)
+    child.stderr?.on('data', onOutput)
+    child.on('exit', () => reject(new Error(`ended before it was ready:\n${output}`)))
   })
   await new Promise((resolve) => setTimeout(resolve, 1000))
   const status = readFileSync(`/proc/${child.pid}/status`, 'utf8')

@@ -7,10 +7,10 @@ import { TransportError } from '#api/errors.ts'
 import { extensions } from '#api/extensions.ts'
 import { parseJson, stringifyJson } from '#api/json.ts'
 import type { Endpoint } from '#api/kit.ts'
+import { confidenceText } from './confidence-text.ts'
 import { CommandFailure } from './failure.ts'
 import { note, print, printJson } from './print.ts'
 import { addressOf, type CommonOptions } from './settings.ts'
-import { sureWords } from './sure.ts'
 
 /** Longer lists of choices would bury the rest of the help. */
 const choicesMax = 20
@@ -26,7 +26,7 @@ interface InputNode {
 }
 
 /** One option of the command line and where its value belongs. */
-interface Input {
+interface CommandInput {
   readonly path: readonly string[]
   readonly node: InputNode
   readonly needed: boolean
@@ -58,47 +58,47 @@ function addEndpoint(ask: Command, endpoint: Endpoint): void {
       const baseUrl = await addressOf(options)
       const client = createClient({ baseUrl, ...(key !== undefined && { key }) })
       let meta: ResponseMeta | undefined
-      const onResponse = (told: ResponseMeta) => {
-        meta = told
+      const onResponse = (reply: ResponseMeta) => {
+        meta = reply
       }
       try {
         const reply = await client.call(endpoint.id, inputFrom(inputs, options) as never, { onResponse })
         if (options.json) printJson(reply)
         else print(stringifyJson(reply, 2))
       } catch (error) {
-        throw error instanceof TransportError ? unanswered(error, baseUrl) : error
+        throw error instanceof TransportError ? toUnansweredFailure(error, baseUrl) : error
       } finally {
         // Also "nothing" is only as sure as this.
-        const sure = meta && !options.json ? sureWords(meta) : undefined
-        if (sure) note(sure)
+        const confidence = meta && !options.json ? confidenceText(meta) : undefined
+        if (confidence) note(confidence)
       }
     })
 }
 
-const unanswered = ({ reason, message }: TransportError, baseUrl: string): CommandFailure =>
+const toUnansweredFailure = ({ reason, message }: TransportError, baseUrl: string): CommandFailure =>
   new CommandFailure(`ask.${reason}`, `${message}. Is a server running at ${baseUrl}? Name another address with --url.`)
 
 const specOf = (spec: string): string => (spec === 'beyond' ? 'beyond the specification' : `specification ${spec}`)
 
-export function inputsOf(node: InputNode, path: readonly string[], needed: boolean): Input[] {
+export function inputsOf(node: InputNode, path: readonly string[], needed: boolean): CommandInput[] {
   if (!node.properties) return [{ path, node, needed: needed && node.default === undefined }]
   return Object.entries(node.properties).flatMap(([name, member]) =>
     inputsOf(member, [...path, name], needed && (node.required ?? []).includes(name)),
   )
 }
 
-function optionOf({ path, node, needed }: Input): Option {
+function optionOf({ path, node, needed }: CommandInput): Option {
   const flag = `--${path.join('.')}`
   const list = node.type === 'array'
   const value = list ? 'list' : node.type === 'boolean' ? 'boolean' : (node.type ?? 'text')
   const choices = node.enum ?? (node.type === 'boolean' ? ['true', 'false'] : undefined)
-  const words = [
+  const description = [
     node.description ?? (list ? `${node.items?.type ?? 'text'}s, separated by commas.` : ''),
     choices && choices.length <= choicesMax ? `One of ${choices.join(', ')}.` : '',
     node.default === undefined ? '' : `(default: ${JSON.stringify(node.default)})`,
     needed ? '(needed)' : '',
   ]
-  return new Option(`${flag} <${value}>`, words.filter(Boolean).join(' '))
+  return new Option(`${flag} <${value}>`, description.filter(Boolean).join(' '))
     .argParser((text, before: unknown) =>
       list ? [...((before as unknown[]) ?? []), ...itemsOf(node, text)] : readValue(node, text),
     )
@@ -132,7 +132,10 @@ function objectOf(text: string): unknown {
 }
 
 /** The options as the client takes them: `from.currency` goes back into its object. */
-function inputFrom(inputs: readonly Input[], options: Readonly<Record<string, unknown>>): Record<string, unknown> {
+function inputFrom(
+  inputs: readonly CommandInput[],
+  options: Readonly<Record<string, unknown>>,
+): Record<string, unknown> {
   const input: Record<string, unknown> = {}
   for (const { path } of inputs) {
     const value = options[path.join('.')]

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { openFolder, run } from './run.ts'
+import { openFolder, runCommand } from '#test/run-command.ts'
 
 test('with the state on PostgreSQL, backup and restore refuse and name the tool to use', async () => {
   await using home = await openFolder()
@@ -14,7 +14,7 @@ test('with the state on PostgreSQL, backup and restore refuse and name the tool 
     ['restore', /The state is in PostgreSQL, not in the data folder: .*pg_restore/],
   ]
   for (const [command, words] of cases) {
-    const refused = await run([command, 'copy'], { cwd, env })
+    const refused = await runCommand([command, 'copy'], { cwd, env })
     assert.equal(refused.code, 1)
     assert.match(refused.stderr, words)
     assert.doesNotMatch(refused.stderr, /hunter2/)

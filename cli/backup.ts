@@ -3,10 +3,10 @@
 import { readdir } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
-import type { Manifest } from '#store/backup.ts'
+import type { Manifest } from '#storage/backup.ts'
 import manifestOfProgram from '../package.json' with { type: 'json' }
+import { queryOwner } from './data-owner.ts'
 import { CommandFailure } from './failure.ts'
-import { askOwner } from './owner.ts'
 import { print, printJson } from './print.ts'
 import { type CommonOptions, configOf, dataDirOf } from './settings.ts'
 
@@ -28,8 +28,8 @@ export function addBackup(program: Command): void {
     .action((dir: string, _: unknown, command: Command) => restore(resolve(dir), command.optsWithGlobals()))
 }
 
-/** PostgreSQL has better ways of its own (decision 0138). */
-async function refuseElsewhere(options: CommonOptions, todo: string): Promise<void> {
+/** PostgreSQL has better ways of its own (behaviour/operations.md#backup). */
+async function refuseSharedState(options: CommonOptions, todo: string): Promise<void> {
   const { store } = (await configOf(options)).settings
   if (store.state === '') return
   throw new CommandFailure(
@@ -45,31 +45,41 @@ async function refuseUsed(dir: string): Promise<void> {
 }
 
 async function backup(target: string, options: CommonOptions): Promise<void> {
-  await refuseElsewhere(options, 'back it up with pg_dump --format=custom, or with what your database has for it.')
+  await refuseSharedState(options, 'back it up with pg_dump --format=custom, or with what your database has for it.')
   await refuseUsed(target)
   const [{ copyStores, sealBackup }, { systemClock }] = await Promise.all([
-    import('#store/backup.ts'),
-    import('#io/clock.ts'),
+    import('#storage/backup.ts'),
+    import('#runtime/clock.ts'),
   ])
   const madeAtMs = systemClock.now()
-  await askOwner<unknown>(options, {
+  await queryOwner<unknown>(options, {
     name: 'copy',
     input: { dir: target },
-    here: ({ duties }) => copyStores(dataDirOf(options), duties, target),
+    runHere: ({ duties }) => copyStores(dataDirOf(options), duties, target),
   })
-  report(options, `Backed up into ${target}`, target, await sealBackup(target, madeAtMs, manifestOfProgram.version))
+  printBackupReport(
+    options,
+    `Backed up into ${target}`,
+    target,
+    await sealBackup(target, madeAtMs, manifestOfProgram.version),
+  )
 }
 
 async function restore(source: string, options: CommonOptions): Promise<void> {
-  await refuseElsewhere(options, 'restore it with pg_restore into an empty database.')
-  const { restoreBackup } = await import('#store/backup.ts')
+  await refuseSharedState(options, 'restore it with pg_restore into an empty database.')
+  const { restoreBackup } = await import('#storage/backup.ts')
   const dataDir = dataDirOf(options)
   await refuseUsed(resolve(dataDir))
   const manifest = await restoreBackup(source, dataDir)
-  report(options, `Restored into ${resolve(dataDir)}, as of ${manifest.madeAt}`, resolve(dataDir), manifest)
+  printBackupReport(options, `Restored into ${resolve(dataDir)}, as of ${manifest.madeAt}`, resolve(dataDir), manifest)
 }
 
-function report(options: CommonOptions, done: string, dir: string, { madeAt, version, files, rows }: Manifest): void {
+function printBackupReport(
+  options: CommonOptions,
+  done: string,
+  dir: string,
+  { madeAt, version, files, rows }: Manifest,
+): void {
   if (options.json) {
     printJson({ dir, madeAt, version, files, rows })
     return

@@ -1,27 +1,27 @@
 // What `tetrad ingest beacon` does: beside a running server it has that look at its node and shows how it gets on; without
-// one it reads into the stores itself (decision 0078). With a range of epochs it fills in those that were left out (0156).
+// one it reads into the stores itself (behaviour/validators.md#commands-and-a-running-server). With a range of epochs it fills in those that were left out (behaviour/validators.md#fill-gaps).
 import { existsSync } from 'node:fs'
 import type { Network } from '#api/wire/validators.ts'
 import type { Range } from '#core/ranges.ts'
-import type { Settings } from '#core/settings.ts'
-import type { Progress } from '#groups/validators/ingest/follow.ts'
-import type { Standing } from '#groups/validators/ingest/runs.ts'
+import type { Settings } from '#runtime/settings.ts'
 import type { AppContext } from '#server/context.ts'
-import type { Stores } from '#store/open.ts'
+import type { Stores } from '#storage/open.ts'
+import type { IngestProgress } from '#validators/ingest/follow.ts'
+import type { IngestStatus } from '#validators/ingest/ingest-status.ts'
+import { queryServer } from './data-owner.ts'
 import { CommandFailure } from './failure.ts'
-import { askServer } from './owner.ts'
+import { type LeaseOptions, runWithLease } from './lease.ts'
 import { note, print, printJson } from './print.ts'
 import { type CommonOptions, dataDirOf } from './settings.ts'
-import { inTurn, type TurnOptions } from './turn.ts'
 
-export interface BeaconCommand extends CommonOptions, TurnOptions {
+export interface BeaconCommand extends CommonOptions, LeaseOptions {
   readonly network: Network
   readonly once?: boolean
   readonly fromEpoch?: number
   readonly untilEpoch?: number
 }
 
-const askEveryMs = 500
+const pollIntervalMs = 500
 const attemptMs = 7 * 86_400_000
 const backoffMaxMs = 60_000
 /** Later than any chain will come to; what lies behind the coverage is not filled in anyway. */
@@ -40,27 +40,27 @@ export async function watchServer(options: BeaconCommand): Promise<boolean> {
   const isOnce = options.once || epochs !== undefined
   const dataDir = dataDirOf(options)
   if (!existsSync(dataDir)) return false
-  const asked = await askServer<Standing>(options, 'beacon', { network, look: true, epochs })
-  if (!asked) return false
-  const [{ askControl }, { systemClock }, { untilStopped }] = await Promise.all([
-    import('#io/control.ts'),
-    import('#io/clock.ts'),
+  const request = await queryServer<IngestStatus>(options, 'beacon', { network, look: true, epochs })
+  if (!request) return false
+  const [{ callControl }, { systemClock }, { untilStopped }] = await Promise.all([
+    import('#runtime/control-socket.ts'),
+    import('#runtime/clock.ts'),
     import('./stop.ts'),
   ])
   const stop = new AbortController()
   if (!isOnce) void untilStopped(systemClock, async () => stop.abort())
   if (!options.json) note(`${network}: the running server reads it; this shows how far it is`)
   const startMs = systemClock.monotonicMs()
-  const first = asked.result
+  const first = request.result
   // A look that was under way may have begun before something became final.
   const rounds = first.rounds + (first.isBusy ? 2 : 1)
   let last = first
   while (!stop.signal.aborted && !(isOnce && last.rounds >= rounds)) {
-    await systemClock.sleep(askEveryMs, stop.signal)
-    const answer = await askControl(dataDir, 'beacon', { network, epochs })
-    if (!answer) throw new CommandFailure('control.failed', 'The server has stopped; what it had read is kept.')
-    const now = answer.result as Standing
-    if (now.trouble !== null && now.rounds > last.rounds) tellTrouble(now, isOnce)
+    await systemClock.sleep(pollIntervalMs, stop.signal)
+    const reply = await callControl(dataDir, 'beacon', { network, epochs })
+    if (!reply) throw new CommandFailure('control.failed', 'The server has stopped; what it had read is kept.')
+    const now = reply.result as IngestStatus
+    if (now.trouble !== null && now.rounds > last.rounds) printProblem(now, isOnce)
     if (now.until !== last.until && !options.json) note(`${network}: epoch ${now.until} of ${now.finalizedEpoch - 1}`)
     if (now.missing !== last.missing && !options.json) note(`${network}: ${now.missing} epochs are missing`)
     last = now
@@ -68,23 +68,23 @@ export async function watchServer(options: BeaconCommand): Promise<boolean> {
   const tookMs = systemClock.monotonicMs() - startMs
   const { missing, until: end } = last
   if (epochs) reportFilled(options, { filled: first.missing - missing, missing, end }, tookMs)
-  else report(options, { ...last, written: Math.max(0, last.until - first.until) }, tookMs)
+  else printIngestReport(options, { ...last, written: Math.max(0, last.until - first.until) }, tookMs)
   return true
 }
 
-function tellTrouble({ trouble }: Standing, isOnce: boolean): void {
+function printProblem({ trouble }: IngestStatus, isOnce: boolean): void {
   if (isOnce) throw new CommandFailure('beacon.unavailable', trouble ?? '')
   note(`tetrad: ${trouble}; the server tries again`)
 }
 
 /** Until stopped; with `once` until everything that is final has been read, with a range until that is filled in. */
 export async function ingestBeacon(options: BeaconCommand, stores: Stores, settings: Settings): Promise<void> {
-  const { dutiesHere } = await import('#groups/validators/duties/store.ts')
+  const { dutiesHere } = await import('#validators/duties/store.ts')
   const [{ createContext }, { systemClock }, { systemRandom }, { openLog }, { untilStopped }] = await Promise.all([
     import('#server/context.ts'),
-    import('#io/clock.ts'),
-    import('#io/random.ts'),
-    import('#io/log.ts'),
+    import('#runtime/clock.ts'),
+    import('#runtime/random.ts'),
+    import('#runtime/log.ts'),
     import('./stop.ts'),
   ])
   const log = openLog('warn', (line) => process.stderr.write(line))
@@ -95,23 +95,23 @@ export async function ingestBeacon(options: BeaconCommand, stores: Stores, setti
   const stop = new AbortController()
   const startMs = systemClock.monotonicMs()
   const epochs = rangeOf(options)
-  let last: Progress = { until: 0, finalizedEpoch: 0, written: 0 }
+  let last: IngestProgress = { until: 0, finalizedEpoch: 0, written: 0 }
   let filled: Filled = { filled: 0, missing: 0, end: epochsEnd }
   const turn = async (own: AppContext, signal: AbortSignal) => {
-    if (epochs) filled = await fill(own, options, epochs, signal)
+    if (epochs) filled = await fillEpochs(own, options, epochs, signal)
     else
-      await follow(own, options, signal, (progress) => {
+      await followNetwork(own, options, signal, (progress) => {
         last = progress
       })
   }
-  const work = inTurn(context, options, 'beacon', turn, stop.signal)
+  const work = runWithLease(context, options, 'beacon', turn, stop.signal)
   await Promise.race([work, untilStopped(systemClock, async () => stop.abort())])
   await work.catch((error) => {
     if (!stop.signal.aborted) throw error
   })
   const tookMs = systemClock.monotonicMs() - startMs
   if (epochs) reportFilled(options, filled, tookMs)
-  else report(options, last, tookMs)
+  else printIngestReport(options, last, tookMs)
 }
 
 interface Filled {
@@ -121,60 +121,79 @@ interface Filled {
   readonly end: number
 }
 
-async function fill(context: AppContext, options: BeaconCommand, epochs: Range, signal: AbortSignal): Promise<Filled> {
-  const [{ millStart }, { Follower }, { countOf, missingEpochs, outOfReach }, { openMills }, { coveredEpochs }] =
-    await Promise.all([
-      import('#groups/validators/ingest/start.ts'),
-      import('#groups/validators/ingest/follow.ts'),
-      import('#groups/validators/ingest/gaps.ts'),
-      import('#groups/validators/ingest/mills.ts'),
-      import('#groups/validators/duties/coverage.ts'),
-    ])
+async function fillEpochs(
+  context: AppContext,
+  options: BeaconCommand,
+  epochs: Range,
+  signal: AbortSignal,
+): Promise<Filled> {
+  const [
+    { readProcessorStart: millStart },
+    { Follower },
+    { countEpochs: countOf, missingEpochs, explainUnfillable: outOfReach },
+    { openEpochProcessors: openMills },
+    { coveredEpochs },
+  ] = await Promise.all([
+    import('#validators/ingest/start.ts'),
+    import('#validators/ingest/follow.ts'),
+    import('#validators/ingest/gaps.ts'),
+    import('#validators/ingest/epochs/open-processors.ts'),
+    import('#validators/duties/coverage.ts'),
+  ])
   const { network } = options
   const why = await outOfReach(context.duties, network, epochs)
   if (why !== undefined) throw new CommandFailure('epochs.out_of_reach', `Nothing was filled in: ${why}.`)
-  await using mills = openMills([await millStart(context, network)])
-  const filled = await new Follower(context, network, mills.of(network)).fill(epochs, signal, (left) => {
+  await using processors = openMills([await millStart(context, network)])
+  const filled = await new Follower(context, network, processors.of(network)).fill(epochs, signal, (left) => {
     if (!options.json) note(`${network}: ${left} epochs are missing`)
   })
   const end = (await coveredEpochs(context.duties, network)).at(-1)?.until ?? 0
   return { filled, missing: countOf(await missingEpochs(context.duties, network, epochs)), end }
 }
 
-async function follow(
+async function followNetwork(
   context: AppContext,
   options: BeaconCommand,
   signal: AbortSignal,
-  tell: (progress: Progress) => void,
+  report: (progress: IngestProgress) => void,
 ): Promise<void> {
-  const [{ depositsOf, millStart }, { Follower }, { openMills }, { poll }] = await Promise.all([
-    import('#groups/validators/ingest/start.ts'),
-    import('#groups/validators/ingest/follow.ts'),
-    import('#groups/validators/ingest/mills.ts'),
+  const [
+    { openDepositReader: depositsOf, readProcessorStart: millStart },
+    { Follower },
+    { openEpochProcessors: openMills },
+    { poll },
+  ] = await Promise.all([
+    import('#validators/ingest/start.ts'),
+    import('#validators/ingest/follow.ts'),
+    import('#validators/ingest/epochs/open-processors.ts'),
     import('#ingest/poll.ts'),
   ])
   const { network } = options
   const { beacon, execution } = context.settings.validators.networks[network]
-  await using mills = openMills([await millStart(context, network)])
-  const mill = mills.of(network)
-  const follower = new Follower(context, network, mill)
+  await using processors = openMills([await millStart(context, network)])
+  const processor = processors.of(network)
+  const follower = new Follower(context, network, processor)
   const step = async (until: AbortSignal) => {
-    const show = ({ until: epoch, finalizedEpoch }: Progress) => {
+    const show = ({ until: epoch, finalizedEpoch }: IngestProgress) => {
       if (!options.json) note(`${network}: epoch ${epoch} of ${finalizedEpoch - 1}`)
     }
-    tell(await follower.catchUp(until, show))
-    if (execution.rpc.length > 0) await depositsOf(context, network, await mill.chain(until)).catchUp(until)
+    report(await follower.catchUp(until, show))
+    if (execution.rpc.length > 0) await depositsOf(context, network, await processor.chain(until)).catchUp(until)
   }
   if (options.once) return await step(signal)
   const { everyMs } = beacon
-  await poll(context, { everyMs, timeoutMs: attemptMs, backoffMaxMs, work: step, report: tellFailure }, signal)
+  await poll(context, { everyMs, timeoutMs: attemptMs, backoffMaxMs, work: step, report: printFailure }, signal)
 }
 
-const tellFailure = (outcome: { readonly is: string; readonly error?: unknown }): void => {
+const printFailure = (outcome: { readonly is: string; readonly error?: unknown }): void => {
   if (outcome.is === 'failed') note(`tetrad: ${(outcome.error as Error).message}; trying again`)
 }
 
-function report({ network, json }: BeaconCommand, { until, finalizedEpoch, written }: Progress, tookMs: number): void {
+function printIngestReport(
+  { network, json }: BeaconCommand,
+  { until, finalizedEpoch, written }: IngestProgress,
+  tookMs: number,
+): void {
   const seconds = Number((tookMs / 1000).toFixed(3))
   if (json) printJson({ network, until, finalizedEpoch, written, seconds })
   else print(`${network}: read up to epoch ${until}, ${written} epochs in ${seconds.toFixed(1)} s`)

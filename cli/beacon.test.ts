@@ -4,19 +4,19 @@ import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { coveredEpochs } from '#groups/validators/duties/coverage.ts'
-import { dutiesHere } from '#groups/validators/duties/store.ts'
-import { withChainTimes } from '#groups/validators/ingest/chain.ts'
-import { startBeacon } from '#groups/validators/ingest/start.ts'
-import { systemClock } from '#io/clock.ts'
-import { silentLog } from '#io/log.ts'
-import { systemRandom } from '#io/random.ts'
+import { startOperations } from '#operations/start.ts'
+import { systemClock } from '#runtime/clock.ts'
+import { silentLog } from '#runtime/log.ts'
+import { systemRandom } from '#runtime/random.ts'
 import { createContext } from '#server/context.ts'
-import { startUpkeep } from '#server/upkeep/start.ts'
-import { openStores } from '#store/open.ts'
+import { openStores } from '#storage/open.ts'
 import { openReplay } from '#test/beacon-replay.ts'
 import { settingsWith } from '#test/context.ts'
-import { openFolder, run } from './run.ts'
+import { openFolder, runCommand } from '#test/run-command.ts'
+import { coveredEpochs } from '#validators/duties/coverage.ts'
+import { dutiesHere } from '#validators/duties/store.ts'
+import { withChainTimes } from '#validators/ingest/read/chain-identity.ts'
+import { startBeacon } from '#validators/ingest/start.ts'
 
 async function openScene({ fromEpoch = 0 } = {}) {
   const node = await openReplay()
@@ -27,7 +27,7 @@ async function openScene({ fromEpoch = 0 } = {}) {
   return {
     dir: folder.dir,
     settings,
-    run: (...args: string[]) => run(args, { cwd: folder.dir }),
+    run: (...args: string[]) => runCommand(args, { cwd: folder.dir }),
     async [Symbol.asyncDispose]() {
       await folder[Symbol.asyncDispose]()
       await node[Symbol.asyncDispose]()
@@ -106,7 +106,7 @@ async function openServer(at: Awaited<ReturnType<typeof openScene>>) {
     settings: settingsWith(at.settings),
   }
   const context = createContext({ ...plain, settings: await withChainTimes(plain) })
-  const upkeep = startUpkeep(context, { dataDir, version: '1' }, stop.signal)
+  const upkeep = startOperations(context, { dataDir, version: '1' }, stop.signal)
   // The first look is over before anyone asks, and the next one by itself would be an hour away.
   const looked = Promise.withResolvers<void>()
   const beacon = startBeacon(context, stop.signal, (_, { until }) => until === 13 && looked.resolve())

@@ -1,22 +1,22 @@
 // `tetrad ingest beacon` reads a network's finalized epochs into the duties database; `tetrad validators audit` holds the rewards against
 // the node's own. A running server owns the data folder and ingests by itself: the first then has it look at once and shows how it
-// gets on, the second compares by itself and has the server keep what it found (decision 0078).
+// gets on, the second compares by itself and has the server keep what it found (behaviour/validators.md#commands-and-a-running-server).
 import { existsSync } from 'node:fs'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { networks } from '#api/wire/validators.ts'
 import { Fault } from '#core/fault.ts'
-import type { Settings } from '#core/settings.ts'
-import type { AuditLine } from '#groups/validators/duties/audits.ts'
-import type { Beacon } from '#io/beacon/client.ts'
-import type { Duties } from '#store/duties.ts'
-import type { Stores } from '#store/open.ts'
+import type { Settings } from '#runtime/settings.ts'
+import type { Beacon } from '#sources/beacon/client.ts'
+import type { Duties } from '#storage/duties.ts'
+import type { Stores } from '#storage/open.ts'
+import type { AuditLine } from '#validators/duties/audits.ts'
 import type { BeaconCommand } from './beacon-ingest.ts'
 import { refuseDemo } from './data.ts'
+import { queryServer } from './data-owner.ts'
 import { CommandFailure } from './failure.ts'
-import { askServer } from './owner.ts'
+import { runWithLease, turnContext, waitOption } from './lease.ts'
 import { print, printJson, table } from './print.ts'
 import { configOf, dataDirOf } from './settings.ts'
-import { inTurn, turnContext, waitOption } from './turn.ts'
 
 export const networkOption = () => new Option('--network <name>', 'which network').choices(networks).default('mainnet')
 
@@ -31,7 +31,7 @@ export function addBeacon(program: Command): void {
     .option('--from-epoch <n>', 'fill in what was left out from this epoch on, and end', epochNumber)
     .option('--until-epoch <n>', 'fill in what was left out before this epoch, and end', epochNumber)
     .option(...waitOption)
-    .action((_: unknown, command: Command) => inWords(runIngest(command.optsWithGlobals())))
+    .action((_: unknown, command: Command) => toCommandFailure(runIngest(command.optsWithGlobals())))
 
   const validators = program
     .command('validators')
@@ -43,7 +43,7 @@ export function addBeacon(program: Command): void {
     .requiredOption('--from-epoch <n>', 'first epoch', epochNumber)
     .option('--until-epoch <n>', 'epoch to stop before (default: one epoch)', epochNumber)
     .option(...waitOption)
-    .action((_: unknown, command: Command) => inWords(audit(command.optsWithGlobals())))
+    .action((_: unknown, command: Command) => toCommandFailure(audit(command.optsWithGlobals())))
 }
 
 async function runIngest(options: BeaconCommand): Promise<void> {
@@ -52,15 +52,15 @@ async function runIngest(options: BeaconCommand): Promise<void> {
   await withStores(options, (stores, settings) => ingestBeacon(options, stores, settings))
 }
 
-const nodesFaults = new Set(['BeaconError', 'ContradictionError', 'DepositGap', 'FetchError', 'Fault'])
+const nodeErrorNames = new Set(['BeaconError', 'ContradictionError', 'DepositGap', 'FetchError', 'Fault'])
 
 /** What a node does not give is for the person at the keyboard to see, not a broken belief of ours. */
-export async function inWords(work: Promise<void>): Promise<void> {
+export async function toCommandFailure(work: Promise<void>): Promise<void> {
   try {
     await work
   } catch (error) {
     // By name: what comes from another thread has lost its class.
-    if (error instanceof Error && nodesFaults.has(error.name) && !(error instanceof Fault))
+    if (error instanceof Error && nodeErrorNames.has(error.name) && !(error instanceof Fault))
       throw new CommandFailure('beacon.unavailable', error.message)
     throw error
   }
@@ -71,10 +71,10 @@ export function epochNumber(text: string): number {
   return Number(text)
 }
 
-type Keep = (lines: readonly AuditLine[]) => Promise<unknown>
+type KeepAudit = (lines: readonly AuditLine[]) => Promise<unknown>
 
 async function audit(options: BeaconCommand): Promise<void> {
-  const lines = existsSync(dataDirOf(options)) ? await auditBeside(options) : undefined
+  const lines = existsSync(dataDirOf(options)) ? await auditViaRunningServer(options) : undefined
   const shown = lines ?? (await auditHere(options))
   if (options.json) return printJson(shown)
   print(
@@ -88,18 +88,18 @@ async function audit(options: BeaconCommand): Promise<void> {
 }
 
 /** The running server is busy with answers: it only keeps what was found. Undefined: there is none. */
-async function auditBeside(options: BeaconCommand): Promise<AuditLine[] | undefined> {
+async function auditViaRunningServer(options: BeaconCommand): Promise<AuditLine[] | undefined> {
   const { network } = options
-  const keep = (lines: readonly AuditLine[]) => askServer(options, 'audit', { network, lines })
+  const keep = (lines: readonly AuditLine[]) => queryServer(options, 'audit', { network, lines })
   if (!(await keep([]))) return undefined
   const { settings } = await configOf(options)
   return auditWith(options, settings, keep, new AbortController().signal)
 }
 
 async function auditHere(options: BeaconCommand): Promise<AuditLine[]> {
-  const [{ keepAudit }, { dutiesHere }] = await Promise.all([
-    import('#groups/validators/ingest/audit.ts'),
-    import('#groups/validators/duties/store.ts'),
+  const [{ storeAudit: keepAudit }, { dutiesHere }] = await Promise.all([
+    import('#validators/ingest/epochs/audit.ts'),
+    import('#validators/duties/store.ts'),
   ])
   let lines: AuditLine[] = []
   await withStores(options, async (stores, settings) => {
@@ -107,7 +107,7 @@ async function auditHere(options: BeaconCommand): Promise<AuditLine[]> {
       lines = await auditWith(options, settings, (own) => keepAudit(duties, options.network, own), signal)
     }
     const context = { ...(await turnContext(stores.state)), duties: dutiesHere(stores.duties) }
-    await inTurn(context, options, 'beacon', turn, new AbortController().signal)
+    await runWithLease(context, options, 'beacon', turn, new AbortController().signal)
   })
   return lines
 }
@@ -115,10 +115,10 @@ async function auditHere(options: BeaconCommand): Promise<AuditLine[]> {
 async function auditWith(
   options: BeaconCommand,
   settings: Settings,
-  keep: Keep,
+  keep: KeepAudit,
   signal: AbortSignal,
 ): Promise<AuditLine[]> {
-  const { auditEpochs } = await import('#groups/validators/ingest/audit.ts')
+  const { auditEpochs } = await import('#validators/ingest/epochs/audit.ts')
   const from = options.fromEpoch as number
   const until = options.untilEpoch ?? from + 1
   const lines: AuditLine[] = []
@@ -137,7 +137,10 @@ async function beaconOf({ network }: BeaconCommand, settings: Settings): Promise
       `No beacon node is configured: set validators.networks.${network}.beacon.urls.`,
     )
   }
-  const [{ openBeacon }, { systemClock }] = await Promise.all([import('#io/beacon/client.ts'), import('#io/clock.ts')])
+  const [{ openBeacon }, { systemClock }] = await Promise.all([
+    import('#sources/beacon/client.ts'),
+    import('#runtime/clock.ts'),
+  ])
   return openBeacon({ network, urls, timeoutMs, clock: systemClock })
 }
 
@@ -149,11 +152,11 @@ export async function withStores(
   const { settings } = await configOf(options)
   await beaconOf(options, settings)
   const [{ openStores }, { dutiesHere }, { withChainTimes }, { systemClock }, { openLog }] = await Promise.all([
-    import('#store/open.ts'),
-    import('#groups/validators/duties/store.ts'),
-    import('#groups/validators/ingest/chain.ts'),
-    import('#io/clock.ts'),
-    import('#io/log.ts'),
+    import('#storage/open.ts'),
+    import('#validators/duties/store.ts'),
+    import('#validators/ingest/read/chain-identity.ts'),
+    import('#runtime/clock.ts'),
+    import('#runtime/log.ts'),
   ])
   const stores = await openStores(dataDirOf(options), settings.store)
   try {

@@ -1,17 +1,17 @@
 // `tetrad chains`: which chains are configured, what their nodes can do, and what it costs when they cannot.
 import type { Command } from 'commander'
-import type { ChainSettings } from '#core/settings/explorer.ts'
-import type { NodeAbilities } from '#io/evm/abilities.ts'
-import type { Ability, Capabilities } from '#io/evm/capabilities.ts'
+import type { ChainSettings } from '#runtime/settings/explorer.ts'
+import type { Capabilities, Capability } from '#sources/evm/capabilities.ts'
+import type { NodeCapabilities } from '#sources/evm/capability-tracker.ts'
 import { note, print, printJson, table } from './print.ts'
 import { type CommonOptions, configOf } from './settings.ts'
 
-interface Report {
+interface ChainReport {
   readonly chain: ChainSettings
   readonly can?: Capabilities
   readonly costs: readonly string[]
   readonly trouble?: string
-  readonly nodes: readonly NodeAbilities[]
+  readonly nodes: readonly NodeCapabilities[]
 }
 
 export function addChains(program: Command): void {
@@ -21,47 +21,47 @@ export function addChains(program: Command): void {
     .action(async (_: unknown, command: Command) => {
       const options = command.optsWithGlobals<CommonOptions>()
       const { settings } = await configOf(options)
-      const reports = await Promise.all(settings.explorer.chains.map(report))
+      const reports = await Promise.all(settings.explorer.chains.map(createReport))
       if (options.json) printJson(reports.map(asJson))
-      else await show(reports)
+      else await printReports(reports)
       if (reports.some(({ trouble }) => trouble !== undefined)) process.exitCode = 1
     })
 }
 
-async function report(chain: ChainSettings): Promise<Report> {
+async function createReport(chain: ChainSettings): Promise<ChainReport> {
   if (chain.rpc.length === 0) return { chain, costs: [], nodes: [] }
-  const [{ openNode }, { costs }, { systemClock }] = await Promise.all([
-    import('#groups/explorer/node.ts'),
-    import('#io/evm/capabilities.ts'),
-    import('#io/clock.ts'),
+  const [{ openNode }, { costs: describeLimitations }, { systemClock }] = await Promise.all([
+    import('#explorer/nodes.ts'),
+    import('#sources/evm/capabilities.ts'),
+    import('#runtime/clock.ts'),
   ])
   const node = openNode(chain, { clock: systemClock })
   const nodes = await node.each()
   const can = node.known()
-  if (can) return { chain, can, costs: costs(can, chain), nodes }
+  if (can) return { chain, can, costs: describeLimitations(can, chain), nodes }
   return { chain, costs: [], trouble: nodes[0]?.trouble ?? 'no node answers', nodes }
 }
 
-async function show(reports: readonly Report[]): Promise<void> {
-  const { abilityNames } = await import('#io/evm/capabilities.ts')
-  const mark = (has: Readonly<Record<Ability, boolean>> | undefined, name: Ability) =>
+async function printReports(reports: readonly ChainReport[]): Promise<void> {
+  const { capabilityNames } = await import('#sources/evm/capabilities.ts')
+  const symbol = (has: Readonly<Record<Capability, boolean>> | undefined, name: Capability) =>
     has ? (has[name] ? 'yes' : 'no') : '-'
   const rows = reports.flatMap(({ chain, nodes }) =>
     (nodes.length > 0 ? nodes : [{ name: '-', can: undefined }]).map(({ name, can }) => [
       ...[chain.id, chain.name, chain.mode, name, can ? String(can.head) : '-'],
-      ...abilityNames.map((ability) => mark(can?.has, ability)),
+      ...capabilityNames.map((capability) => symbol(can?.has, capability)),
     ]),
   )
-  print(table(['chain', 'name', 'mode', 'node', 'head', ...abilityNames], rows))
+  print(table(['chain', 'name', 'mode', 'node', 'head', ...capabilityNames], rows))
   for (const { chain, costs, trouble, nodes } of reports) {
-    for (const words of [...costs, ...(trouble === undefined ? [] : [trouble])]) note(`chain ${chain.id}: ${words}`)
+    for (const text of [...costs, ...(trouble === undefined ? [] : [trouble])]) note(`chain ${chain.id}: ${text}`)
     for (const node of nodes)
       if (node.trouble !== undefined && node.trouble !== trouble) note(`chain ${chain.id}: ${node.trouble}`)
     if (chain.rpc.length === 0) note(`chain ${chain.id}: no node; add one under explorer.chains[].rpc`)
   }
 }
 
-const asJson = ({ chain, can, costs, trouble, nodes }: Report) => ({
+const asJson = ({ chain, can, costs, trouble, nodes }: ChainReport) => ({
   chain: chain.id,
   name: chain.name,
   mode: chain.mode,

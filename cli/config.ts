@@ -1,6 +1,6 @@
 // `tetrad config …`: is the configuration right, what does it come to, and what may be written in it.
 import type { Command } from 'commander'
-import type { SchemaNode } from '#io/config/leaves.ts'
+import type { SchemaNode } from '#runtime/config/leaves.ts'
 import { note, print, printJson } from './print.ts'
 import { type CommonOptions, configOf } from './settings.ts'
 
@@ -15,13 +15,13 @@ export function addConfig(program: Command): void {
     .action(async (_: unknown, command: Command) => {
       const options = command.optsWithGlobals<CommonOptions>()
       const { sources, configured, settings } = await configOf(options)
-      const { settingsFindings } = await import('#server/upkeep/machine.ts')
+      const { settingsFindings } = await import('#operations/machine.ts')
       const doubts = settingsFindings(settings, configured).filter(({ level }) => level !== 'ok')
       if (options.json)
         return printJson({ ok: true, file: sources.file ?? null, variables: sources.variables, configured, doubts })
       const used = [...(sources.file ? [sources.file] : []), ...sources.variables]
       print(`The configuration is valid: ${used.length > 0 ? `${used.join(', ')}, and defaults` : 'all defaults'}.`)
-      for (const { name, says, todo } of doubts) note(`${name}: ${says}${todo ? `; ${todo}` : ''}.`)
+      for (const { name, message, todo } of doubts) note(`${name}: ${message}${todo ? `; ${todo}` : ''}.`)
     })
 
   config
@@ -31,9 +31,9 @@ export function addConfig(program: Command): void {
       const options = command.optsWithGlobals<CommonOptions>()
       const { settings } = await configOf(options)
       const [{ presentable }, { writeYaml }, { settingsNode }] = await Promise.all([
-        import('#io/config.ts'),
-        import('#io/config/yaml.ts'),
-        import('#io/config/leaves.ts'),
+        import('#runtime/config.ts'),
+        import('#runtime/config/yaml.ts'),
+        import('#runtime/config/leaves.ts'),
       ])
       const shown = inOrder(settings, settingsNode, presentable)
       if (options.json) printJson(shown)

@@ -8,7 +8,7 @@ import { note } from './print.ts'
 
 const root = join(import.meta.dirname, '..')
 const buildMs = 120_000
-const wordsMax = 2000
+const outputCharsMax = 2000
 
 /** Resolves when the pages are there or cannot be: the server serves meanwhile, and does so without them. */
 export async function buildConsole(
@@ -19,7 +19,7 @@ export async function buildConsole(
   const tool = toolPath()
   if (!tool) return 'no tool'
   note('Building the console; this takes a few seconds the first time.')
-  const failure = await run(tool, signal)
+  const failure = await runTool(tool, signal)
   if (failure === undefined) return 'built'
   if (!signal.aborted) note(`The console could not be built, everything else works; try: npm run console\n${failure}`)
   return 'failed'
@@ -34,18 +34,18 @@ function toolPath(): string | undefined {
 }
 
 /** What went wrong, in the tool's own words; undefined: nothing. */
-function run(tool: string, stop: AbortSignal): Promise<string | undefined> {
+function runTool(tool: string, stop: AbortSignal): Promise<string | undefined> {
   const signal = AbortSignal.any([stop, AbortSignal.timeout(buildMs)])
   return new Promise((resolve) => {
     const child = spawn(process.execPath, [tool, 'build', 'console', '--logLevel', 'warn'], {
       ...{ cwd: root, signal },
       stdio: ['ignore', 'ignore', 'pipe'],
     })
-    let words = ''
+    let output = ''
     child.stderr.on('data', (bytes) => {
-      words = `${words}${bytes}`.slice(-wordsMax)
+      output = `${output}${bytes}`.slice(-outputCharsMax)
     })
     child.on('error', (error) => resolve(error.message))
-    child.on('exit', (code) => resolve(code === 0 ? undefined : words.trim()))
+    child.on('exit', (code) => resolve(code === 0 ? undefined : output.trim()))
   })
 }

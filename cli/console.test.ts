@@ -3,24 +3,24 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { openLog } from '#io/log.ts'
-import { start } from '#server/main.ts'
-import { openState } from '#store/open.ts'
+import { openLog } from '#runtime/log.ts'
+import { startServer } from '#server/app.ts'
+import { openState } from '#storage/open.ts'
 import { settingsWith } from '#test/context.ts'
+import { openFolder, runCommand } from '#test/run-command.ts'
 import { buildConsole } from './console-build.ts'
-import { openFolder, run } from './run.ts'
 
 test('a link made beside a running server signs in once, and sign-out ends what it opened', async () => {
   await using home = await openFolder()
   await writeFile(join(home.dir, 'tetrad.yaml'), 'server: { host: 0.0.0.0, port: 9000 }\n')
   const lines: string[] = []
-  const server = await start({
+  const server = await startServer({
     settings: settingsWith({ server: { port: 0 } }),
     dataDir: join(home.dir, 'data'),
     log: openLog('debug', (line) => lines.push(line)),
   })
   try {
-    const made = await run(['console', 'link', '--json'], { cwd: home.dir })
+    const made = await runCommand(['console', 'link', '--json'], { cwd: home.dir })
     assert.equal(made.code, 0)
     const { url } = JSON.parse(made.stdout) as { url: string }
     // Not where the configuration says, but where it is.
@@ -34,7 +34,7 @@ test('a link made beside a running server signs in once, and sign-out ends what 
     const cookie = first.headers.getSetCookie()[0]?.split(';')[0] ?? ''
     const keys = async () => (await fetch(`${server.url}/console/keys`, { headers: { cookie } })).status
     assert.equal(await keys(), 200)
-    const ended = await run(['console', 'sign-out', '--json'], { cwd: home.dir })
+    const ended = await runCommand(['console', 'sign-out', '--json'], { cwd: home.dir })
     assert.deepEqual(JSON.parse(ended.stdout), { ended: 1 })
     assert.equal(await keys(), 401)
     const secret = (token ?? '').split(':')[2] ?? ''
@@ -48,14 +48,14 @@ test('the link names the public URL where there is one, or what --url says', asy
   await using home = await openFolder()
   await writeFile(join(home.dir, 'tetrad.yaml'), 'server: { publicUrl: "https://data.example" }\n')
   await (await openState(join(home.dir, 'data'))).close()
-  const ask = async (...more: string[]) => (await run(['console', 'link', ...more], { cwd: home.dir })).stdout
+  const ask = async (...more: string[]) => (await runCommand(['console', 'link', ...more], { cwd: home.dir })).stdout
   assert.match(await ask(), /^https:\/\/data\.example\/#\/sign-in\//)
   assert.match(await ask('--url', 'http://[::1]:1/'), /^http:\/\/\[::1\]:1\/#\/sign-in\//)
 })
 
 test('a slip in --data does not make a folder', async () => {
   await using home = await openFolder()
-  const { code, stderr } = await run(['console', 'link', '--data', 'nowhere', '--json'], { cwd: home.dir })
+  const { code, stderr } = await runCommand(['console', 'link', '--data', 'nowhere', '--json'], { cwd: home.dir })
   assert.deepEqual([code, JSON.parse(stderr).error.code], [1, 'data.missing'])
 })
 

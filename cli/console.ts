@@ -1,9 +1,9 @@
 // `tetrad console …`: a fresh one-time link into the operator's side of the console, and the end of all sessions. Works
-// beside a running server, which knows of it at once (decision 0126).
+// beside a running server, which knows of it at once (behaviour/operations.md#console-sign-in).
 import type { Command } from 'commander'
-import type { SessionContext } from '#server/console/sessions.ts'
+import type { SessionContext } from '#admin/sessions.ts'
 import { withState } from './data.ts'
-import { askServer } from './owner.ts'
+import { queryServer } from './data-owner.ts'
 import { minuteText, note, print, printJson } from './print.ts'
 import { addressOf, type CommonOptions, configOf } from './settings.ts'
 
@@ -22,9 +22,9 @@ export function addConsole(program: Command): void {
 
 async function link(options: CommonOptions & { url?: string }): Promise<void> {
   const [{ createLink }, { systemClock: clock }, { systemRandom: random }] = await Promise.all([
-    import('#server/console/sessions.ts'),
-    import('#io/clock.ts'),
-    import('#io/random.ts'),
+    import('#admin/sessions.ts'),
+    import('#runtime/clock.ts'),
+    import('#runtime/random.ts'),
   ])
   const { settings } = await configOf(options)
   const base = options.url ?? (settings.server.publicUrl || (await listeningAt(options)) || (await addressOf(options)))
@@ -37,11 +37,11 @@ async function link(options: CommonOptions & { url?: string }): Promise<void> {
 
 /** It may listen elsewhere than the configuration says: a flag or a variable of its own is known to it alone. */
 async function listeningAt(options: CommonOptions): Promise<string | undefined> {
-  return (await askServer<{ url?: string }>(options, 'status'))?.result.url
+  return (await queryServer<{ url?: string }>(options, 'status'))?.result.url
 }
 
 async function signOut(options: CommonOptions): Promise<void> {
-  const { signOutAll } = await import('#server/console/sessions.ts')
+  const { signOutAll } = await import('#admin/sessions.ts')
   const ended = await withState(options, 'found', (state) => signOutAll({ state }))
   if (options.json) return printJson({ ended })
   print(ended === 1 ? 'One session has ended.' : `${ended} sessions have ended.`)
@@ -52,6 +52,6 @@ const signInUrl = (base: string, token: string): string => `${base.replace(/\/$/
 
 /** A link to the server that has just been started here. */
 export async function linkFor(context: SessionContext, base: string): Promise<string> {
-  const { createLink } = await import('#server/console/sessions.ts')
+  const { createLink } = await import('#admin/sessions.ts')
   return signInUrl(base, (await createLink(context)).token)
 }

@@ -1,14 +1,14 @@
 // `tetrad coverage`: how much of each chain, network and feed has been read, how old it is, and where the holes are.
 import type { Command } from 'commander'
 import { ageText } from '#core/age.ts'
-import type { Coverage, Stream } from '#server/upkeep/coverage.ts'
+import type { Coverage, Stream } from '#operations/coverage.ts'
 import { withState } from './data.ts'
-import { askOwner } from './owner.ts'
+import { queryOwner } from './data-owner.ts'
 import { note, print, printJson, table } from './print.ts'
 import { type CommonOptions, configOf } from './settings.ts'
 
 /** An entry of the report, with what takes a while to count. */
-interface Shown extends Stream {
+interface ShownStream extends Stream {
   readonly chain?: string
   readonly addresses?: number
 }
@@ -26,19 +26,19 @@ export function addCoverage(program: Command): void {
       const options = command.optsWithGlobals<CommonOptions & { chain?: string }>()
       const shown = await reportsOf(options)
       if (options.json) printJson(shown)
-      else show(shown)
-      if (shown.some(isWrong)) process.exitCode = 1
+      else printStreams(shown)
+      if (shown.some(needsAttention)) process.exitCode = 1
     })
 }
 
-async function reportsOf(options: CommonOptions & { chain?: string }): Promise<readonly Shown[]> {
-  const { coverageReport } = await import('#server/upkeep/coverage.ts')
-  const { streams } = await askOwner<Coverage>(options, { name: 'coverage', here: coverageReport })
+async function reportsOf(options: CommonOptions & { chain?: string }): Promise<readonly ShownStream[]> {
+  const { coverageReport } = await import('#operations/coverage.ts')
+  const { streams } = await queryOwner<Coverage>(options, { name: 'coverage', runHere: coverageReport })
   const { chains } = (await configOf(options)).settings.explorer
   const wanted = streams.filter(({ name }) => options.chain === undefined || name === `chain ${options.chain}`)
   // Counted here and not by the server, which has better things to do.
   return withState(options, 'found', async (state) => {
-    const shown: Shown[] = []
+    const shown: ShownStream[] = []
     for (const stream of wanted) {
       const chain = chains.find(({ id }) => stream.name === `chain ${id}`)?.id
       const row =
@@ -52,17 +52,17 @@ async function reportsOf(options: CommonOptions & { chain?: string }): Promise<r
 }
 
 /** What is missing where nobody is meant to read is how the operator left it. */
-const isWrong = ({ standing }: Stream): boolean => standing === 'stale' || standing === 'holes'
+const needsAttention = ({ standing }: Stream): boolean => standing === 'stale' || standing === 'holes'
 
 /** A source that nobody has set a rate for. */
 const isWaiting = ({ group, standing }: Stream): boolean => group === 'fx' && standing === 'not followed'
 
-function show(streams: readonly Shown[]): void {
+function printStreams(streams: readonly ShownStream[]): void {
   const rows = streams.map((stream) => {
     const { name, standing, from, until, read, holesCount, ageSeconds, addresses } = stream
     const total = from === null || until === null ? 0 : until - from
     return [
-      ...[isWrong(stream) ? standing.toUpperCase() : standing, name],
+      ...[needsAttention(stream) ? standing.toUpperCase() : standing, name],
       total === 0 || from === null || until === null ? '-' : `${from}-${until - 1}`,
       total === 0 || read === null ? '-' : `${shareText(read, total)} %`,
       ...[total === 0 ? '-' : String(holesCount), ageSeconds === null ? '-' : ageText(ageSeconds)],
@@ -84,7 +84,7 @@ function show(streams: readonly Shown[]): void {
 
 /** The whole thing at a glance. */
 function summary(streams: readonly Stream[]): string {
-  const wrong = streams.filter(isWrong).length
+  const needingAttention = streams.filter(needsAttention).length
   const catching = streams.filter(({ standing }) => standing === 'catching up').length
   const waiting = streams.filter(isWaiting).length
   const open = streams.filter(({ standing, complete }) => standing === 'not followed' && !complete).length - waiting
@@ -95,7 +95,8 @@ function summary(streams: readonly Stream[]): string {
     ...(waiting > 0 ? [`${waiting} without a rate yet`] : []),
     ...(ageless > 0 ? [`${ageless} of unknown age`] : []),
   ]
-  if (wrong > 0) return `${wrong} of ${streams.length} stale or incomplete${also.map((one) => `, ${one}`).join('')}.`
+  if (needingAttention > 0)
+    return `${needingAttention} of ${streams.length} stale or incomplete${also.map((one) => `, ${one}`).join('')}.`
   if (also.length === 0) return 'Fresh and complete.'
   // Only the server that reads a chain knows when it last saw its head.
   if (ageless > 0 && also.length === 1) return 'Complete; how fresh is not known: no server was asked that reads it.'

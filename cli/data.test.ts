@@ -3,10 +3,10 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { begun } from '#sim/mark.ts'
-import { moveCursor } from '#store/coverage.ts'
-import { openState } from '#store/open.ts'
-import { openFolder, run } from './run.ts'
+import { begun } from '#simulator/demo-mark.ts'
+import { moveCursor } from '#storage/coverage.ts'
+import { openState } from '#storage/open.ts'
+import { openFolder, runCommand } from '#test/run-command.ts'
 
 const uuid = '01890000-0000-4000-8000-000000000001'
 
@@ -53,7 +53,7 @@ validators: { networks: { mainnet: { beacon: { urls: ['http://127.0.0.1:9'], tim
 fx: { sources: [{ id: desk, kind: push }] }
 `
 
-describe('a folder with the demo world in it, once something is configured (decision 0063)', { concurrency: 2 }, () => {
+describe('a folder with the demo world in it, once something is configured', { concurrency: 2 }, () => {
   let home: Awaited<ReturnType<typeof openFolder>>
   before(async () => {
     home = await openFolder()
@@ -67,7 +67,7 @@ describe('a folder with the demo world in it, once something is configured (deci
 
   for (const words of commands) {
     test(`is refused by: tetrad ${words}`, async () => {
-      const { code, stderr, stdout } = await run([...words.split(' '), '--json'], { cwd: home.dir })
+      const { code, stderr, stdout } = await runCommand([...words.split(' '), '--json'], { cwd: home.dir })
       const last = stderr.trim().split('\n').at(-1) ?? ''
       assert.equal(code, 1, stdout + stderr)
       assert.equal(JSON.parse(last).error.code, 'data.demo', last)
@@ -75,13 +75,15 @@ describe('a folder with the demo world in it, once something is configured (deci
   }
 
   test('is bad news from the doctor', async () => {
-    const { code, stdout } = await run(['doctor', '--offline'], { cwd: home.dir })
+    const { code, stdout } = await runCommand(['doctor', '--offline'], { cwd: home.dir })
     assert.equal(code, 1)
     assert.match(stdout, /BAD {3}stores: .*holds the demo world/)
   })
 
   test('is looked at freely while nothing is configured', async () => {
-    const { code, stdout } = await run(['keys', 'list', '--json', '--data', join(home.dir, 'data')], { cwd: '/' })
+    const { code, stdout } = await runCommand(['keys', 'list', '--json', '--data', join(home.dir, 'data')], {
+      cwd: '/',
+    })
     assert.deepEqual([code, JSON.parse(stdout)], [0, []])
   })
 })

@@ -1,7 +1,7 @@
 // The data folder for commands that work beside a running server: its state store alone. And the one place that keeps
-// every command of a configured installation out of the demo world (decision 0063).
+// every command of a configured installation out of the demo world (behaviour/operations.md#demo-data).
 import { existsSync } from 'node:fs'
-import type { State, StateReader } from '#store/state.ts'
+import type { State, StateReader } from '#storage/state.ts'
 import { CommandFailure } from './failure.ts'
 import { type CommonOptions, configOf, dataDirOf } from './settings.ts'
 
@@ -19,7 +19,7 @@ export async function withState<T>(
       `There is no data folder ${dir}; name it with --data, or start the server once.`,
     )
   }
-  const { openState } = await import('#store/open.ts')
+  const { openState } = await import('#storage/open.ts')
   const state = await openState(dir, store)
   try {
     await refuseDemo(options, state)
@@ -34,14 +34,14 @@ export async function withState<T>(
  * one's own; with nothing configured the demo world may be looked at and played with.
  */
 export async function refuseDemo(options: CommonOptions, state: StateReader): Promise<'nothing' | 'demo' | 'own'> {
-  const { contentsOf } = await import('#sim/mark.ts')
+  const { contentsOf } = await import('#simulator/demo-mark.ts')
   const contents = await contentsOf(state)
   if (contents !== 'demo') return contents
   const { configured, settings } = await configOf(options)
   if (!configured) return contents
-  const place = settings.store.state === '' ? dataDirOf(options) : 'The database of store.state'
+  const folderText = settings.store.state === '' ? dataDirOf(options) : 'The database of store.state'
   throw new CommandFailure(
     'data.demo',
-    `${place} holds the demo world, which is not your data; name another folder with --data, or delete this one.`,
+    `${folderText} holds the demo world, which is not your data; name another folder with --data, or delete this one.`,
   )
 }

@@ -1,9 +1,9 @@
 // `tetrad doctor`: is everything well, and what to do about what is not. Looks at configuration, folder, disk, files, nodes,
 // sources and clocks, and works out a sample of stored answers once more.
 import { type Command, InvalidArgumentError } from 'commander'
-import type { Diagnosis } from '#server/upkeep/diagnosis.ts'
-import { tell } from './failure.ts'
-import { askOwner } from './owner.ts'
+import type { DoctorFinding } from '#operations/diagnosis.ts'
+import { queryOwner } from './data-owner.ts'
+import { describeFailure } from './failure.ts'
 import { print, printJson } from './print.ts'
 import { type CommonOptions, configOf, dataDirOf } from './settings.ts'
 
@@ -24,29 +24,36 @@ export function addDoctor(program: Command): void {
 }
 
 async function doctor(options: Options): Promise<void> {
-  const findings: Diagnosis[] = []
-  const add = (found: readonly Diagnosis[]) => {
+  const findings: DoctorFinding[] = []
+  const add = (found: readonly DoctorFinding[]) => {
     findings.push(...found)
-    if (!options.json) for (const one of found) print(lineOf(one))
+    if (!options.json) for (const one of found) print(formatFinding(one))
   }
   const config = await configOf(options).catch((error: unknown) => {
-    add([{ name: 'configuration', level: 'bad', says: tell(error).message, todo: 'see docs/configuration.md' }])
+    add([
+      {
+        name: 'configuration',
+        level: 'bad',
+        message: describeFailure(error).message,
+        todo: 'see docs/configuration.md',
+      },
+    ])
     return undefined
   })
   if (config) {
     const [{ machineFindings, settingsFindings }, { systemClock }] = await Promise.all([
-      import('#server/upkeep/machine.ts'),
-      import('#io/clock.ts'),
+      import('#operations/machine.ts'),
+      import('#runtime/clock.ts'),
     ])
     add(settingsFindings(config.settings, config.configured))
     add(await machineFindings(dataDirOf(options), config.settings.store))
     if (!options.offline) {
-      const { reachFindings } = await import('#server/upkeep/reach.ts')
+      const { connectivityFindings: reachFindings } = await import('#operations/connectivity.ts')
       add(await reachFindings({ settings: config.settings, clock: systemClock }))
     }
     add(await inside(options))
   }
-  const count = (level: Diagnosis['level']) => findings.filter((one) => one.level === level).length
+  const count = (level: DoctorFinding['level']) => findings.filter((one) => one.level === level).length
   const healthy = count('bad') === 0
   if (options.json) printJson({ healthy, findings })
   else
@@ -57,25 +64,25 @@ async function doctor(options: Options): Promise<void> {
 }
 
 /** What only the owner of the stores can tell. */
-async function inside(options: Options): Promise<readonly Diagnosis[]> {
-  const { storeDiagnoses } = await import('#server/upkeep/doctor.ts')
+async function inside(options: Options): Promise<readonly DoctorFinding[]> {
+  const { storeDiagnoses } = await import('#operations/doctor.ts')
   const { sample } = options
   try {
-    return await askOwner(options, {
+    return await queryOwner(options, {
       name: 'doctor',
       input: { sample },
-      here: (context) => storeDiagnoses(context, sample),
+      runHere: (context) => storeDiagnoses(context, sample),
     })
   } catch (error) {
-    const says = tell(error).message
-    return [{ name: 'stores', level: 'bad', says, todo: 'see the log of the server' }]
+    const message = describeFailure(error).message
+    return [{ name: 'stores', level: 'bad', message, todo: 'see the log of the server' }]
   }
 }
 
-const marks = { ok: 'ok  ', warn: 'LOOK', bad: 'BAD ' } as const
+const levelLabels = { ok: 'ok  ', warn: 'LOOK', bad: 'BAD ' } as const
 
-function lineOf({ name, level, says, todo }: Diagnosis): string {
-  const line = `${marks[level]}  ${name}: ${says}`
+function formatFinding({ name, level, message, todo }: DoctorFinding): string {
+  const line = `${levelLabels[level]}  ${name}: ${message}`
   return todo === undefined ? line : `${line}\n        → ${todo}`
 }
 

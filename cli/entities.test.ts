@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { putValidators, readValidator } from '#groups/validators/registry.ts'
-import { openState } from '#store/open.ts'
-import { openFolder, run } from './run.ts'
+import { openState } from '#storage/open.ts'
+import { openFolder, runCommand } from '#test/run-command.ts'
+import { putValidators, readValidator } from '#validators/registry/registry.ts'
 
 test('entities of a file are answered afterwards, and what fits nobody is in the file of rejects', async () => {
   await using folder = await openFolder()
@@ -15,7 +15,7 @@ test('entities of a file are answered afterwards, and what fits nobody is in the
   await putValidators(state, 'hoodi', [{ index: 7, pubkey: `0x${'7'.repeat(96)}`, ...empty, withdrawalAddress: null }])
   await writeFile(join(folder.dir, 'pools.csv'), 'index,pool\n7,Harbour\n8,Nobody\n')
   const args = ['import', 'entities', 'pools.csv', '--network', 'hoodi', '--json']
-  const { code, stdout, stderr } = await run(args, { cwd: folder.dir })
+  const { code, stdout, stderr } = await runCommand(args, { cwd: folder.dir })
   assert.equal(code, 3, stderr)
   assert.deepEqual(JSON.parse(stdout), { records: 2, validators: 1, changed: 1, rejected: 1 })
   assert.equal((await readValidator(state, 'hoodi', 7))?.entity?.pool, 'Harbour')
@@ -26,9 +26,9 @@ test('entities of a file are answered afterwards, and what fits nobody is in the
 
 test('a file that cannot be read is named', async () => {
   await using folder = await openFolder()
-  const missing = await run(['import', 'entities', 'none.csv'], { cwd: folder.dir })
+  const missing = await runCommand(['import', 'entities', 'none.csv'], { cwd: folder.dir })
   assert.deepEqual([missing.code, /There is no file none\.csv/.test(missing.stderr)], [1, true])
   await writeFile(join(folder.dir, 'odd.csv'), 'index,color\n1,red\n')
-  const odd = await run(['import', 'entities', 'odd.csv'], { cwd: folder.dir })
+  const odd = await runCommand(['import', 'entities', 'odd.csv'], { cwd: folder.dir })
   assert.match(odd.stderr, /odd\.csv: unknown columns: color/)
 })

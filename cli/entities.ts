@@ -33,9 +33,9 @@ export function addEntities(program: Command): void {
 }
 
 async function bring(file: string, options: EntityOptions): Promise<void> {
-  const [{ entityRecords, importEntities }, { systemClock }] = await Promise.all([
-    import('#groups/validators/entities.ts'),
-    import('#io/clock.ts'),
+  const [{ parseEntityRecords: entityRecords, importEntities }, { systemClock }] = await Promise.all([
+    import('#validators/registry/entities.ts'),
+    import('#runtime/clock.ts'),
   ])
   const found = await stat(file).catch(() => undefined)
   if (!found?.isFile()) throw new CommandFailure('import.file', `There is no file ${file}.`)

@@ -1,10 +1,10 @@
 // Any failure in the words of a command line: what happened, what to do, never a stack trace. How a command ends is
-// settled in decisions 0055 and 0179: 0 done, 1 it failed, 2 the command line was not understood, 3 done in part.
+// settled in behaviour/operations.md#exit-codes: 0 done, 1 it failed, 2 the command line was not understood, 3 done in part.
 import { TetradError } from '#api/errors.ts'
 import { Fault } from '#core/fault.ts'
 import { withoutKeys } from '#core/key.ts'
-import { failureFields } from '#io/log.ts'
-import { PathError, renamePath } from '#io/path-error.ts'
+import { failureFields } from '#runtime/log.ts'
+import { PathError, renamePath } from '#runtime/path-error.ts'
 
 export const exitFailed = 1
 export const exitUsage = 2
@@ -21,41 +21,43 @@ export class CommandFailure extends Error {
   }
 }
 
-export interface Told {
+export interface FailureReport {
   readonly code: string
   readonly message: string
 }
 
-export function tell(error: unknown): Told {
-  const { code, message } = inWords(error)
+export function describeFailure(error: unknown): FailureReport {
+  const { code, message } = toReport(error)
   return { code, message: withoutKeys(message) }
 }
 
-function inWords(error: unknown): Told {
+function toReport(error: unknown): FailureReport {
   if (error instanceof CommandFailure) return { code: error.code, message: error.message }
-  if (error instanceof Fault) return { code: error.code, message: faultWords(error) }
+  if (error instanceof Fault) return { code: error.code, message: formatFault(error) }
   if (error instanceof TetradError) return { code: 'ask.refused', message: error.message }
   if (error instanceof Error && error.name === 'ConfigError') return { code: 'config.invalid', message: error.message }
-  return systemWords(error as NodeJS.ErrnoException)
+  return describeSystemError(error as NodeJS.ErrnoException)
 }
 
-function faultWords(fault: Fault): string {
-  if (fault.problems.length > 0) return fault.problems.map(({ at, says }) => `${at.join('.')} ${says}`).join('; ')
+function formatFault(fault: Fault): string {
+  if (fault.problems.length > 0) return fault.problems.map(({ at, message }) => `${at.join('.')} ${message}`).join('; ')
   return fault.message.slice(`${fault.code}: `.length)
 }
 
-function systemWords(error: NodeJS.ErrnoException & { port?: number; address?: string; hostname?: string }): Told {
-  const place = `${error.address ?? 'the address'}:${error.port ?? ''}`
+function describeSystemError(
+  error: NodeJS.ErrnoException & { port?: number; address?: string; hostname?: string },
+): FailureReport {
+  const address = `${error.address ?? 'the address'}:${error.port ?? ''}`
   switch (error.code) {
     case 'EADDRINUSE':
       return {
         code: 'listen.in_use',
-        message: `${place} is in use by another program; choose a port with --port, 0 picks a free one.`,
+        message: `${address} is in use by another program; choose a port with --port, 0 picks a free one.`,
       }
     case 'EADDRNOTAVAIL':
       return {
         code: 'listen.no_address',
-        message: `${place} is not an address of this machine; choose one with --host.`,
+        message: `${address} is not an address of this machine; choose one with --host.`,
       }
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
@@ -68,11 +70,11 @@ function systemWords(error: NodeJS.ErrnoException & { port?: number; address?: s
       if (error.syscall !== 'listen') break
       return {
         code: 'listen.forbidden',
-        message: `${place} may not be listened on by this user; choose a port above 1023.`,
+        message: `${address} may not be listened on by this user; choose a port above 1023.`,
       }
   }
   const renamed = renamePath(error)
   if (renamed instanceof PathError) return { code: 'path.unusable', message: `${renamed.message}.` }
-  const { error: words, where } = failureFields(error)
-  return { code: 'internal', message: `${words} (${where}). This is a defect of the program, not of what you typed.` }
+  const { error: message, where } = failureFields(error)
+  return { code: 'internal', message: `${message} (${where}). This is a defect of the program, not of what you typed.` }
 }

@@ -4,10 +4,10 @@ import { spawnSync } from 'node:child_process'
 import { chmod, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { openDuties } from '#store/open.ts'
+import { openDuties } from '#storage/open.ts'
+import { launcher, openFolder, runCommand } from '#test/run-command.ts'
 import { noTinyDisk, tinyDisk } from '#test/tiny-disk.ts'
 import { writeOut } from './out-file.ts'
-import { launcher, openFolder, run } from './run.ts'
 
 const fullWords = 'cannot be written because the disk is full; free some space there, or name another place.'
 
@@ -17,13 +17,13 @@ describe('a disk that is full', () => {
     home = await openFolder()
     await writeFile(join(home.dir, 'tetrad.yaml'), '')
     await mkdir(join(home.dir, 'small'))
-    const made = await run(['keys', 'create', '--name', 'a', '--plan', 'free'], { cwd: home.dir })
+    const made = await runCommand(['keys', 'create', '--name', 'a', '--plan', 'free'], { cwd: home.dir })
     assert.equal(made.code, 0)
     // The state fits on the small disk, the duties do not.
     const duties = await openDuties(join(home.dir, 'data'))
     await duties.write((tx) => tx.run('insert into duty_days (id, data) values (1, ?)', new Uint8Array(2 ** 21)))
     await duties.close()
-    assert.equal((await run(['backup', 'good'], { cwd: home.dir })).code, 0)
+    assert.equal((await runCommand(['backup', 'good'], { cwd: home.dir })).code, 0)
   })
   after(() => home[Symbol.asyncDispose]())
 
@@ -52,7 +52,7 @@ describe('a disk that is full', () => {
   })
 
   test('labels export names the file it was told to write', { skip: noDevice }, async () => {
-    const { code, stderr } = await run(['labels', 'export', '--out', '/dev/full'], { cwd: home.dir })
+    const { code, stderr } = await runCommand(['labels', 'export', '--out', '/dev/full'], { cwd: home.dir })
     assert.deepEqual([code, stderr], [1, `tetrad: /dev/full ${fullWords}\n`])
     assert.ok((await stat('/dev/full')).isCharacterDevice(), 'a device is not replaced')
   })

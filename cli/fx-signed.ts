@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import type { Command } from 'commander'
 import { parseJson, stringifyJson } from '#api/json.ts'
 import type { Quote } from '#api/wire/fx.ts'
-import type { KeyContext } from '#groups/fx/receipt-key.ts'
+import type { KeyContext } from '#fx/receipts/receipt-key.ts'
 import { withState } from './data.ts'
 import { CommandFailure } from './failure.ts'
 import { note, print, printJson } from './print.ts'
@@ -26,7 +26,7 @@ export function addSigned(fx: Command): void {
 
   fx.command('rotate-receipt-key')
     .description('Make a new key that signs receipts from now on. Receipts signed before stay good under the old one.')
-    .action((_: unknown, command: Command) => rotate(command.optsWithGlobals()))
+    .action((_: unknown, command: Command) => rotateKey(command.optsWithGlobals()))
 
   fx.command('verify-receipt')
     .description('Check a receipt without the server: its signature, and every step of the price.')
@@ -52,7 +52,7 @@ export function addSigned(fx: Command): void {
 }
 
 async function receipt(id: string, options: CommonOptions): Promise<void> {
-  const { storedReceipt } = await import('#groups/fx/receipt.ts')
+  const { readReceipt: storedReceipt } = await import('#fx/endpoints/receipt.ts')
   const signed = await withState(options, 'found', (state) => storedReceipt(state, id))
   if (!signed) throw unknownQuote(id)
   if (options.json) printJson(signed)
@@ -60,14 +60,14 @@ async function receipt(id: string, options: CommonOptions): Promise<void> {
 }
 
 async function receiptKey(options: CommonOptions): Promise<void> {
-  const { publicKeys } = await import('#groups/fx/receipt-key.ts')
+  const { readPublicKeys: publicKeys } = await import('#fx/receipts/receipt-key.ts')
   const shown = await withKeys(options, publicKeys)
   if (options.json) printJson(shown)
   else print(shown.publicKey)
 }
 
-async function rotate(options: CommonOptions): Promise<void> {
-  const { publicKeys, rotateReceiptKey } = await import('#groups/fx/receipt-key.ts')
+async function rotateKey(options: CommonOptions): Promise<void> {
+  const { readPublicKeys: publicKeys, rotateReceiptKey } = await import('#fx/receipts/receipt-key.ts')
   const shown = await withKeys(options, async (context) => {
     await rotateReceiptKey(context)
     return publicKeys(context)
@@ -79,9 +79,9 @@ async function rotate(options: CommonOptions): Promise<void> {
 
 async function withKeys<T>(options: CommonOptions, work: (context: KeyContext) => Promise<T>): Promise<T> {
   const [{ createFxCaches }, { systemClock }, { systemRandom }] = await Promise.all([
-    import('#groups/fx/context.ts'),
-    import('#io/clock.ts'),
-    import('#io/random.ts'),
+    import('#fx/context.ts'),
+    import('#runtime/clock.ts'),
+    import('#runtime/random.ts'),
   ])
   return withState(options, 'found', (state) =>
     work({ state, clock: systemClock, random: systemRandom, fx: createFxCaches() }),
@@ -92,13 +92,13 @@ async function verifyReceipt(
   file: string,
   options: CommonOptions & { publicKey?: readonly string[]; quote?: string },
 ): Promise<void> {
-  const { checkReceipt } = await import('#groups/fx/receipt-check.ts')
-  const document = parsed(new TextDecoder().decode(await bytesOf(file)), file)
-  const reply = options.quote === undefined ? undefined : withoutLineEnd(await bytesOf(options.quote))
+  const { checkReceipt } = await import('#fx/receipts/check-receipt.ts')
+  const document = parseFile(new TextDecoder().decode(await readBytes(file)), file)
+  const reply = options.quote === undefined ? undefined : withoutLineEnd(await readBytes(options.quote))
   const checks = checkReceipt(document, { publicKeys: options.publicKey, reply })
   const good = checks.every(({ ok }) => ok)
   if (options.json) printJson({ good, checks })
-  else for (const { name, ok, says } of checks) print(`${ok ? 'ok ' : 'NO '} ${name}: ${says}`)
+  else for (const { name, ok, message } of checks) print(`${ok ? 'ok ' : 'NO '} ${name}: ${message}`)
   if (!good) throw new CommandFailure('receipt.bad', 'The receipt is not good.')
   if (options.publicKey === undefined) {
     note('The key was taken from the receipt itself: give --public-key to know whose it is.')
@@ -115,58 +115,62 @@ interface CheckOptions extends CommonOptions {
   readonly rpcUrl?: string
 }
 
-async function checkSignature(place: string, options: CheckOptions): Promise<void> {
-  const [{ examine }, { systemClock }] = await Promise.all([
-    import('#groups/fx/check-signature.ts'),
-    import('#io/clock.ts'),
+async function checkSignature(fileOrId: string, options: CheckOptions): Promise<void> {
+  const [{ examineSignature: examine }, { systemClock }] = await Promise.all([
+    import('#fx/endpoints/check-signature.ts'),
+    import('#runtime/clock.ts'),
   ])
   if (options.signer !== undefined && !/^0x[0-9a-fA-F]{40}$/.test(options.signer)) {
     throw new CommandFailure('signer.unreadable', '--signer must be 0x and 40 hexadecimal digits.')
   }
-  const quote = await quoteAt(place, options)
+  const quote = await quoteAt(fileOrId, options)
   const signed =
     options.signed === undefined
       ? undefined
-      : parsed(new TextDecoder().decode(await bytesOf(options.signed)), options.signed)
+      : parseFile(new TextDecoder().decode(await readBytes(options.signed)), options.signed)
   const rpcUrl = options.rpcUrl ?? (await configOf(options)).settings.fx.rpcUrl
   const { signature, signer } = options
-  const told = await examine(quote, { signature, signer, signed }, rpcUrl, systemClock)
-  if (options.json) printJson(told)
+  const diagnosis = await examine(quote, { signature, signer, signed }, rpcUrl, systemClock)
+  if (options.json) printJson(diagnosis)
   else {
     print(
-      `${told.verdict}: ${told.signer === null ? 'no signer can be told' : `signed by ${told.signer}, if over this quote`}`,
+      `${diagnosis.verdict}: ${diagnosis.signer === null ? 'no signer can be told' : `signed by ${diagnosis.signer}, if over this quote`}`,
     )
-    for (const { field, says, expected, found } of told.findings) {
+    for (const { field, message, expected, found } of diagnosis.findings) {
       const values = [expected && `expected ${expected}`, found && `found ${found}`].filter(Boolean).join(', ')
-      print(`  ${field} ${says}${values ? ` (${values})` : ''}`)
+      print(`  ${field} ${message}${values ? ` (${values})` : ''}`)
     }
-    print(`  the permit can be used until ${told.deadline}${told.deadlinePassed ? ', which has passed' : ''}`)
-    if (told.expired) print('  the quote itself has expired')
-    for (const { name, ok, says } of told.chain) print(`  ${ok ? 'ok' : 'NO'} ${name}: ${says}`)
+    print(`  the permit can be used until ${diagnosis.deadline}${diagnosis.deadlinePassed ? ', which has passed' : ''}`)
+    if (diagnosis.expired) print('  the quote itself has expired')
+    for (const { name, ok, message } of diagnosis.chain) print(`  ${ok ? 'ok' : 'NO'} ${name}: ${message}`)
   }
-  const wouldSettle = told.verdict !== 'bad' && !told.deadlinePassed && told.chain.every(({ ok }) => ok)
+  const wouldSettle = diagnosis.verdict !== 'bad' && !diagnosis.deadlinePassed && diagnosis.chain.every(({ ok }) => ok)
   if (!wouldSettle) throw new CommandFailure('signature.bad', 'It would not settle as it is.')
 }
 
-async function quoteAt(place: string, options: CommonOptions): Promise<Quote> {
-  if (!uuid.test(place)) return checkedQuote(parsed(new TextDecoder().decode(await bytesOf(place)), place), place)
-  const { storedQuote } = await import('#groups/fx/quotes.ts')
-  const found = await withState(options, 'found', (state) => storedQuote(state, place))
-  if (!found) throw unknownQuote(place)
+async function quoteAt(fileOrId: string, options: CommonOptions): Promise<Quote> {
+  if (!uuid.test(fileOrId))
+    return checkedQuote(parseFile(new TextDecoder().decode(await readBytes(fileOrId)), fileOrId), fileOrId)
+  const { readQuote: storedQuote } = await import('#fx/pricing/quotes.ts')
+  const found = await withState(options, 'found', (state) => storedQuote(state, fileOrId))
+  if (!found) throw unknownQuote(fileOrId)
   return parseJson(new TextDecoder().decode(found.reply)) as Quote
 }
 
 async function checkedQuote(value: unknown, file: string): Promise<Quote> {
-  const [{ checker }, { Quote: schema }] = await Promise.all([import('#core/check.ts'), import('#api/wire/fx.ts')])
+  const [{ checker }, { Quote: schema }] = await Promise.all([
+    import('#core/schema-check.ts'),
+    import('#api/wire/fx.ts'),
+  ])
   // The validator knows no bigint; amounts are checked where they are hashed.
   const plain = JSON.parse(JSON.stringify(value, (_, member) => (typeof member === 'bigint' ? 0 : member)))
   const [problem] = checker(schema)(plain)
   if (problem)
-    throw new CommandFailure('quote.unreadable', `${file} is not a quote: ${problem.at.join('.')} ${problem.says}.`)
+    throw new CommandFailure('quote.unreadable', `${file} is not a quote: ${problem.at.join('.')} ${problem.message}.`)
   return value as Quote
 }
 
-async function bytesOf(file: string): Promise<Uint8Array> {
+async function readBytes(file: string): Promise<Uint8Array> {
   try {
     const bytes = await readFile(file)
     if (bytes.length > fileBytesMax)
@@ -178,7 +182,7 @@ async function bytesOf(file: string): Promise<Uint8Array> {
   }
 }
 
-function parsed(text: string, file: string): unknown {
+function parseFile(text: string, file: string): unknown {
   try {
     return parseJson(text)
   } catch {

@@ -6,14 +6,14 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { signQuote } from '#api/client.ts'
 import { parseJson } from '#api/json.ts'
 import type { Quote } from '#api/wire/fx.ts'
-import { createFxCaches } from '#groups/fx/context.ts'
-import { createQuote } from '#groups/fx/create-quote.ts'
-import { systemClock } from '#io/clock.ts'
-import { silentLog } from '#io/log.ts'
-import { systemRandom } from '#io/random.ts'
-import { openState } from '#store/open.ts'
-import { settingsWith, testVisit } from '#test/context.ts'
-import { openFolder, run } from './run.ts'
+import { createFxCaches } from '#fx/context.ts'
+import { createQuote } from '#fx/endpoints/create-quote.ts'
+import { systemClock } from '#runtime/clock.ts'
+import { silentLog } from '#runtime/log.ts'
+import { systemRandom } from '#runtime/random.ts'
+import { openState } from '#storage/open.ts'
+import { settingsWith, testRequestInfo } from '#test/context.ts'
+import { openFolder, runCommand } from '#test/run-command.ts'
 
 const fx = { spender: '0x3333333333333333333333333333333333333333', sources: [{ id: 'desk', kind: 'push' }] }
 
@@ -21,7 +21,7 @@ async function openFxFolder() {
   const home = await openFolder()
   await writeFile(join(home.dir, 'tetrad.yaml'), 'fx:\n  sources:\n    - id: desk\n      kind: push\n')
   await (await openState(join(home.dir, 'data'))).close()
-  const tetrad = (...words: string[]) => run(['fx', ...words], { cwd: home.dir })
+  const tetrad = (...words: string[]) => runCommand(['fx', ...words], { cwd: home.dir })
   const json = async (...words: string[]) => JSON.parse((await tetrad(...words, '--json')).stdout)
   return { ...home, tetrad, json }
 }
@@ -29,7 +29,7 @@ async function openFxFolder() {
 async function quoteIn(dir: string): Promise<{ quote: Quote; bytes: Uint8Array }> {
   const state = await openState(join(dir, 'data'))
   const world = { settings: settingsWith({ fx }), clock: systemClock, random: systemRandom, log: silentLog }
-  const outcome = await createQuote.reply(
+  const outcome = await createQuote.handle(
     {
       from: { currency: 'USDC', amount: '1000' },
       to: { currency: 'EURC' },
@@ -38,7 +38,7 @@ async function quoteIn(dir: string): Promise<{ quote: Quote; bytes: Uint8Array }
       recipientAddress: `0x${'11'.repeat(20)}`,
     },
     { state, ...world, fx: createFxCaches() },
-    testVisit(),
+    testRequestInfo(),
   )
   await state.close()
   assert.ok(outcome.is === 'bytes')

@@ -1,17 +1,17 @@
 // `tetrad fx …`: where rates come from and how they are doing, rates set by hand and read back, quotes and their receipts,
 // and the check of a signature. All of it reads the state store or files, so it works beside a running server.
 import { type Command, InvalidArgumentError } from 'commander'
-import { oldText } from '#core/age.ts'
+import { formatAgeOf } from '#core/age.ts'
 import { Fault } from '#core/fault.ts'
-import type { sourcesReport } from '#groups/fx/source-health.ts'
+import type { sourcesReport } from '#fx/rates/source-health.ts'
 import type { AppContext } from '#server/context.ts'
 import { withState } from './data.ts'
+import { queryServer } from './data-owner.ts'
 import { CommandFailure } from './failure.ts'
 import { addSigned } from './fx-signed.ts'
-import { askServer } from './owner.ts'
+import { parsePastTime } from './parse-time.ts'
 import { note, print, printJson, table } from './print.ts'
 import { type CommonOptions, configOf } from './settings.ts'
-import { pastOf } from './when.ts'
 
 const pairShape = /^[A-Z]{3}\/[A-Z]{3}$/
 const rowsMax = 100_000
@@ -42,7 +42,7 @@ export function addFx(program: Command): void {
     .option('--source <id>', 'only this one')
     .option('--since <time>', '24h ago, 2026-11-15, or 2026-11-15T18:00:00Z', '24h')
     .option('--until <time>', 'likewise (default: now)')
-    .option('--limit <n>', 'at most so many', rowCount, 100)
+    .option('--limit <n>', 'at most so many', parseRowCount, 100)
     .action((pair: string, _: unknown, command: Command) => history(pair, command.optsWithGlobals()))
 
   fx.command('quote')
@@ -56,38 +56,38 @@ export function addFx(program: Command): void {
 type View = Pick<AppContext, 'state' | 'settings' | 'clock'>
 
 async function withView<T>(options: CommonOptions, work: (view: View) => Promise<T>): Promise<T> {
-  const [{ settings }, { systemClock }] = await Promise.all([configOf(options), import('#io/clock.ts')])
+  const [{ settings }, { systemClock }] = await Promise.all([configOf(options), import('#runtime/clock.ts')])
   return withState(options, 'found', (state) => work({ state, settings, clock: systemClock }))
 }
 
-type Report = Awaited<ReturnType<typeof sourcesReport>>
+type SourcesReport = Awaited<ReturnType<typeof sourcesReport>>
 
 async function sources(options: CommonOptions): Promise<void> {
-  const { sourcesReport: report } = await import('#groups/fx/source-health.ts')
+  const { sourcesReport: report } = await import('#fx/rates/source-health.ts')
   // A running server knows what it asks, the demo's feed included; without one it is what this configuration names.
-  const told = await askServer<Report>(options, 'rates')
-  const { sources: states, rates } = told ? told.result : await withView(options, report)
+  const shown = await queryServer<SourcesReport>(options, 'rates')
+  const { sources: states, rates } = shown ? shown.result : await withView(options, report)
   if (options.json) {
     return printJson({
-      sources: states.map(({ triedMs, goodMs, says, ...state }) => ({
-        ...{ ...state, asked: timeOf(triedMs), answered: timeOf(goodMs), says },
+      sources: states.map(({ triedMs, goodMs, message, ...state }) => ({
+        ...{ ...state, asked: isoTimeOrNull(triedMs), answered: isoTimeOrNull(goodMs), message },
       })),
       rates: rates.map(({ atMs, base, quote: to, ...line }) => ({
         ...line,
         pair: `${base}/${to}`,
-        time: timeOf(atMs),
+        time: isoTimeOrNull(atMs),
       })),
     })
   }
   if (states.length === 0) note('No sources are configured: see docs/fx.md. What is below is what the store holds.')
   const rows = rates.map(({ source, kind, base, quote: to, rate, ageMs, standing, tradable }) => [
-    ...[source, kind, `${base}/${to}`, rate, oldText(ageMs)],
+    ...[source, kind, `${base}/${to}`, rate, formatAgeOf(ageMs)],
     standing === 'used' && !tradable ? 'used, reference only' : standing,
   ])
   if (rows.length > 0) print(table(['source', 'kind', 'pair', 'rate', 'age', 'standing'], rows))
-  const { failedText } = await import('#groups/fx/source-health.ts')
-  for (const { source, failures, says } of states) {
-    if (says !== null) note(`${source}: ${failures > 0 ? `${failedText(failures)}: ` : ''}${says}`)
+  const { failedText } = await import('#fx/rates/source-health.ts')
+  for (const { source, failures, message } of states) {
+    if (message !== null) note(`${source}: ${failures > 0 ? `${failedText(failures)}: ` : ''}${message}`)
   }
 }
 
@@ -96,25 +96,25 @@ async function setRate(
   rate: string,
   options: CommonOptions & { source?: string; at?: string },
 ): Promise<void> {
-  const { pushRate } = await import('#groups/fx/push.ts')
+  const { pushRate } = await import('#fx/rates/push-rate.ts')
   await wantPushSource(options)
   const kept = await withView(options, (view) => {
-    const atMs = options.at === undefined ? undefined : pastOf(options.at, view.clock.now(), '--at')
+    const atMs = options.at === undefined ? undefined : parsePastTime(options.at, view.clock.now(), '--at')
     return pushRate(view, { pair, rate, source: options.source, atMs }).catch((error: unknown) => {
       throw asOptions(error)
     })
   })
-  const told = { source: kept.source, pair, rate: kept.rate, time: timeOf(kept.atMs) }
-  if (options.json) printJson(told)
-  else print(`${told.source} ${pair} ${told.rate} at ${told.time}`)
+  const result = { source: kept.source, pair, rate: kept.rate, time: isoTimeOrNull(kept.atMs) }
+  if (options.json) printJson(result)
+  else print(`${result.source} ${pair} ${result.rate} at ${result.time}`)
 }
 
 /** The demo's sources are known to its server alone. */
 async function wantPushSource(options: CommonOptions): Promise<void> {
   const { sources: own } = (await configOf(options)).settings.fx
   if (own.some(({ kind }) => kind === 'push')) return
-  const { noPushSource } = await import('#groups/fx/push.ts')
-  const told = own.length === 0 ? await askServer<Report>(options, 'rates') : undefined
+  const { noPushSourceText: noPushSource } = await import('#fx/rates/push-rate.ts')
+  const told = own.length === 0 ? await queryServer<SourcesReport>(options, 'rates') : undefined
   const sources = told ? told.result.sources.map(({ source: id, kind }) => ({ id, kind })) : own
   throw new CommandFailure('fx.no_push_source', `No rate can be set: ${noPushSource(sources)} (docs/fx.md).`)
 }
@@ -129,15 +129,17 @@ const optionNames: Readonly<Record<string, string>> = {
 /** The members of the call are options here. */
 function asOptions(error: unknown): unknown {
   if (!(error instanceof Fault) || error.problems.length === 0) return error
-  const words = error.problems.map(({ at, says }) => `${optionNames[at.at(-1) ?? ''] ?? at.join('.')} ${says}`)
-  return new CommandFailure(error.code, `${words.join('; ')}.`)
+  const message = error.problems.map(
+    ({ at, message: problem }) => `${optionNames[at.at(-1) ?? ''] ?? at.join('.')} ${problem}`,
+  )
+  return new CommandFailure(error.code, `${message.join('; ')}.`)
 }
 
 async function history(
   pair: string,
   options: CommonOptions & { source?: string; since: string; until?: string; limit: number },
 ): Promise<void> {
-  const { rateHistory } = await import('#groups/fx/rate-store.ts')
+  const { rateHistory } = await import('#fx/rates/rate-store.ts')
   const found = await withView(options, ({ state, clock }) => {
     const nowMs = clock.now()
     const [base = '', to = ''] = pair.split('/')
@@ -145,9 +147,9 @@ async function history(
       base,
       quote: to,
       ...(options.source !== undefined && { source: options.source }),
-      fromMs: pastOf(options.since, nowMs, '--since'),
+      fromMs: parsePastTime(options.since, nowMs, '--since'),
       // Sources may be a little ahead of us.
-      untilMs: options.until === undefined ? nowMs + 60_000 : pastOf(options.until, nowMs, '--until'),
+      untilMs: options.until === undefined ? nowMs + 60_000 : parsePastTime(options.until, nowMs, '--until'),
       rowsMax: options.limit,
     })
   })
@@ -155,8 +157,8 @@ async function history(
     source,
     pair,
     rate,
-    time: timeOf(atMs) ?? '',
-    received: timeOf(receivedMs) ?? '',
+    time: isoTimeOrNull(atMs) ?? '',
+    received: isoTimeOrNull(receivedMs) ?? '',
   }))
   if (options.json) return printJson(rows)
   if (rows.length === 0) return note(`Nothing about ${pair} in that time; a source may give it the other way round.`)
@@ -169,21 +171,22 @@ async function history(
 }
 
 async function quote(id: string, options: CommonOptions): Promise<void> {
-  const { storedQuote } = await import('#groups/fx/quotes.ts')
+  const { readQuote: storedQuote } = await import('#fx/pricing/quotes.ts')
   const found = await withState(options, 'found', (state) => storedQuote(state, id))
   if (!found) throw new CommandFailure('quote.unknown', `There is no quote ${id} in this data folder.`)
   // As it was sent, byte for byte: its hash is in the receipt.
   print(new TextDecoder().decode(found.reply))
 }
 
-const timeOf = (atMs: number | null | undefined): string | null => (atMs == null ? null : new Date(atMs).toISOString())
+const isoTimeOrNull = (atMs: number | null | undefined): string | null =>
+  atMs == null ? null : new Date(atMs).toISOString()
 
 function pairOf(text: string): string {
   if (!pairShape.test(text)) throw new InvalidArgumentError('It must be two currencies, such as EUR/USD.')
   return text
 }
 
-function rowCount(text: string): number {
+function parseRowCount(text: string): number {
   const count = Number(text)
   if (!Number.isInteger(count) || count < 1 || count > rowsMax)
     throw new InvalidArgumentError(`It must be 1 to ${rowsMax}.`)

@@ -1,22 +1,22 @@
 // `tetrad import markets FILE…`: records out of files of any size, plain or gzipped, or from standard input. Works beside
-// the server of a data folder, which answers from the new records at once, and in turn with several (decision 0150). What does
+// the server of a data folder, which answers from the new records at once, and in turn with several (behaviour/operations.md#ingest-commands). What does
 // not fit goes to a file of rejects.
 import { createReadStream } from 'node:fs'
 import { type FileHandle, open, stat } from 'node:fs/promises'
 import { createGunzip } from 'node:zlib'
 import { type Command, Option } from 'commander'
-import type { ImportTotals } from '#groups/markets/import.ts'
-import type { Reject } from '#groups/markets/records.ts'
-import type { Piece } from '#groups/markets/split.ts'
-import { renamePath } from '#io/path-error.ts'
-import type { State } from '#store/state.ts'
+import type { ImportTotals } from '#markets/records/import.ts'
+import type { SplitRecord } from '#markets/records/json-splitter.ts'
+import type { Reject } from '#markets/records/put-markets.ts'
+import { renamePath } from '#runtime/path-error.ts'
+import type { State } from '#storage/state.ts'
 import { withState } from './data.ts'
 import { CommandFailure, exitPartly } from './failure.ts'
+import { type LeaseOptions, runWithLease, turnContext, waitOption } from './lease.ts'
 import { counted, note, print, printJson } from './print.ts'
 import { type CommonOptions, configOf } from './settings.ts'
-import { inTurn, type TurnOptions, turnContext, waitOption } from './turn.ts'
 
-interface ImportOptions extends CommonOptions, TurnOptions {
+interface ImportOptions extends CommonOptions, LeaseOptions {
   readonly like?: string
   readonly record: 'market' | 'event'
   readonly lines?: boolean
@@ -60,11 +60,11 @@ async function bringAll(files: readonly string[], options: ImportOptions): Promi
         if (signal.aborted) break
       }
     }
-    await inTurn(await turnContext(store), options, 'markets', turn, stop.signal)
+    await runWithLease(await turnContext(store), options, 'markets', turn, stop.signal)
   })
   process.off('SIGINT', onSignal).off('SIGTERM', onSignal)
   const seconds = (performance.now() - startMs) / 1000
-  report(sum, seconds, options, rejects.file)
+  printImportReport(sum, seconds, options, rejects.file)
   if (stop.signal.aborted) {
     throw new CommandFailure('import.stopped', 'Stopped before the end; run it again to finish, nothing is done twice.')
   }
@@ -95,15 +95,15 @@ async function bringOne(
   signal: AbortSignal,
 ): Promise<ImportTotals> {
   const [{ importMarkets }, { Renames }, { systemClock }] = await Promise.all([
-    import('#groups/markets/import.ts'),
-    import('#groups/markets/decompose.ts'),
-    import('#io/clock.ts'),
+    import('#markets/records/import.ts'),
+    import('#markets/records/decompose.ts'),
+    import('#runtime/clock.ts'),
   ])
   const name = file === '-' ? 'stdin' : file
   const source = await openSource(file)
   const lines = options.lines === true || /\.(ndjson|jsonl)(\.gz)?$/i.test(file)
-  const line = progressLine(name, source.bytes, options.json === true)
-  const totals = await importMarkets({ state, clock: systemClock }, piecesOf(source.chunks, lines), {
+  const line = createProgressLine(name, source.bytes, options.json === true)
+  const totals = await importMarkets({ state, clock: systemClock }, splitRecords(source.chunks, lines), {
     kind: options.record,
     renames: new Renames(table),
     source: 'import',
@@ -116,7 +116,7 @@ async function bringOne(
   return totals
 }
 
-interface Source {
+interface ImportSource {
   readonly chunks: AsyncIterable<Uint8Array>
   /** Bytes of the file; undefined where that is not known. */
   readonly bytes: number | undefined
@@ -124,7 +124,7 @@ interface Source {
   readonly read: () => number
 }
 
-async function openSource(file: string): Promise<Source> {
+async function openSource(file: string): Promise<ImportSource> {
   let size: number | undefined
   if (file !== '-') {
     const found = await stat(file).catch(() => undefined)
@@ -164,9 +164,9 @@ async function* unpacked(file: string, reader: AsyncGenerator<Uint8Array>): Asyn
   }
 }
 
-async function* piecesOf(chunks: AsyncIterable<Uint8Array>, lines: boolean): AsyncGenerator<Piece> {
-  const { Splitter } = await import('#groups/markets/split.ts')
-  const splitter = new Splitter({ lines })
+async function* splitRecords(chunks: AsyncIterable<Uint8Array>, lines: boolean): AsyncGenerator<SplitRecord> {
+  const { JsonSplitter } = await import('#markets/records/json-splitter.ts')
+  const splitter = new JsonSplitter({ lines })
   for await (const chunk of chunks) yield* splitter.push(chunk)
   yield* splitter.end()
 }
@@ -188,9 +188,9 @@ class RejectsFile implements AsyncDisposable {
     const field = first?.at.join('.') ?? ''
     if (!this.#quiet && this.#shown < rejectsShown) {
       this.#shown += 1
-      note(`${place}: ${kind} ${id || '?'}: ${field ? `${field} ` : ''}${first?.says ?? ''}`)
+      note(`${place}: ${kind} ${id || '?'}: ${field ? `${field} ` : ''}${first?.message ?? ''}`)
     }
-    const fields = problems.map(({ at, says, value }) => ({ field: at.join('.'), reason: says, value }))
+    const fields = problems.map(({ at, message, value }) => ({ field: at.join('.'), reason: message, value }))
     try {
       this.#open ??= await open(this.file, 'w')
       await this.#open.appendFile(`${JSON.stringify({ place, kind, id, problems: fields })}\n`)
@@ -205,7 +205,7 @@ class RejectsFile implements AsyncDisposable {
 }
 
 /** A bar on a terminal, a line now and then elsewhere. */
-function progressLine(file: string, bytes: number | undefined, quiet: boolean) {
+function createProgressLine(file: string, bytes: number | undefined, quiet: boolean) {
   const { stderr } = process
   const startMs = performance.now()
   let drawnMs = stderr.isTTY ? Number.NEGATIVE_INFINITY : startMs
@@ -218,8 +218,8 @@ function progressLine(file: string, bytes: number | undefined, quiet: boolean) {
       const cells =
         share === undefined ? '' : `${'█'.repeat(share * 24).padEnd(24, '░')} ${(share * 100).toFixed(1)} %  `
       const rate = Math.round((records * 1000) / Math.max(1, nowMs - startMs))
-      const words = `${cells}${file}  ${(read / 1e6).toFixed(1)} MB  ${counted(records, 'record')}  ${rate}/s`
-      stderr.write(stderr.isTTY ? `\r\u001b[2K${words}` : `${words}\n`)
+      const text = `${cells}${file}  ${(read / 1e6).toFixed(1)} MB  ${counted(records, 'record')}  ${rate}/s`
+      stderr.write(stderr.isTTY ? `\r\u001b[2K${text}` : `${text}\n`)
     },
     end() {
       if (!quiet && stderr.isTTY) stderr.write('\r\u001b[2K')
@@ -227,7 +227,7 @@ function progressLine(file: string, bytes: number | undefined, quiet: boolean) {
   }
 }
 
-function report(sum: ImportTotals, seconds: number, { json }: ImportOptions, rejectsFile: string): void {
+function printImportReport(sum: ImportTotals, seconds: number, { json }: ImportOptions, rejectsFile: string): void {
   const rejects = sum.rejected > 0 ? rejectsFile : null
   if (json) {
     printJson({ ...sum, seconds: Number(seconds.toFixed(3)), rejects })

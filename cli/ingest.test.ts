@@ -4,10 +4,10 @@ import { spawn } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { SimChain } from '#sim/evm/chain.ts'
-import { SimNode } from '#sim/evm/node.ts'
-import { openState } from '#store/open.ts'
-import { launcher, openFolder, run } from './run.ts'
+import { SimChain } from '#simulator/evm/chain.ts'
+import { SimNode } from '#simulator/evm/node.ts'
+import { openState } from '#storage/open.ts'
+import { launcher, openFolder, runCommand } from '#test/run-command.ts'
 
 /** `finalityBlocks` may say that blocks are final which the chain still replaces. */
 async function stage(blocks: number, { finalLag = 6, finalityBlocks = 0, mode = 'index' } = {}) {
@@ -25,7 +25,7 @@ async function stage(blocks: number, { finalLag = 6, finalityBlocks = 0, mode = 
   await writeFile(join(home.dir, 'tetrad.yaml'), JSON.stringify(config))
   return {
     ...{ home, chain, node },
-    run: (...args: string[]) => run(args, { cwd: home.dir }),
+    run: (...args: string[]) => runCommand(args, { cwd: home.dir }),
     async [Symbol.asyncDispose]() {
       await node[Symbol.asyncDispose]()
       await home[Symbol.asyncDispose]()
@@ -85,11 +85,11 @@ test('a block that no node can trace is named and left out, and the exit code sa
     .flatMap(({ number, transactions }) => transactions.map(({ hash, to }) => ({ number, hash, to })))
     .find(({ number, to }) => number > 5 && to !== null && chain.accountAt(to, number - 1).code !== '0x')
   assert.ok(call)
-  node.abilities = { traces: ['trace_block'], untraceable: (hash) => hash === call.hash }
+  node.capabilities = { traces: ['trace_block'], untraceable: (hash) => hash === call.hash }
   const partly = await at.run('ingest', 'evm', '--once')
   assert.equal(partly.code, 3, partly.stderr)
   assert.match(partly.stderr, new RegExp(`^tetrad: block ${call.number} cannot be read: .*execution timeout`, 'm'))
-  node.abilities = { traces: ['trace_block'] }
+  node.capabilities = { traces: ['trace_block'] }
   assert.equal((await at.run('repair')).code, 0)
 })
 
@@ -143,13 +143,13 @@ test('repair --forget-from of a chain in mode probe forgets, and reads nothing a
 
 test('1: repair refuses a stretch that ends before it begins, and one beside --forget-from', async () => {
   await using at = await stage(5)
-  for (const [args, says] of [
+  for (const [args, message] of [
     [['--from', '500', '--until', '100'], /--from 500 is not before --until 100/],
     [['--from', '1', '--forget-from', '2'], /without --from and --until/],
   ] as const) {
     const { code, stderr } = await at.run('repair', ...args)
     assert.equal(code, 1)
-    assert.match(stderr, says)
+    assert.match(stderr, message)
   }
 })
 
@@ -172,7 +172,7 @@ test('coverage names the holes and fails while there are any; repair fills them'
 
 test('chains tells what the nodes can do and what the rest costs', async () => {
   await using at = await stage(5)
-  at.node.abilities = { traces: ['debug_traceTransaction'], stateBlocks: 2 }
+  at.node.capabilities = { traces: ['debug_traceTransaction'], stateBlocks: 2 }
   const { code, stdout, stderr } = await at.run('chains')
   assert.equal(code, 0, stderr)
   assert.match(stdout, /77 +Sim +index +http:\/\/127\.0\.0\.1:\d+ +5 +no +no +yes +no +no +no +yes/)
@@ -192,7 +192,7 @@ test('1: a node on another chain is refused by name', async () => {
 
 test('1: a chain without traces cannot be indexed, and it is said why', async () => {
   await using at = await stage(5)
-  at.node.abilities = { traces: [] }
+  at.node.capabilities = { traces: [] }
   const { code, stderr } = await at.run('ingest', 'evm', '--chain', '77', '--once')
   assert.equal(code, 1)
   assert.match(stderr, /internal transfers would not be seen/)

@@ -1,25 +1,25 @@
 // `tetrad ingest evm` reads a chain into the store and follows its head; `tetrad repair` fills the holes of one, or reads epochs of a network
 // again (repair-epochs.ts). Beside the one
 // server of a data folder both may run: what they write is the same whoever writes it, and however often. Of several servers
-// on one PostgreSQL they are one more (decision 0150).
+// on one PostgreSQL they are one more (behaviour/operations.md#ingest-commands).
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { faults } from '#api/faults.ts'
 import { networks } from '#api/wire/validators.ts'
 import { Fault } from '#core/fault.ts'
-import type { ExplorerContext } from '#groups/explorer/context.ts'
-import type { Progress as Event } from '#groups/explorer/index-chain.ts'
-import type { ChainNode } from '#groups/explorer/node.ts'
+import type { ExplorerContext } from '#explorer/context.ts'
+import type { IndexProgress as Event } from '#explorer/funding/index/index-chain.ts'
+import type { ChainNode } from '#explorer/nodes.ts'
 import { epochNumber } from './beacon.ts'
 import { withState } from './data.ts'
 import { CommandFailure, exitPartly } from './failure.ts'
-import { forget } from './forget.ts'
+import { forget } from './forget-blocks.ts'
+import { type LeaseOptions, runWithLease, waitOption } from './lease.ts'
 import { note, print, printJson } from './print.ts'
 import { openProgress } from './progress.ts'
 import { type CommonOptions, configOf } from './settings.ts'
-import { inTurn, type TurnOptions, waitOption } from './turn.ts'
 import { whichChain } from './which-chain.ts'
 
-interface IngestOptions extends CommonOptions, TurnOptions {
+interface IngestOptions extends CommonOptions, LeaseOptions {
   readonly chain?: string
   readonly once?: boolean
   readonly from?: number
@@ -40,7 +40,7 @@ export function addIngest(program: Command): void {
     .option('--chain <id>', 'which of the configured chains (default: the only one)')
     .option('--once', 'end when the present head is reached')
     .option(...waitOption)
-    .action((_: unknown, command: Command) => run(command.optsWithGlobals(), 'follow'))
+    .action((_: unknown, command: Command) => runIngest(command.optsWithGlobals(), 'follow'))
 
   program
     .command('repair')
@@ -65,7 +65,7 @@ export function addIngest(program: Command): void {
     .action(async (_: unknown, command: Command) => {
       const options = command.optsWithGlobals()
       const { isAboutEpochs, repairEpochs } = await import('./repair-epochs.ts')
-      await (isAboutEpochs(options) ? repairEpochs(options) : run(options, 'repair'))
+      await (isAboutEpochs(options) ? repairEpochs(options) : runIngest(options, 'repair'))
     })
 }
 
@@ -85,18 +85,24 @@ interface Sum {
   takenBack: number
 }
 
-async function run(options: IngestOptions, task: 'follow' | 'repair'): Promise<void> {
-  checkSpan(options)
+async function runIngest(options: IngestOptions, task: 'follow' | 'repair'): Promise<void> {
+  validateSpan(options)
   const { settings } = await configOf(options)
-  const [{ needNode }, { createExplorerCaches }, { systemClock }, { systemRandom }, { openLog }, { untilStopped }] =
-    await Promise.all([
-      import('#groups/explorer/node.ts'),
-      import('#groups/explorer/context.ts'),
-      import('#io/clock.ts'),
-      import('#io/random.ts'),
-      import('#io/log.ts'),
-      import('./stop.ts'),
-    ])
+  const [
+    { requireNode: needNode },
+    { createExplorerCaches },
+    { systemClock },
+    { systemRandom },
+    { openLog },
+    { untilStopped },
+  ] = await Promise.all([
+    import('#explorer/nodes.ts'),
+    import('#explorer/context.ts'),
+    import('#runtime/clock.ts'),
+    import('#runtime/random.ts'),
+    import('#runtime/log.ts'),
+    import('./stop.ts'),
+  ])
   const stop = new AbortController()
   const sum: Sum = { blocks: 0, rows: 0, head: 0, takenBack: 0 }
   const startMs = systemClock.monotonicMs()
@@ -107,8 +113,8 @@ async function run(options: IngestOptions, task: 'follow' | 'repair'): Promise<v
     const node = needNode(context, whichChain(settings, options.chain))
     const progress = openProgress(options.json === true, () => systemClock.monotonicMs())
     const share = () => nodeShare(node, systemClock.monotonicMs() - startMs)
-    const tell = (event: Event) => {
-      add(sum, event)
+    const report = (event: Event) => {
+      addEvent(sum, event)
       if (event.is === 'plan') progress.plan(event.blocks)
       // Following the chain logs it.
       if (event.is === 'unreadable' && (task === 'repair' || options.once === true)) {
@@ -116,8 +122,8 @@ async function run(options: IngestOptions, task: 'follow' | 'repair'): Promise<v
         process.exitCode = exitPartly
       }
       if (event.is === 'range') {
-        const words = `node ${Math.round(share() * 100)} % of the time  ${sum.rows} rows`
-        progress.step(event.range.until - event.range.from, words)
+        const text = `node ${Math.round(share() * 100)} % of the time  ${sum.rows} rows`
+        progress.step(event.range.until - event.range.from, text)
       }
     }
     const { forgetFrom, yes = false } = options
@@ -127,26 +133,26 @@ async function run(options: IngestOptions, task: 'follow' | 'repair'): Promise<v
       if (forgetFrom !== undefined) await forget(own.state, node, { from: forgetFrom, yes }, signal)
       if (forgetFrom !== undefined && node.chain.mode === 'probe')
         return note(`chain ${node.chain.id}: nothing is read again, because its mode is probe.`)
-      await working(own, node, options, task, tell, signal)
+      await working(own, node, options, task, report, signal)
     }
-    const work = inTurn(context, options, 'chains', turn, stop.signal)
+    const work = runWithLease(context, options, 'chains', turn, stop.signal)
     const stopped = untilStopped(systemClock, async () => stop.abort())
     await Promise.race([work, stopped])
     await work
     progress.end()
-    report(node.chain.id, options, sum, (systemClock.monotonicMs() - startMs) / 1000, share())
+    printIngestReport(node.chain.id, options, sum, (systemClock.monotonicMs() - startMs) / 1000, share())
   })
 }
 
 /** What cannot be meant is said before anything is opened. */
-function checkSpan({ from = 0, until = Infinity, forgetFrom }: IngestOptions): void {
-  const wrong =
+function validateSpan({ from = 0, until = Infinity, forgetFrom }: IngestOptions): void {
+  const problem =
     from >= until
       ? `--from ${from} is not before --until ${until}: there would be nothing to read.`
       : forgetFrom !== undefined && (from > 0 || until < Infinity)
         ? '--forget-from reads all that is missing afterwards: give it without --from and --until.'
         : undefined
-  if (wrong !== undefined) throw new CommandFailure('repair.options', wrong)
+  if (problem !== undefined) throw new CommandFailure('repair.options', problem)
 }
 
 async function working(
@@ -154,27 +160,28 @@ async function working(
   node: ChainNode,
   { once, from = 0, until = Infinity }: IngestOptions,
   task: 'follow' | 'repair',
-  tell: (event: Event) => void,
+  report: (event: Event) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  const [{ catchUp, repair }, { Contradicted }, { follow }] = await Promise.all([
-    import('#groups/explorer/index-chain.ts'),
-    import('#groups/explorer/index-seams.ts'),
-    import('#groups/explorer/index-start.ts'),
-  ])
-  if (task === 'follow' && !once) return follow(context, node, signal, tell)
+  const [{ catchUpIndex: catchUp, repairIndex: repair }, { ChainContradiction }, { followChain: follow }] =
+    await Promise.all([
+      import('#explorer/funding/index/index-chain.ts'),
+      import('#explorer/funding/index/continuity.ts'),
+      import('#explorer/funding/index/start.ts'),
+    ])
+  if (task === 'follow' && !once) return follow(context, node, signal, report)
   const work = () =>
-    task === 'follow' ? catchUp(context, node, tell, signal) : repair(context, node, { from, until }, tell, signal)
-  const mayPass = (error: unknown) =>
-    error instanceof Fault && !(error instanceof Contradicted) && faults[error.code].retry === 'later'
-  await patiently(context, work, mayPass, signal)
+    task === 'follow' ? catchUp(context, node, report, signal) : repair(context, node, { from, until }, report, signal)
+  const isTransient = (error: unknown) =>
+    error instanceof Fault && !(error instanceof ChainContradiction) && faults[error.code].retry === 'later'
+  await retryTransient(context, work, isTransient, signal)
 }
 
 /** Again after what may pass; every block that was read in between counts as a new start. */
-async function patiently(
+async function retryTransient(
   context: ExplorerContext,
   work: () => Promise<void>,
-  mayPass: (error: unknown) => boolean,
+  isTransient: (error: unknown) => boolean,
   signal: AbortSignal,
 ): Promise<void> {
   for (let failures = 0; !signal.aborted; ) {
@@ -183,28 +190,28 @@ async function patiently(
       return await work()
     } catch (error) {
       failures = context.state.version() === version ? failures + 1 : 1
-      if (!mayPass(error) || failures >= failuresMax) throw error
+      if (!isTransient(error) || failures >= failuresMax) throw error
       note(`tetrad: ${(error as Fault).message}; trying again`)
       await context.clock.sleep(failureWaitMs, signal)
     }
   }
 }
 
-function add(sum: Sum, event: Event): void {
+function addEvent(sum: Sum, event: Event): void {
   if (event.is === 'range') {
     sum.blocks += event.range.until - event.range.from
     sum.rows += event.rows
   }
   if (event.is === 'near') {
     sum.head = event.head
-    sum.takenBack += event.takenBack
+    sum.takenBack += event.revertedBlocks
   }
 }
 
 const nodeShare = (node: ChainNode, tookMs: number): number =>
   Math.min(1, node.rpc.counts().waitedMs / Math.max(1, tookMs))
 
-function report(chain: string, { json }: IngestOptions, sum: Sum, seconds: number, share: number): void {
+function printIngestReport(chain: string, { json }: IngestOptions, sum: Sum, seconds: number, share: number): void {
   const blocksPerSecond = Math.round(sum.blocks / Math.max(seconds, 0.001))
   if (json) {
     const rounded = { seconds: Number(seconds.toFixed(3)), nodeShare: Number(share.toFixed(3)) }

@@ -1,14 +1,14 @@
 // `tetrad keys …`: make, list, change and revoke keys, and see what they were used for. Opens the state store alone, so it works
 // beside a running server, which sees the change at its next request.
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import { keyView, stateOf } from '#admin/key-view.ts'
 import { type Group, groups, type Plan, plans } from '#api/routes.ts'
-import { keyView, stateOf } from '#server/console/key-view.ts'
-import type { KeyChange, KeyInfo } from '#store/keys.ts'
+import type { KeyChange, KeyInfo } from '#storage/keys.ts'
 import { withState } from './data.ts'
 import { CommandFailure } from './failure.ts'
+import { momentOf } from './parse-time.ts'
 import { minuteText, note, print, printJson, table } from './print.ts'
 import type { CommonOptions } from './settings.ts'
-import { momentOf } from './when.ts'
 
 interface CreateOptions extends CommonOptions {
   readonly name: string
@@ -81,14 +81,14 @@ export function addKeys(program: Command): void {
     .command('usage')
     .description('Calls by UTC day and key, from the counters that enforce the limits.')
     .argument('[id]', 'only this key; "anonymous" for calls without one')
-    .option('--days <n>', 'how many days, today included', dayCount, 30)
+    .option('--days <n>', 'how many days, today included', parseDays, 30)
     .action((id: string | undefined, _: unknown, command: Command) => usage(id, command.optsWithGlobals()))
 }
 
 async function create(options: CreateOptions): Promise<void> {
-  const { systemClock, systemRandom } = await world()
+  const { systemClock, systemRandom } = await loadClockAndRandom()
   const expiresAtMs = options.expires === undefined ? undefined : momentOf(options.expires, systemClock.now())
-  const { createKey } = await import('#store/keys.ts')
+  const { createKey } = await import('#storage/keys.ts')
   const { id, key } = await withState(options, 'made', (state) =>
     createKey(
       state,
@@ -103,10 +103,10 @@ async function create(options: CreateOptions): Promise<void> {
       systemRandom,
     ),
   )
-  showOnce({ id, key }, options)
+  printKeyOnce({ id, key }, options)
 }
 
-function showOnce({ id, key }: { readonly id: string; readonly key: string }, { json }: CommonOptions): void {
+function printKeyOnce({ id, key }: { readonly id: string; readonly key: string }, { json }: CommonOptions): void {
   if (json) {
     printJson({ id, key })
     return
@@ -116,17 +116,17 @@ function showOnce({ id, key }: { readonly id: string; readonly key: string }, { 
 }
 
 async function rotate(id: string, options: CommonOptions & { restore?: boolean }): Promise<void> {
-  const { systemClock, systemRandom } = await world()
-  const { rotateKey } = await import('#store/keys.ts')
+  const { systemClock, systemRandom } = await loadClockAndRandom()
+  const { rotateKey } = await import('#storage/keys.ts')
   const wanted = { id, ...(options.restore && { restore: true }) }
   const made = await withState(options, 'found', (state) => rotateKey(state, wanted, systemClock, systemRandom))
   if (!made) throw unknownKey(id)
-  showOnce(made, options)
+  printKeyOnce(made, options)
 }
 
 async function edit(id: string, options: EditOptions): Promise<void> {
-  const { systemClock } = await world()
-  const { editKey, findKey } = await import('#store/keys.ts')
+  const { systemClock } = await loadClockAndRandom()
+  const { editKey, findKey } = await import('#storage/keys.ts')
   const change = changeOf(options, systemClock.now())
   if (Object.keys(change).length === 0) {
     throw new CommandFailure('key.unchanged', 'Nothing is named that should change; see: tetrad keys edit --help.')
@@ -150,8 +150,8 @@ function changeOf({ name, plan, groups: allowed, admin, expires }: EditOptions, 
 }
 
 async function list(options: CommonOptions): Promise<void> {
-  const { systemClock } = await world()
-  const { listKeys } = await import('#store/keys.ts')
+  const { systemClock } = await loadClockAndRandom()
+  const { listKeys } = await import('#storage/keys.ts')
   const found = await withState(options, 'found', listKeys)
   const nowMs = systemClock.now()
   if (options.json) return printJson(found.map((key) => keyView(key, nowMs)))
@@ -164,18 +164,18 @@ async function list(options: CommonOptions): Promise<void> {
 }
 
 async function revoke(id: string, options: CommonOptions): Promise<void> {
-  const { systemClock } = await world()
-  const { revokeKey } = await import('#store/keys.ts')
+  const { systemClock } = await loadClockAndRandom()
+  const { revokeKey } = await import('#storage/keys.ts')
   if (!(await withState(options, 'found', (state) => revokeKey(state, id, systemClock)))) throw unknownKey(id)
   if (options.json) printJson({ id, revoked: true })
   else print(`The key ${id} is revoked.`)
 }
 
 async function usage(id: string | undefined, options: CommonOptions & { days: number }): Promise<void> {
-  const { systemClock } = await world()
+  const { systemClock } = await loadClockAndRandom()
   const [{ anonymousId, findKey }, { usageOf }] = await Promise.all([
-    import('#store/keys.ts'),
-    import('#store/usage.ts'),
+    import('#storage/keys.ts'),
+    import('#storage/usage.ts'),
   ])
   const found = await withState(options, 'found', async (state) => {
     if (id !== undefined && id !== anonymousId && !(await findKey(state, id))) throw unknownKey(id)
@@ -192,8 +192,11 @@ async function usage(id: string | undefined, options: CommonOptions & { days: nu
   print(table(['day', 'key', 'endpoint', 'admitted', 'over/second', 'over/day', 'not allowed'], rows))
 }
 
-async function world() {
-  const [{ systemClock }, { systemRandom }] = await Promise.all([import('#io/clock.ts'), import('#io/random.ts')])
+async function loadClockAndRandom() {
+  const [{ systemClock }, { systemRandom }] = await Promise.all([
+    import('#runtime/clock.ts'),
+    import('#runtime/random.ts'),
+  ])
   return { systemClock, systemRandom }
 }
 
@@ -204,14 +207,14 @@ const unknownKey = (id: string) => new CommandFailure('key.unknown', `There is n
 
 function groupList(text: string): Group[] {
   const named = text.split(',').map((name) => name.trim())
-  const wrong = named.find((name) => !groups.includes(name as Group))
-  if (wrong !== undefined) throw new InvalidArgumentError(`"${wrong}" is none of ${groups.join(', ')}.`)
+  const unknown = named.find((name) => !groups.includes(name as Group))
+  if (unknown !== undefined) throw new InvalidArgumentError(`"${unknown}" is none of ${groups.join(', ')}.`)
   return named as Group[]
 }
 
 const groupListOrAll = (text: string): Group[] | 'all' => (text.trim() === 'all' ? 'all' : groupList(text))
 
-function dayCount(text: string): number {
+function parseDays(text: string): number {
   const days = Number(text)
   if (!Number.isInteger(days) || days < 1 || days > 400) throw new InvalidArgumentError('It must be 1 to 400.')
   return days

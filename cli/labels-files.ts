@@ -1,13 +1,13 @@
-// `tetrad labels import | export`: the registry from files and to files (decision 0094).
+// `tetrad labels import | export`: the registry from files and to files (behaviour/explorer.md#label-imports).
 import { open, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { basename, extname } from 'node:path'
 import { type Command, Option } from 'commander'
-import type { Imported, ImportForm } from '#groups/explorer/import.ts'
-import type { ExportPart } from '#groups/explorer/labels-export.ts'
-import type { Counts } from '#groups/explorer/labels-put.ts'
+import type { ExportPart } from '#explorer/labels/export-registry.ts'
+import type { ImportForm, ImportReport } from '#explorer/labels/import/import-labels.ts'
+import type { Counts } from '#explorer/labels/write-rows.ts'
 import { withState } from './data.ts'
 import { CommandFailure, exitPartly } from './failure.ts'
-import { authorOf, chainOption, oneChain, percent, tellUnserved } from './labels-words.ts'
+import { authorOf, chainOption, oneChain, parsePercent, warnUnservedChains } from './labels-options.ts'
 import { writeOut } from './out-file.ts'
 import { counted, note, print, printJson } from './print.ts'
 import { type CommonOptions, configOf } from './settings.ts'
@@ -39,7 +39,7 @@ export function addLabelFiles(labels: Command): void {
     .addOption(new Option('--format <form>', 'default: by the ending of the file').choices(['csv', 'json', 'oli']))
     .addOption(chainOption('chains of records that name none'))
     .option('--source <source>', 'whose word it is, where a record does not say (default: import, or oli)')
-    .option('--confidence <percent>', 'how sure new addresses are that do not say (default: 50)', percent)
+    .option('--confidence <percent>', 'how sure new addresses are that do not say (default: 50)', parsePercent)
     .option('--rejects <file>', 'where bad records go (default: <file>.rejects.csv)')
     .option('--strict', 'take nothing when a record is bad')
     .option('--by <who>', 'who makes the change (default: the name of the user)')
@@ -55,12 +55,12 @@ export function addLabelFiles(labels: Command): void {
     )
     .option('--chain <id>', 'only of this chain', oneChain)
     .option('--out <file>', 'file to write (default: standard output)')
-    .action((_: unknown, command: Command) => send(command.optsWithGlobals()))
+    .action((_: unknown, command: Command) => exportLabels(command.optsWithGlobals()))
 }
 
 async function bring(file: string, options: ImportOptions): Promise<void> {
-  const { importLabels } = await import('#groups/explorer/import.ts')
-  const text = await textOf(file)
+  const { importLabels } = await import('#explorer/labels/import/import-labels.ts')
+  const text = await readText(file)
   const form = options.format ?? formOf(file)
   const { settings } = await configOf(options)
   const author = await authorOf(options, `tetrad labels import ${basename(file)}`)
@@ -84,19 +84,19 @@ async function bring(file: string, options: ImportOptions): Promise<void> {
   const { entities, addresses, chains, rejects } = imported
   if (options.json) printJson({ entities, addresses, rejected: rejects.length, rejectsFile: rejectsFile ?? null })
   else {
-    print(`entities   ${countWords(entities)}\naddresses  ${countWords(addresses)}`)
+    print(`entities   ${formatCounts(entities)}\naddresses  ${formatCounts(addresses)}`)
     if (rejectsFile !== undefined) note(`${counted(rejects.length, 'record')} not taken; see ${rejectsFile}.`)
   }
   if (rejects.length > 0) process.exitCode = exitPartly
-  await tellUnserved(options, chains)
+  await warnUnservedChains(options, chains)
 }
 
-const countWords = ({ added, changed, unchanged }: Counts): string =>
+const formatCounts = ({ added, changed, unchanged }: Counts): string =>
   `${added} added, ${changed} changed, ${unchanged} unchanged`
 
 /** Written only when there is something to write; what an earlier import wrote there would now be wrong. */
-async function writeRejects({ rejects }: Imported, file: string): Promise<string | undefined> {
-  const { csvRow } = await import('#groups/explorer/csv.ts')
+async function writeRejects({ rejects }: ImportReport, file: string): Promise<string | undefined> {
+  const { csvRow } = await import('#explorer/labels/lists/csv.ts')
   const head = csvRow(['line', 'reason', 'record'])
   if (rejects.length === 0) {
     if (await startsWith(file, head)) await rm(file, { force: true })
@@ -124,7 +124,7 @@ async function startsWith(path: string, text: string): Promise<boolean> {
   }
 }
 
-async function textOf(file: string): Promise<string> {
+async function readText(file: string): Promise<string> {
   try {
     const { size } = await stat(file)
     if (size > fileBytesMax) {
@@ -148,8 +148,8 @@ function formOf(file: string): ImportForm {
   throw new CommandFailure('labels.format', `${file} ends neither in .csv nor in .json; say what it is with --format.`)
 }
 
-async function send(options: ExportOptions): Promise<void> {
-  const { csvExport, jsonExport } = await import('#groups/explorer/labels-export.ts')
+async function exportLabels(options: ExportOptions): Promise<void> {
+  const { csvExport, jsonExport } = await import('#explorer/labels/export-registry.ts')
   const format = options.format ?? (extname(options.out ?? '').toLowerCase() === '.csv' ? 'csv' : 'json')
   const part = options.what ?? (format === 'csv' ? 'entities' : 'all')
   if (format === 'csv' && part === 'all') {
@@ -160,8 +160,8 @@ async function send(options: ExportOptions): Promise<void> {
     const pieces =
       format === 'csv' && part !== 'all' ? csvExport(state, { part, ...scope }) : jsonExport(state, { part, ...scope })
     const { out } = options
-    if (out === undefined) await writeStdout(gathered(pieces))
-    else await writeOut(out, gathered(pieces))
+    if (out === undefined) await writeStdout(joinPieces(pieces))
+    else await writeOut(out, joinPieces(pieces))
   })
   if (options.out !== undefined && options.json) printJson({ file: options.out, format, what: part })
 }
@@ -174,7 +174,7 @@ async function writeStdout(pieces: AsyncIterable<string>): Promise<void> {
 }
 
 /** Few large pieces instead of many small ones. */
-async function* gathered(pieces: AsyncIterable<string>): AsyncGenerator<string> {
+async function* joinPieces(pieces: AsyncIterable<string>): AsyncGenerator<string> {
   let text = ''
   for await (const piece of pieces) {
     text += piece

@@ -1,10 +1,10 @@
 // `tetrad labels list | search | history`: what the registry holds, and how it came to.
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import type { Label } from '#groups/explorer/labels.ts'
-import type { PastEdit } from '#groups/explorer/labels-history.ts'
-import type { Tag } from '#groups/explorer/tags.ts'
+import type { HistoryEntry } from '#explorer/labels/history.ts'
+import type { Label } from '#explorer/labels/labels.ts'
+import type { Tag } from '#explorer/labels/tags.ts'
 import { withState } from './data.ts'
-import { oneChain, subjectOf } from './labels-words.ts'
+import { oneChain, subjectOf } from './labels-options.ts'
 import { minuteText, note, print, printJson, table } from './print.ts'
 import type { CommonOptions } from './settings.ts'
 
@@ -47,25 +47,25 @@ export function addLabelLists(labels: Command): void {
 }
 
 async function list(options: ListOptions): Promise<void> {
-  const { eachLabel } = await import('#groups/explorer/labels.ts')
-  const { eachTag } = await import('#groups/explorer/tags.ts')
+  const { eachLabel } = await import('#explorer/labels/labels.ts')
+  const { eachTag } = await import('#explorer/labels/tags.ts')
   const entities: Label[] = []
   const addresses: Tag[] = []
   await withState(options, 'found', async (state) => {
     const { limit, chain } = options
-    if (options.addresses) await take(eachTag(state, chain), addresses, limit)
-    else await take(eachLabel(state, chain), entities, limit)
+    if (options.addresses) await takeInto(eachTag(state, chain), addresses, limit)
+    else await takeInto(eachLabel(state, chain), entities, limit)
   })
-  await show(options, entities, addresses)
+  await printLabels(options, entities, addresses)
 }
 
 async function search(text: string, options: ListOptions): Promise<void> {
-  const { createExplorerCaches } = await import('#groups/explorer/context.ts')
-  const { searchEntries } = await import('#groups/explorer/label-table.ts')
-  const { askedWords } = await import('#groups/explorer/label-words.ts')
-  const { findLabels } = await import('#groups/explorer/labels.ts')
-  const { findTags } = await import('#groups/explorer/tags.ts')
-  const words = askedWords(text)
+  const { createExplorerCaches } = await import('#explorer/context.ts')
+  const { searchEntries } = await import('#explorer/labels/search-table.ts')
+  const { queryWords: parseWords } = await import('#explorer/labels/match-words.ts')
+  const { findLabels } = await import('#explorer/labels/labels.ts')
+  const { findTags } = await import('#explorer/labels/tags.ts')
+  const words = parseWords(text)
   const entities: Label[] = []
   const addresses: Tag[] = []
   await withState(options, 'found', async (state) => {
@@ -76,11 +76,11 @@ async function search(text: string, options: ListOptions): Promise<void> {
       else addresses.push(...(await findTags(state, subject, { chain, source })))
     }
   })
-  await show(options, entities, addresses)
+  await printLabels(options, entities, addresses)
 }
 
 async function history(what: string | undefined, options: ListOptions): Promise<void> {
-  const { historyOf } = await import('#groups/explorer/labels-history.ts')
+  const { readHistory: historyOf } = await import('#explorer/labels/history.ts')
   const { slug, address } = what === undefined ? { slug: '', address: undefined } : await subjectOf(what)
   const subject = address ?? slug
   const found = await withState(options, 'found', (state) =>
@@ -94,13 +94,13 @@ async function history(what: string | undefined, options: ListOptions): Promise<
   if (found.length === 0) return note(subject === '' ? 'Nothing was changed yet.' : `Nothing is known of ${subject}.`)
   const rows = found.map((edit) => [
     ...[minuteText(edit.atMs), edit.by, edit.via, edit.action, edit.chain],
-    ...[edit.source === '' ? edit.subject : `${edit.subject} (${edit.source})`, cut(fieldsOf(edit), 100)],
+    ...[edit.source === '' ? edit.subject : `${edit.subject} (${edit.source})`, truncate(formatChange(edit), 100)],
   ])
   print(table(['when', 'who', 'how', 'what', 'chain', 'of', 'fields'], rows))
 }
 
 /** `name: "A" → "B"`, or the whole of what was added or removed by its name. */
-function fieldsOf({ action, was = {}, is = {} }: PastEdit): string {
+function formatChange({ action, was = {}, is = {} }: HistoryEntry): string {
   if (action !== 'changed') return JSON.stringify({ ...was, ...is }['name' as never])
   const before = was as Record<string, unknown>
   return Object.entries(is)
@@ -109,9 +109,9 @@ function fieldsOf({ action, was = {}, is = {} }: PastEdit): string {
     .join(', ')
 }
 
-async function show(options: ListOptions, entities: readonly Label[], addresses: readonly Tag[]): Promise<void> {
+async function printLabels(options: ListOptions, entities: readonly Label[], addresses: readonly Tag[]): Promise<void> {
   if (options.json) {
-    const { addressRecord } = await import('#groups/explorer/labels-export.ts')
+    const { toAddressRecord: addressRecord } = await import('#explorer/labels/export-registry.ts')
     const asEntities = entities.map(({ updatedUnix, ...one }) => ({ ...one, updated: updatedUnix }))
     return printJson({ entities: asEntities, addresses: addresses.map(addressRecord) })
   }
@@ -120,28 +120,28 @@ async function show(options: ListOptions, entities: readonly Label[], addresses:
     const rows = entities.map((one) => [
       one.chain,
       one.slug,
-      cut(one.name),
+      truncate(one.name),
       minuteText(one.updatedUnix * 1000),
-      cut(one.description),
+      truncate(one.description),
     ])
     print(table(['chain', 'slug', 'name', 'updated', 'description'], rows))
   }
   if (addresses.length > 0) {
     const rows = addresses.map((one) => [
-      ...[one.chain, one.address, cut(one.name), one.entity || '-', one.source, `${one.confidence} %`],
-      cut(one.evidenceUrl || '-'),
+      ...[one.chain, one.address, truncate(one.name), one.entity || '-', one.source, `${one.confidence} %`],
+      truncate(one.evidenceUrl || '-'),
     ])
     print(table(['chain', 'address', 'name', 'entity', 'source', 'sure', 'evidence'], rows))
   }
   if (entities.length + addresses.length >= options.limit) note('There may be more; see --limit.')
 }
 
-const cut = (text: string, max = cellCharsMax): string => {
+const truncate = (text: string, max = cellCharsMax): string => {
   const line = text.replaceAll(/\s+/g, ' ')
   return line.length > max ? `${line.slice(0, max - 1)}…` : line
 }
 
-async function take<T>(from: AsyncIterable<T>, into: T[], limit: number): Promise<void> {
+async function takeInto<T>(from: AsyncIterable<T>, into: T[], limit: number): Promise<void> {
   for await (const one of from) {
     into.push(one)
     if (into.length >= limit) return

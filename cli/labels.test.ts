@@ -3,9 +3,9 @@ import { existsSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { listLabels } from '#groups/explorer/labels.ts'
-import { openState } from '#store/open.ts'
-import { openFolder, run } from './run.ts'
+import { listLabels } from '#explorer/labels/labels.ts'
+import { openState } from '#storage/open.ts'
+import { openFolder, runCommand } from '#test/run-command.ts'
 
 const hot = '0x28c6c06298d514db089934071355e5743bf21d60'
 
@@ -16,7 +16,7 @@ describe('help', { concurrency: 2 }, () => {
     test(`tetrad labels ${name} explains itself and takes --config, --data and --json`, async () => {
       await using home = await openFolder()
       const words = ['labels', name].filter(Boolean)
-      const { code, stdout } = await run([...words, '--help'], { cwd: home.dir })
+      const { code, stdout } = await runCommand([...words, '--help'], { cwd: home.dir })
       assert.equal(code, 0)
       assert.ok(stdout.startsWith(`Usage: tetrad ${words.join(' ')} `), stdout)
       for (const option of ['--config <file>', '--data <dir>', '--json']) assert.ok(stdout.includes(option), option)
@@ -28,7 +28,7 @@ test('add, edit, remove and history, beside a process that has the store open', 
   await using home = await openFolder()
   const state = await openState(join(home.dir, 'data'))
   const tetrad = async (...words: string[]) => {
-    const { code, stdout, stderr } = await run(['labels', ...words, '--json'], { cwd: home.dir })
+    const { code, stdout, stderr } = await runCommand(['labels', ...words, '--json'], { cwd: home.dir })
     assert.deepEqual([code, stderr], [0, ''], words.join(' '))
     return JSON.parse(stdout)
   }
@@ -45,7 +45,7 @@ test('add, edit, remove and history, beside a process that has the store open', 
       [hot, '--confidence', '70'],
     ]) {
       assert.equal((await tetrad('edit', ...words)).edited, 0)
-      const { stdout } = await run(['labels', 'edit', ...words], { cwd: home.dir })
+      const { stdout } = await runCommand(['labels', 'edit', ...words], { cwd: home.dir })
       assert.equal(stdout, `nothing changed: that is what ${words[0]} says already\n`)
     }
     const found = await tetrad('search', 'hot')
@@ -76,7 +76,7 @@ describe('files', () => {
   test('import takes the good records and writes the bad ones to a file with line and reason', async () => {
     await using home = await openFolder()
     await writeFile(join(home.dir, 'labels.csv'), `chain,address,name\n1,${hot},Hot\n1,0x1,"Bad, one"\n`)
-    const first = await run(['labels', 'import', 'labels.csv'], { cwd: home.dir })
+    const first = await runCommand(['labels', 'import', 'labels.csv'], { cwd: home.dir })
     assert.deepEqual(first, {
       code: 3,
       stdout: 'entities   0 added, 0 changed, 0 unchanged\naddresses  1 added, 0 changed, 0 unchanged\n',
@@ -86,7 +86,9 @@ describe('files', () => {
       await readFile(join(home.dir, 'labels.csv.rejects.csv'), 'utf8'),
       'line,reason,record\r\n3,address must be 0x and 40 hexadecimal digits,"1,0x1,""Bad, one"""\r\n',
     )
-    const again = await run(['labels', 'import', 'labels.csv', '--rejects', 'bad.csv', '--json'], { cwd: home.dir })
+    const again = await runCommand(['labels', 'import', 'labels.csv', '--rejects', 'bad.csv', '--json'], {
+      cwd: home.dir,
+    })
     assert.deepEqual(JSON.parse(again.stdout), {
       entities: { added: 0, changed: 0, unchanged: 0 },
       addresses: { added: 0, changed: 0, unchanged: 1 },
@@ -94,7 +96,9 @@ describe('files', () => {
       rejectsFile: 'bad.csv',
     })
     assert.equal(again.code, 3)
-    const strict = await run(['labels', 'import', 'labels.csv', '--strict', '--data', 'other'], { cwd: home.dir })
+    const strict = await runCommand(['labels', 'import', 'labels.csv', '--strict', '--data', 'other'], {
+      cwd: home.dir,
+    })
     assert.equal(strict.code, 1)
     assert.match(strict.stderr, /^tetrad: Nothing was taken \(--strict\): 1 bad record; see/)
   })
@@ -103,7 +107,7 @@ describe('files', () => {
     await using home = await openFolder()
     const [labels, rejects] = ['labels.csv', 'labels.csv.rejects.csv'].map((name) => join(home.dir, name))
     assert.ok(labels && rejects)
-    const bring = (...words: string[]) => run(['labels', 'import', 'labels.csv', ...words], { cwd: home.dir })
+    const bring = (...words: string[]) => runCommand(['labels', 'import', 'labels.csv', ...words], { cwd: home.dir })
     await writeFile(labels, `chain,address,name\n1,0x1,Bad\n`)
     assert.equal((await bring()).code, 3)
     assert.ok(existsSync(rejects))
@@ -117,7 +121,7 @@ describe('files', () => {
 
   test('what export writes, import takes back unchanged, into the same store and into an empty one', async () => {
     await using home = await openFolder()
-    const tetrad = (...words: string[]) => run(['labels', ...words], { cwd: home.dir })
+    const tetrad = (...words: string[]) => runCommand(['labels', ...words], { cwd: home.dir })
     await tetrad(
       'add',
       '--chain',
@@ -158,7 +162,9 @@ describe('files', () => {
       join(home.dir, 'pool.json'),
       JSON.stringify([{ address: hot, chain_id: 'eip155:any', contract_name: 'Hot' }]),
     )
-    const { stdout } = await run(['labels', 'import', 'pool.json', '--format', 'oli', '--json'], { cwd: home.dir })
+    const { stdout } = await runCommand(['labels', 'import', 'pool.json', '--format', 'oli', '--json'], {
+      cwd: home.dir,
+    })
     assert.equal(JSON.parse(stdout).addresses.added, 2)
   })
 })
@@ -166,7 +172,7 @@ describe('files', () => {
 test('labels of a chain that is not configured are kept, and it is said that they are not served', async () => {
   await using home = await openFolder()
   const said = 'Kept, but not served: chain 10 is not configured (explorer.chains: 1, 137).\n'
-  const tetrad = (...words: string[]) => run(['labels', ...words], { cwd: home.dir })
+  const tetrad = (...words: string[]) => runCommand(['labels', ...words], { cwd: home.dir })
   const added = await tetrad('add', '--chain', '1,10', '--name', 'Harbour')
   assert.deepEqual(added, { code: 0, stdout: 'added harbour on chain 1, 10 (2)\n', stderr: said })
   assert.equal((await tetrad('add', '--chain', '10', '--name', 'Hot', '--address', hot, '--json')).stderr, said)
@@ -202,7 +208,7 @@ describe('1: what cannot be done is told with what to do', () => {
     test(`tetrad labels ${words.join(' ')}`, async () => {
       await using home = await openFolder()
       await (await openState(join(home.dir, 'data'))).close()
-      const { code, stdout, stderr } = await run(['labels', ...words], { cwd: home.dir })
+      const { code, stdout, stderr } = await runCommand(['labels', ...words], { cwd: home.dir })
       assert.deepEqual([code, stdout], [1, ''])
       assert.match(stderr, expected)
     })

@@ -1,14 +1,14 @@
 // `tetrad labels …`: the registry of labelled entities and tagged addresses. Opens the state store alone, so it works
 // beside a running server, which answers with the change at its next request.
 import type { Command } from 'commander'
-import type { LabelPatch } from '#groups/explorer/labels.ts'
-import type { RawRecord, Read } from '#groups/explorer/labels-check.ts'
-import type { TagPatch } from '#groups/explorer/tags.ts'
+import type { LabelPatch } from '#explorer/labels/labels.ts'
+import type { PatchResult, RawRecord } from '#explorer/labels/parse-record.ts'
+import type { TagPatch } from '#explorer/labels/tags.ts'
 import { withState } from './data.ts'
 import { CommandFailure } from './failure.ts'
 import { addLabelFiles } from './labels-files.ts'
+import { authorOf, chainOption, chainsOf, parsePercent, subjectOf, warnUnservedChains } from './labels-options.ts'
 import { addLabelLists } from './labels-show.ts'
-import { authorOf, chainOption, chainsOf, percent, subjectOf, tellUnserved } from './labels-words.ts'
 import { print, printJson } from './print.ts'
 import type { CommonOptions } from './settings.ts'
 
@@ -74,7 +74,7 @@ const fieldOptions = (command: Command): Command =>
     .option('--description <text>', 'short description, of an entity')
     .option('--notes <text>', 'notes, of an entity')
     .option('--entity <slug>', 'the entity an address belongs to')
-    .option('--confidence <percent>', 'how sure it is, of an address; 0 to 100', percent)
+    .option('--confidence <percent>', 'how sure it is, of an address; 0 to 100', parsePercent)
     .option('--evidence <url>', 'where it can be verified, of an address')
     .option('--by <who>', 'who makes the change (default: the name of the user)')
 
@@ -91,36 +91,36 @@ function onRemove(labels: Command): void {
 }
 
 async function addOne(options: FieldOptions): Promise<void> {
-  const { addLabels: addEntities, addTags } = await import('#groups/explorer/labels-edit.ts')
-  const { entityPatches, tagPatches } = await import('#groups/explorer/labels-check.ts')
+  const { addLabels: addEntities, addTags } = await import('#explorer/labels/edit.ts')
+  const { toEntityPatches: entityPatches, toTagPatches: tagPatches } = await import('#explorer/labels/parse-record.ts')
   const { record, tag } = recordOf(options)
   const author = await authorOf(options, 'tetrad labels add')
   const defaults = { source: 'own', confidence: 100 }
   if (tag) {
     const patches = checked(tagPatches(record, defaults))
     await withState(options, 'made', (state) => addTags(state, author, patches))
-    told(options, { added: patches.length, address: patches[0]?.address, chains: chainList(patches) })
-    return tellUnserved(options, chainList(patches))
+    printResult(options, { added: patches.length, address: patches[0]?.address, chains: chainList(patches) })
+    return warnUnservedChains(options, chainList(patches))
   }
   await wantSlug(options)
   const patches = checked(entityPatches(record, defaults))
   await withState(options, 'made', (state) => addEntities(state, author, patches))
-  told(options, { added: patches.length, slug: patches[0]?.slug, chains: chainList(patches) })
-  await tellUnserved(options, chainList(patches))
+  printResult(options, { added: patches.length, slug: patches[0]?.slug, chains: chainList(patches) })
+  await warnUnservedChains(options, chainList(patches))
 }
 
 /** The slug is made from the name, and not every name has the letters for one. */
 async function wantSlug({ name = '', slug }: FieldOptions): Promise<void> {
-  const { slugOf } = await import('#groups/explorer/labels-check.ts')
+  const { toSlug: slugOf } = await import('#explorer/labels/parse-record.ts')
   if (name.trim() === '') throw new CommandFailure('labels.options', '--name is empty.')
   if (slug !== undefined || slugOf(name) !== '') return
-  const words = 'has none of the letters a-z and digits that a slug is made of; give one with --slug'
-  throw new CommandFailure('labels.options', `--name ${words}.`)
+  const message = 'has none of the letters a-z and digits that a slug is made of; give one with --slug'
+  throw new CommandFailure('labels.options', `--name ${message}.`)
 }
 
 async function editOne(what: string, options: FieldOptions): Promise<void> {
-  const { editLabel, editTag } = await import('#groups/explorer/labels-edit.ts')
-  const { entityPatches, tagPatches } = await import('#groups/explorer/labels-check.ts')
+  const { editLabel, editTag } = await import('#explorer/labels/edit.ts')
+  const { toEntityPatches: entityPatches, toTagPatches: tagPatches } = await import('#explorer/labels/parse-record.ts')
   const author = await authorOf(options, 'tetrad labels edit')
   const { slug, address } = await subjectOf(what)
   const { chain: chains, source } = options
@@ -134,7 +134,7 @@ async function editOne(what: string, options: FieldOptions): Promise<void> {
     const { found, changed } = await withState(options, 'found', (state) =>
       editTag(state, author, { address, chains, source }, changes),
     )
-    return told(options, { edited: changed, address, chains: chainList(found) })
+    return printResult(options, { edited: changed, address, chains: chainList(found) })
   }
   const { record } = recordOf({ ...options, chain: ['1'], slug })
   const [patch] = checked(entityPatches(record, { source: 'own' }))
@@ -143,11 +143,11 @@ async function editOne(what: string, options: FieldOptions): Promise<void> {
   const { found, changed } = await withState(options, 'found', (state) =>
     editLabel(state, author, { slug, chains }, changes),
   )
-  told(options, { edited: changed, slug, chains: chainList(found) })
+  printResult(options, { edited: changed, slug, chains: chainList(found) })
 }
 
 async function remove(what: string, options: FieldOptions & { readonly addresses?: boolean }): Promise<void> {
-  const { removeAddress, removeEntity } = await import('#groups/explorer/labels-edit.ts')
+  const { removeAddress, removeEntity } = await import('#explorer/labels/edit.ts')
   const author = await authorOf(options, 'tetrad labels remove')
   const { slug, address } = await subjectOf(what)
   const { chain: chains, source } = options
@@ -155,13 +155,13 @@ async function remove(what: string, options: FieldOptions & { readonly addresses
     const found = await withState(options, 'found', (state) =>
       removeAddress(state, author, { address, chains, source }),
     )
-    return told(options, { removed: found.length, address, chains: chainList(found) })
+    return printResult(options, { removed: found.length, address, chains: chainList(found) })
   }
   const addressesToo = options.addresses ?? false
   const { entities, addresses } = await withState(options, 'found', (state) =>
     removeEntity(state, author, { slug, chains, addressesToo }),
   )
-  told(options, { removed: entities.length, slug, chains: chainList(entities), addresses: addresses.length })
+  printResult(options, { removed: entities.length, slug, chains: chainList(entities), addresses: addresses.length })
 }
 
 /** The options as a record of the kind they speak of; an option of the other kind is a slip. */
@@ -170,18 +170,18 @@ function recordOf(options: FieldOptions): { readonly record: RawRecord; readonly
   const tag = address !== undefined
   const ofEntities = { slug, description, notes }
   const ofAddresses = { address, entity, source, confidence, evidence }
-  const strange = Object.entries(tag ? ofEntities : ofAddresses).find(([, value]) => value !== undefined)
-  if (strange) {
+  const misplacedOptions = Object.entries(tag ? ofEntities : ofAddresses).find(([, value]) => value !== undefined)
+  if (misplacedOptions) {
     throw new CommandFailure(
       'labels.options',
-      `--${strange[0]} is not for ${tag ? 'an address' : 'an entity'}${tag || strange[0] === 'address' ? '' : '; name an address with --address'}.`,
+      `--${misplacedOptions[0]} is not for ${tag ? 'an address' : 'an entity'}${tag || misplacedOptions[0] === 'address' ? '' : '; name an address with --address'}.`,
     )
   }
   const given = Object.entries({ chain, name, ...(tag ? ofAddresses : ofEntities) })
   return { record: Object.fromEntries(given.filter(([, value]) => value !== undefined)), tag }
 }
 
-function checked<Patch>(read: Read<Patch>): readonly Patch[] {
+function checked<Patch>(read: PatchResult<Patch>): readonly Patch[] {
   if ('reason' in read) throw new CommandFailure('labels.invalid', `${read.reason}.`)
   return read
 }
@@ -194,7 +194,7 @@ const chainList = (rows: readonly { readonly chain: string }[]): string[] => [
   ...new Set(rows.map(({ chain }) => chain)),
 ]
 
-function told(options: CommonOptions, result: Readonly<Record<string, unknown>>): void {
+function printResult(options: CommonOptions, result: Readonly<Record<string, unknown>>): void {
   if (options.json) {
     printJson(result)
     return

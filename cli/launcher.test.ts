@@ -4,8 +4,8 @@ import { once } from 'node:events'
 import { copyFile, mkdir, symlink, writeFile } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 import { describe, test } from 'node:test'
+import { launcher, openFolder, runChild } from '#test/run-command.ts'
 import manifest from '../package.json' with { type: 'json' }
-import { launcher, openFolder, runChild } from './run.ts'
 
 /** A Node of this machine that cannot run TypeScript, as a fresh machine may have. */
 function findOldNode(): string | undefined {

@@ -3,10 +3,10 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { contract } from '#api/contract.ts'
-import { openState } from '#store/open.ts'
-import { addUsage, dayOf } from '#store/usage.ts'
+import { openState } from '#storage/open.ts'
+import { addUsage, dayOf } from '#storage/usage.ts'
+import { openFolder, runCommand } from '#test/run-command.ts'
 import manifest from '../package.json' with { type: 'json' }
-import { openFolder, run } from './run.ts'
 
 const commands = [
   [],
@@ -27,7 +27,7 @@ describe('every command', { concurrency: 2 }, () => {
   for (const words of commands) {
     test(`tetrad ${[...words, '--help'].join(' ')} explains itself and takes --config, --data and --json`, async () => {
       await using home = await openFolder()
-      const { code, stdout, stderr } = await run([...words, '--help'], { cwd: home.dir })
+      const { code, stdout, stderr } = await runCommand([...words, '--help'], { cwd: home.dir })
       assert.deepEqual([code, stderr], [0, ''])
       assert.ok(stdout.startsWith(`Usage: ${['tetrad', ...words].join(' ')} `), stdout)
       for (const option of ['--config <file>', '--data <dir>', '--json']) assert.ok(stdout.includes(option), option)
@@ -36,7 +36,7 @@ describe('every command', { concurrency: 2 }, () => {
 
   test('--version tells the version of the package', async () => {
     await using home = await openFolder()
-    assert.equal((await run(['--version'], { cwd: home.dir })).stdout, `${manifest.version}\n`)
+    assert.equal((await runCommand(['--version'], { cwd: home.dir })).stdout, `${manifest.version}\n`)
   })
 })
 
@@ -61,7 +61,7 @@ describe('how a command ends', () => {
   for (const [words, expected] of usage) {
     test(`2: "tetrad ${words.join(' ')}" is not understood`, async () => {
       await using home = await openFolder()
-      const { code, stdout, stderr } = await run(words, { cwd: home.dir })
+      const { code, stdout, stderr } = await runCommand(words, { cwd: home.dir })
       assert.deepEqual([code, stdout], [2, ''])
       assert.match(stderr, expected)
     })
@@ -70,25 +70,25 @@ describe('how a command ends', () => {
   test('2: with --json the misunderstanding is JSON on standard error', async () => {
     await using home = await openFolder()
     for (const words of [['srve'], ['keys']]) {
-      const { code, stdout, stderr } = await run([...words, '--json'], { cwd: home.dir })
+      const { code, stdout, stderr } = await runCommand([...words, '--json'], { cwd: home.dir })
       assert.deepEqual([code, stdout, JSON.parse(stderr).error.code], [2, '', 'usage'])
     }
   })
 
   test('1: a failure says what happened and what to do, without a stack trace, as JSON when asked', async () => {
     await using home = await openFolder()
-    const plain = await run(['keys', 'list', '--data', 'nowhere'], { cwd: home.dir })
-    const says = 'There is no data folder nowhere; name it with --data, or start the server once.'
-    assert.deepEqual(plain, { code: 1, stdout: '', stderr: `tetrad: ${says}\n` })
-    const { code, stderr } = await run(['keys', 'list', '--data', 'nowhere', '--json'], { cwd: home.dir })
-    assert.deepEqual([code, JSON.parse(stderr)], [1, { error: { code: 'data.missing', message: says } }])
+    const plain = await runCommand(['keys', 'list', '--data', 'nowhere'], { cwd: home.dir })
+    const message = 'There is no data folder nowhere; name it with --data, or start the server once.'
+    assert.deepEqual(plain, { code: 1, stdout: '', stderr: `tetrad: ${message}\n` })
+    const { code, stderr } = await runCommand(['keys', 'list', '--data', 'nowhere', '--json'], { cwd: home.dir })
+    assert.deepEqual([code, JSON.parse(stderr)], [1, { error: { code: 'data.missing', message } }])
   })
 
   test('1: a data folder that cannot be made is named', async () => {
     await using home = await openFolder()
     await writeFile(join(home.dir, 'file'), '')
     const words = ['keys', 'create', '--name', 'x', '--plan', 'free', '--data', 'file/data']
-    const { code, stderr } = await run(words, { cwd: home.dir })
+    const { code, stderr } = await runCommand(words, { cwd: home.dir })
     assert.equal(code, 1)
     assert.match(stderr, /^tetrad: the data folder file\/data cannot be created; check the path/)
   })
@@ -97,16 +97,16 @@ describe('how a command ends', () => {
     await using home = await openFolder()
     const key = `tetrad:id:${'s'.repeat(43)}`
     const words = ['ask', 'explorer.labelListV1', '--url', 'http://127.0.0.1:9', '--key', key]
-    const { code, stderr } = await run(words, { cwd: home.dir })
+    const { code, stderr } = await runCommand(words, { cwd: home.dir })
     assert.equal(code, 1)
     const told =
       /^tetrad: explorer\.labelListV1: .*Is a server running at http:\/\/127\.0\.0\.1:9\? Name another address with --url\.\n$/
     assert.match(stderr, told)
     assert.ok(!stderr.includes('sss'))
     await writeFile(join(home.dir, 'tetrad.yaml'), 'server: { port: 9 }\n')
-    const unnamed = await run(['ask', 'explorer.labelListV1', '--key', key], { cwd: home.dir })
+    const unnamed = await runCommand(['ask', 'explorer.labelListV1', '--key', key], { cwd: home.dir })
     assert.match(unnamed.stderr, told)
-    const odd = await run(['ask', 'explorer.labelListV1', '--url', '127.0.0.1:9', '--json'], { cwd: home.dir })
+    const odd = await runCommand(['ask', 'explorer.labelListV1', '--url', '127.0.0.1:9', '--json'], { cwd: home.dir })
     assert.equal(JSON.parse(odd.stderr).error.code, 'address.invalid')
   })
 })
@@ -116,20 +116,22 @@ describe('keys', () => {
     await using home = await openFolder()
     const state = await openState(join(home.dir, 'data'))
     try {
-      const made = await run(['keys', 'create', '--name', 'ci', '--plan', 'enterprise', '--json'], { cwd: home.dir })
+      const made = await runCommand(['keys', 'create', '--name', 'ci', '--plan', 'enterprise', '--json'], {
+        cwd: home.dir,
+      })
       assert.deepEqual([made.code, made.stderr], [0, ''])
       const { id, key, ...rest } = JSON.parse(made.stdout)
       assert.deepEqual(rest, {})
       assert.match(key, new RegExp(`^tetrad:${id}:[A-Za-z0-9_-]{43}$`))
 
       const words = ['keys', 'create', '--name', 'joe', '--plan', 'free', '--groups', 'fx,explorer', '--expires', '90d']
-      const other = await run(words, { cwd: home.dir })
+      const other = await runCommand(words, { cwd: home.dir })
       assert.match(other.stdout, /^id {3}[0-9a-f]{16}\nkey {2}tetrad:[0-9a-f]{16}:[A-Za-z0-9_-]{43}\n$/)
 
-      const revoked = await run(['keys', 'revoke', id, '--json'], { cwd: home.dir })
+      const revoked = await runCommand(['keys', 'revoke', id, '--json'], { cwd: home.dir })
       assert.deepEqual(JSON.parse(revoked.stdout), { id, revoked: true })
 
-      const listed = await run(['keys', 'list', '--json'], { cwd: home.dir })
+      const listed = await runCommand(['keys', 'list', '--json'], { cwd: home.dir })
       const [first, second] = JSON.parse(listed.stdout)
       assert.deepEqual([first.id, first.name, first.plan, first.state], [id, 'ci', 'enterprise', 'revoked'])
       assert.deepEqual([second.groups, second.state], [['explorer', 'fx'], 'active'])
@@ -143,7 +145,7 @@ describe('keys', () => {
   test('rotated and edited: the id stays, the secret is new, what is named is changed', async () => {
     await using home = await openFolder()
     const keys = async (...words: string[]) => {
-      const { code, stdout, stderr } = await run(['keys', ...words, '--json'], { cwd: home.dir })
+      const { code, stdout, stderr } = await runCommand(['keys', ...words, '--json'], { cwd: home.dir })
       return code === 0 ? JSON.parse(stdout) : JSON.parse(stderr).error
     }
     const made = await keys('create', '--name', 'ci', '--plan', 'free', '--groups', 'fx', '--expires', '90d', '--admin')
@@ -182,8 +184,8 @@ describe('keys', () => {
 
   test('list is a table with aligned columns and no colour when nobody looks', async () => {
     await using home = await openFolder()
-    await run(['keys', 'create', '--name', 'a longer name', '--plan', 'free'], { cwd: home.dir })
-    const { stdout } = await run(['keys', 'list'], { cwd: home.dir })
+    await runCommand(['keys', 'create', '--name', 'a longer name', '--plan', 'free'], { cwd: home.dir })
+    const { stdout } = await runCommand(['keys', 'list'], { cwd: home.dir })
     const [head = '', row = ''] = stdout.split('\n')
     assert.equal(head.indexOf('plan'), row.indexOf('free'))
     assert.equal(head.indexOf('state'), row.indexOf('active'))
@@ -192,27 +194,27 @@ describe('keys', () => {
 
   test('changing, revoking or asking about a key that is not there fails', async () => {
     await using home = await openFolder()
-    await run(['keys', 'create', '--name', 'x', '--plan', 'free'], { cwd: home.dir })
+    await runCommand(['keys', 'create', '--name', 'x', '--plan', 'free'], { cwd: home.dir })
     for (const words of [
       ['keys', 'rotate', 'abc'],
       ['keys', 'edit', 'abc', '--plan', 'lite'],
       ['keys', 'revoke', 'abc'],
       ['keys', 'usage', 'abc'],
     ]) {
-      const { code, stderr } = await run([...words, '--json'], { cwd: home.dir })
+      const { code, stderr } = await runCommand([...words, '--json'], { cwd: home.dir })
       assert.deepEqual([code, JSON.parse(stderr).error.code], [1, 'key.unknown'])
     }
   })
 
   test('a name that cannot be kept is refused in words', async () => {
     await using home = await openFolder()
-    const { code, stderr } = await run(['keys', 'create', '--name', '', '--plan', 'free'], { cwd: home.dir })
+    const { code, stderr } = await runCommand(['keys', 'create', '--name', '', '--plan', 'free'], { cwd: home.dir })
     assert.deepEqual([code, stderr], [1, 'tetrad: name must be 1 to 100 printable characters\n'])
   })
 
   test('usage is read from the counters, by day and endpoint', async () => {
     await using home = await openFolder()
-    const made = await run(['keys', 'create', '--name', 'ci', '--plan', 'free', '--json'], { cwd: home.dir })
+    const made = await runCommand(['keys', 'create', '--name', 'ci', '--plan', 'free', '--json'], { cwd: home.dir })
     const { id } = JSON.parse(made.stdout)
     const state = await openState(join(home.dir, 'data'))
     const day = dayOf(Date.now())
@@ -227,13 +229,13 @@ describe('keys', () => {
       new Map(),
     )
     await state.close()
-    const all = JSON.parse((await run(['keys', 'usage', id, '--json'], { cwd: home.dir })).stdout)
+    const all = JSON.parse((await runCommand(['keys', 'usage', id, '--json'], { cwd: home.dir })).stdout)
     assert.deepEqual(
       all.map((one: { admitted: number }) => one.admitted),
       [7, 11],
     )
     assert.equal(all[0].refused['limit.second'], 2)
-    const recent = await run(['keys', 'usage', '--days', '5'], { cwd: home.dir })
+    const recent = await runCommand(['keys', 'usage', '--days', '5'], { cwd: home.dir })
     assert.match(recent.stdout, /^day +key +endpoint +admitted +over\/second +over\/day +not allowed\n/)
     assert.match(recent.stdout, new RegExp(`^\\d{4}-\\d\\d-\\d\\d +${id} +markets\\.bySlug +7 +2 +0 +0$`, 'm'))
     assert.ok(!recent.stdout.includes(' 11 '))
@@ -244,12 +246,15 @@ describe('config', () => {
   test('check says what was used', async () => {
     await using home = await openFolder()
     assert.match(
-      (await run(['config', 'check'], { cwd: home.dir })).stdout,
+      (await runCommand(['config', 'check'], { cwd: home.dir })).stdout,
       /^The configuration is valid: all defaults\.\n$/,
     )
     await writeFile(join(home.dir, 'my.yaml'), 'server: { port: 1 }\n')
     const env = { TETRAD_LOG_LEVEL: 'warn' }
-    const { code, stdout } = await run(['config', 'check', '--config', 'my.yaml', '--json'], { cwd: home.dir, env })
+    const { code, stdout } = await runCommand(['config', 'check', '--config', 'my.yaml', '--json'], {
+      cwd: home.dir,
+      env,
+    })
     assert.equal(code, 0)
     assert.deepEqual(JSON.parse(stdout), {
       ok: true,
@@ -263,7 +268,7 @@ describe('config', () => {
   test('check names what is valid but hardly meant', async () => {
     await using home = await openFolder()
     await writeFile(join(home.dir, 'tetrad.yaml'), 'fx: { sources: [{ id: desk, kind: push }] }\n')
-    const { code, stdout, stderr } = await run(['config', 'check'], { cwd: home.dir })
+    const { code, stdout, stderr } = await runCommand(['config', 'check'], { cwd: home.dir })
     assert.deepEqual([code, stdout], [0, 'The configuration is valid: tetrad.yaml, and defaults.\n'])
     assert.match(
       stderr,
@@ -274,7 +279,7 @@ describe('config', () => {
   test('check fails with every problem in its place', async () => {
     await using home = await openFolder()
     await writeFile(join(home.dir, 'tetrad.yaml'), 'server:\n  prt: 1\nlog:\n  level: loud\n')
-    const { code, stdout, stderr } = await run(['config', 'check'], { cwd: home.dir })
+    const { code, stdout, stderr } = await runCommand(['config', 'check'], { cwd: home.dir })
     assert.deepEqual([code, stdout], [1, ''])
     assert.equal(
       stderr,
@@ -291,17 +296,17 @@ describe('config', () => {
     await using home = await openFolder()
     const source = '{ id: bank, kind: http-json, url: "https://u:hunter2@rates.example/hunter2?k=hunter2" }'
     await writeFile(join(home.dir, 'tetrad.yaml'), `server: { port: 1 }\nfx: { sources: [${source}] }\n`)
-    const yaml = await run(['config', 'show'], { cwd: home.dir })
+    const yaml = await runCommand(['config', 'show'], { cwd: home.dir })
     assert.match(yaml.stdout, /^server:\n {2}host: 127\.0\.0\.1\n {2}port: 1\n/)
     assert.match(yaml.stdout, /url: https:\/\/rates\.example\/…/)
-    const json = await run(['config', 'show', '--json'], { cwd: home.dir })
+    const json = await runCommand(['config', 'show', '--json'], { cwd: home.dir })
     assert.equal(JSON.parse(json.stdout).server.port, 1)
     assert.ok(!(yaml.stdout + json.stdout).includes('hunter2'))
   })
 
   test('schema is the JSON Schema of the file', async () => {
     await using home = await openFolder()
-    const schema = JSON.parse((await run(['config', 'schema', '--json'], { cwd: home.dir })).stdout)
+    const schema = JSON.parse((await runCommand(['config', 'schema', '--json'], { cwd: home.dir })).stdout)
     assert.equal(schema.properties.server.properties.port.default, 8080)
   })
 })

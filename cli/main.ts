@@ -1,19 +1,19 @@
 // `tetrad …`: the commands, each in a file of its own that is loaded when it is called, so that the quick ones stay
-// quick. This file knows how a command line is read and how every command ends (decision 0055).
+// quick. This file knows how a command line is read and how every command ends (behaviour/operations.md#exit-codes).
 import { Command, CommanderError } from 'commander'
 import { withoutKeys } from '#core/key.ts'
-import { renamePath } from '#io/path-error.ts'
+import { renamePath } from '#runtime/path-error.ts'
 import manifest from '../package.json' with { type: 'json' }
 import { addBackup } from './backup.ts'
 import { addBeacon } from './beacon.ts'
 import { addChains } from './chains.ts'
 import { addConfig } from './config.ts'
-import { addConform } from './conform.ts'
+import { addConform } from './conformance.ts'
 import { addConsole } from './console.ts'
 import { addCoverage } from './coverage.ts'
 import { addDoctor } from './doctor.ts'
 import { addEntities } from './entities.ts'
-import { exitFailed, exitUsage, type Told, tell } from './failure.ts'
+import { describeFailure, exitFailed, exitUsage, type FailureReport } from './failure.ts'
 import { addFx } from './fx.ts'
 import { addImport } from './import.ts'
 import { addIngest } from './ingest.ts'
@@ -44,22 +44,22 @@ export async function main(args: readonly string[]): Promise<void> {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     // `tetrad openapi | head -1`: the reader has what it wanted.
     if (error.code === 'EPIPE') process.exit(0)
-    fail(tell(renamePath(error, 'standard output')), exitFailed, json)
+    fail(describeFailure(renamePath(error, 'standard output')), exitFailed, json)
     process.exit()
   })
   try {
-    const program = await build(args, json)
+    const program = await buildProgram(args, json)
     refuseUnknownTopic(program, args)
     await program.parseAsync(args, { from: 'user' })
   } catch (error) {
-    if (!(error instanceof CommanderError)) return fail(tell(error), exitFailed, json)
+    if (!(error instanceof CommanderError)) return fail(describeFailure(error), exitFailed, json)
     if (error.exitCode === 0) return
     process.exitCode = exitUsage
-    if (json) fail({ code: 'usage', message: usageWords(error) }, exitUsage, json)
+    if (json) fail({ code: 'usage', message: formatUsageError(error) }, exitUsage, json)
   }
 }
 
-async function build(args: readonly string[], json: boolean): Promise<Command> {
+async function buildProgram(args: readonly string[], json: boolean): Promise<Command> {
   const program = new Command('tetrad')
     .description(manifest.description)
     .version(manifest.version)
@@ -104,25 +104,25 @@ async function build(args: readonly string[], json: boolean): Promise<Command> {
 function refuseUnknownTopic(program: Command, args: readonly string[]): void {
   let here = program
   let isHelp = false
-  for (const word of args) {
-    if (word.startsWith('-')) return
-    if (word === 'help' && !isHelp) {
+  for (const topic of args) {
+    if (topic.startsWith('-')) return
+    if (topic === 'help' && !isHelp) {
       isHelp = true
       continue
     }
-    const next = here.commands.find((command) => command.name() === word)
-    if (!next && isHelp) here.error(`error: unknown command '${word}'`)
+    const next = here.commands.find((command) => command.name() === topic)
+    if (!next && isHelp) here.error(`error: unknown command '${topic}'`)
     if (!next) return
     here = next
   }
 }
 
-function usageWords(error: CommanderError): string {
+function formatUsageError(error: CommanderError): string {
   if (error.code === 'commander.help') return 'Name a command; --help lists them.'
   return withoutKeys(error.message.replace(/^error: /, '').replaceAll('\n', ' '))
 }
 
-function fail(told: Told, exitCode: number, json: boolean): void {
+function fail(report: FailureReport, exitCode: number, json: boolean): void {
   process.exitCode = exitCode
-  process.stderr.write(`${json ? JSON.stringify({ error: told }) : `tetrad: ${told.message}`}\n`)
+  process.stderr.write(`${json ? JSON.stringify({ error: report }) : `tetrad: ${report.message}`}\n`)
 }

@@ -5,9 +5,9 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { startMarketFeed } from '#sim/markets/feed.ts'
-import { LivingWorld } from '#sim/markets/living.ts'
-import { launcher, openFolder, run } from './run.ts'
+import { startMarketFeed } from '#simulator/markets/feed.ts'
+import { LiveMarkets } from '#simulator/markets/live-markets.ts'
+import { launcher, openFolder, runCommand } from '#test/run-command.ts'
 
 const records = [
   { id: '1', slug: 'one', url_name: 'x', tags: [{ id: '7', label: 'Seven' }] },
@@ -16,7 +16,7 @@ const records = [
 ]
 
 const json = async (args: readonly string[], cwd: string, code = 0) => {
-  const ended = await run([...args, '--json'], { cwd })
+  const ended = await runCommand([...args, '--json'], { cwd })
   assert.equal(ended.code, code, ended.stderr)
   return JSON.parse(ended.stdout)
 }
@@ -75,7 +75,7 @@ describe('tetrad import markets', () => {
       [['m.json', '--strict'], /1 record did not fit; see markets.rejects.ndjson/],
       [['m.json', '--like', 'main'], /There is no feed main/],
     ] as const) {
-      const ended = await run(['import', 'markets', ...args], { cwd })
+      const ended = await runCommand(['import', 'markets', ...args], { cwd })
       assert.equal(ended.code, 1)
       assert.match(ended.stderr, words)
       assert.doesNotMatch(ended.stderr, /defect|\.ts:\d+/)
@@ -86,8 +86,8 @@ describe('tetrad import markets', () => {
 describe('tetrad ingest markets', () => {
   test('reads a configured feed, tells what it did, and shows what vanished', async () => {
     await using folder = await openFolder()
-    const world = new LivingWorld('cli', () => Date.now(), { markets: 7, events: 2 })
-    await using feed = await startMarketFeed({ seed: 'cli', book: world })
+    const world = new LiveMarkets('cli', () => Date.now(), { markets: 7, events: 2 })
+    await using feed = await startMarketFeed({ seed: 'cli', listing: world })
     feed.setFaults({ unknown: 0.4, nameless: 0.8 })
     const paging = { kind: 'offset', size: 3, overlap: 1 }
     const source = { id: 'main', url: feed.url, perSecond: 1000, vanishAfter: 1, paging }
@@ -100,17 +100,17 @@ describe('tetrad ingest markets', () => {
     feed.setFaults({})
     await json(['ingest', 'markets', '--full'], folder.dir)
     // One that was seen before it went.
-    while (![...world.gone].some((id) => Number(id) <= 7)) world.step()
+    while (![...world.delisted].some((id) => Number(id) <= 7)) world.step()
     await json(['ingest', 'markets', '--full'], folder.dir)
     const gone = await json(['markets', 'vanished'], folder.dir)
-    assert.ok(gone.every(({ id }: { id: string }) => world.gone.has(id)) && gone.length > 0)
+    assert.ok(gone.every(({ id }: { id: string }) => world.delisted.has(id)) && gone.length > 0)
     const [standing] = await json(['markets', 'feeds'], folder.dir)
     assert.deepEqual([standing.feed, standing.fullPasses, standing.pagesRead], ['main', 3, 0])
   })
 
   test('without a feed it says so', async () => {
     await using folder = await openFolder()
-    const ended = await run(['ingest', 'markets'], { cwd: folder.dir })
+    const ended = await runCommand(['ingest', 'markets'], { cwd: folder.dir })
     assert.equal(ended.code, 1)
     assert.match(ended.stderr, /No feed is configured \(markets\.feeds\)/)
   })

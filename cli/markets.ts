@@ -1,17 +1,17 @@
 // `tetrad markets …` finds markets and shows what came with them (drift, rejects, vanished ones, feeds); `tetrad ingest
-// markets` reads the configured feeds. Both work beside a running server, the second in turn with several (decision 0150).
+// markets` reads the configured feeds. Both work beside a running server, the second in turn with several (behaviour/operations.md#ingest-commands).
 import type { Command } from 'commander'
 import { InvalidArgumentError } from 'commander'
-import type { MarketFeed } from '#core/settings/markets.ts'
-import type { MarketsContext } from '#groups/markets/context.ts'
-import type { PassReport } from '#groups/markets/ingest.ts'
+import type { MarketsContext } from '#markets/context.ts'
+import type { PassReport } from '#markets/feeds/read-feed.ts'
+import type { MarketFeed } from '#runtime/settings/markets.ts'
 import { withState } from './data.ts'
 import { CommandFailure } from './failure.ts'
+import { type LeaseOptions, runWithLease, waitOption } from './lease.ts'
 import { counted, minuteText, note, print, printJson, table } from './print.ts'
 import { type CommonOptions, configOf } from './settings.ts'
-import { inTurn, type TurnOptions, waitOption } from './turn.ts'
 
-interface IngestOptions extends CommonOptions, TurnOptions {
+interface IngestOptions extends CommonOptions, LeaseOptions {
   readonly feed?: string
   readonly full?: boolean
 }
@@ -33,7 +33,7 @@ export function addMarkets(program: Command): void {
     .option('--feed <id>', 'only this feed')
     .option('--full', 'everything, not only what changed lately')
     .option(...waitOption)
-    .action((_: unknown, command: Command) => read(command.optsWithGlobals()))
+    .action((_: unknown, command: Command) => readFeeds(command.optsWithGlobals()))
 
   const markets = program
     .command('markets')
@@ -64,21 +64,21 @@ export function addMarkets(program: Command): void {
     .action((_: unknown, command: Command) => feeds(command.optsWithGlobals()))
 }
 
-async function read(options: IngestOptions): Promise<void> {
+async function readFeeds(options: IngestOptions): Promise<void> {
   const { settings } = await configOf(options)
   const wanted = settings.markets.feeds.filter(({ id }) => options.feed === undefined || id === options.feed)
   if (wanted.length === 0) {
     const known = settings.markets.feeds.map(({ id }) => id).join(', ')
-    const words = known
+    const text = known
       ? `There is no feed ${options.feed}; there is: ${known}.`
       : 'No feed is configured (markets.feeds).'
-    throw new CommandFailure('feed.unknown', words)
+    throw new CommandFailure('feed.unknown', text)
   }
   const [{ createMarketsCaches }, { systemClock }, { systemRandom }, { openLog }] = await Promise.all([
-    import('#groups/markets/context.ts'),
-    import('#io/clock.ts'),
-    import('#io/random.ts'),
-    import('#io/log.ts'),
+    import('#markets/context.ts'),
+    import('#runtime/clock.ts'),
+    import('#runtime/random.ts'),
+    import('#runtime/log.ts'),
   ])
   const stop = new AbortController()
   process.once('SIGINT', () => stop.abort()).once('SIGTERM', () => stop.abort())
@@ -88,9 +88,9 @@ async function read(options: IngestOptions): Promise<void> {
     const world = { settings, clock: systemClock, random: systemRandom, log }
     const context = { state, ...world, markets: createMarketsCaches() }
     const turn = async (own: MarketsContext, signal: AbortSignal) => {
-      for (const feed of wanted) reports[feed.id] = await readOne(own, feed, options, signal)
+      for (const feed of wanted) reports[feed.id] = await readFeedOnce(own, feed, options, signal)
     }
-    await inTurn(context, options, 'markets', turn, stop.signal)
+    await runWithLease(context, options, 'markets', turn, stop.signal)
   })
   if (options.json) return printJson(reports)
   for (const [id, one] of Object.entries(reports)) {
@@ -103,27 +103,27 @@ async function read(options: IngestOptions): Promise<void> {
   }
 }
 
-async function readOne(
+async function readFeedOnce(
   context: MarketsContext,
   feed: MarketFeed,
   options: IngestOptions,
   signal: AbortSignal,
 ): Promise<PassReport> {
-  const { readFeed, FeedHeld } = await import('#groups/markets/ingest.ts')
+  const { readFeed, FeedLocked } = await import('#markets/feeds/read-feed.ts')
   const line = pageLine(feed.id, options.json === true)
   const work = { holder: context.random.uuid(), full: options.full === true, signal, onPage: line.draw }
   try {
     return await readFeed(context, feed, work)
   } catch (error) {
     if (signal.aborted) throw new CommandFailure('ingest.stopped', 'Stopped; run it again to go on from here.')
-    if (!(error instanceof FeedHeld)) throw new CommandFailure('ingest.failed', `${feed.id}: ${wordsOf(error)}`)
+    if (!(error instanceof FeedLocked)) throw new CommandFailure('ingest.failed', `${feed.id}: ${errorMessage(error)}`)
     throw new CommandFailure('feed.held', `The feed ${feed.id} is being read by another process, the server perhaps.`)
   } finally {
     line.end()
   }
 }
 
-const wordsOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+const errorMessage = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 function pageLine(feed: string, quiet: boolean) {
   const { stderr } = process
@@ -138,7 +138,7 @@ function pageLine(feed: string, quiet: boolean) {
 }
 
 async function search(words: readonly string[], options: ListOptions): Promise<void> {
-  const { searchMarkets } = await import('#groups/markets/search.ts')
+  const { searchMarkets } = await import('#markets/search/search.ts')
   const found = await withState(options, 'found', (state) =>
     searchMarkets(state, words.join(' '), Math.min(options.max, searchMax)),
   )
@@ -151,9 +151,10 @@ async function search(words: readonly string[], options: ListOptions): Promise<v
 }
 
 async function drift(options: CommonOptions): Promise<void> {
-  const { listDrift } = await import('#groups/markets/drift.ts')
+  const { listDrift } = await import('#markets/records/drift.ts')
   const rows = await withState(options, 'found', listDrift)
-  if (options.json) return printJson(rows.map(({ firstMs, lastMs, ...row }) => ({ ...row, ...times(firstMs, lastMs) })))
+  if (options.json)
+    return printJson(rows.map(({ firstMs, lastMs, ...row }) => ({ ...row, ...formatTimes(firstMs, lastMs) })))
   if (rows.length === 0) return note('No drift: every field is in the contract and has its type.')
   const head = ['source', 'kind', 'field', 'problem', 'records', 'first seen', 'last seen', 'for example']
   const cells = rows.map(({ source, kind, field, problem, records, firstMs, lastMs, sample }) => [
@@ -163,9 +164,10 @@ async function drift(options: CommonOptions): Promise<void> {
 }
 
 async function rejects(options: ListOptions): Promise<void> {
-  const { listRejects } = await import('#groups/markets/rejects.ts')
+  const { listRejects } = await import('#markets/records/rejects.ts')
   const rows = await withState(options, 'found', (state) => listRejects(state, options.max))
-  if (options.json) return printJson(rows.map(({ firstMs, lastMs, ...row }) => ({ ...row, ...times(firstMs, lastMs) })))
+  if (options.json)
+    return printJson(rows.map(({ firstMs, lastMs, ...row }) => ({ ...row, ...formatTimes(firstMs, lastMs) })))
   if (rows.length === 0) return note('No rejects: every record that the feeds show is stored.')
   const head = ['source', 'kind', 'id', 'slug', 'field', 'reason', 'times', 'last seen', 'where']
   const cells = rows.map(({ source, kind, id, slug, field, reason, times: count, lastMs, place }) => [
@@ -175,7 +177,7 @@ async function rejects(options: ListOptions): Promise<void> {
 }
 
 async function vanished(options: ListOptions): Promise<void> {
-  const { listVanished } = await import('#groups/markets/sightings.ts')
+  const { listVanished } = await import('#markets/feeds/feed-presence.ts')
   const rows = await withState(options, 'found', (state) => listVanished(state, options.max))
   if (options.json) return printJson(rows.map(({ id, slug, vanishedMs }) => ({ id, slug, lastSeen: iso(vanishedMs) })))
   if (rows.length === 0) return note('No market has vanished.')
@@ -188,7 +190,7 @@ async function vanished(options: ListOptions): Promise<void> {
 }
 
 async function feeds(options: CommonOptions): Promise<void> {
-  const { allStandings } = await import('#groups/markets/standing.ts')
+  const { readFeedStates: allStandings } = await import('#markets/feeds/feed-state.ts')
   const rows = await withState(options, 'found', allStandings)
   if (options.json) {
     const shown = rows.map(({ source, pass, page, sweep, fullAtMs, doneAtMs }) => ({
@@ -207,7 +209,7 @@ async function feeds(options: CommonOptions): Promise<void> {
 }
 
 const iso = (atMs: number): string => new Date(atMs).toISOString()
-const times = (firstMs: number, lastMs: number) => ({ firstSeen: iso(firstMs), lastSeen: iso(lastMs) })
+const formatTimes = (firstMs: number, lastMs: number) => ({ firstSeen: iso(firstMs), lastSeen: iso(lastMs) })
 
 function wholeNumber(text: string): number {
   if (!/^[1-9]\d{0,5}$/.test(text)) throw new InvalidArgumentError('It must be a whole number above 0.')

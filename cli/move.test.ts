@@ -4,19 +4,19 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import type { ChainTime, Epoch } from '#core/chain-time.ts'
-import type { Settings } from '#core/settings.ts'
-import { dutiesHere } from '#groups/validators/duties/store.ts'
-import { silentLog } from '#io/log.ts'
-import type { Context } from '#serve/context.ts'
-import { start } from '#server/main.ts'
-import { chance } from '#sim/chance.ts'
-import { openStores, type Stores } from '#store/open.ts'
+import type { Context } from '#http/context.ts'
+import { silentLog } from '#runtime/log.ts'
+import type { Settings } from '#runtime/settings.ts'
+import { startServer } from '#server/app.ts'
+import { createSeededRandom } from '#simulator/seeded-random.ts'
+import { openStores, type Stores } from '#storage/open.ts'
 import { settingsWith } from '#test/context.ts'
 import { noPostgres, startPostgres } from '#test/postgres.ts'
+import { openFolder, runCommand } from '#test/run-command.ts'
 import { everythingStored } from '#test/stored-duties.ts'
-import { actOut, castOf } from '#test/validators-acting.ts'
+import { drawDuties, drawValidators } from '#test/validators-acting.ts'
 import { writeEpochs } from '#test/validators-world.ts'
-import { openFolder, run } from './run.ts'
+import { dutiesHere } from '#validators/duties/store.ts'
 
 const time: ChainTime = { genesisUnix: 40_000, slotSeconds: 3600, slotsPerEpoch: 8, epochsPerHour: 1, epochsPerDay: 3 }
 
@@ -31,31 +31,31 @@ describe('tetrad move', { skip: noPostgres }, () => {
     const { dir: cwd } = home
     const to = await server.schema()
     const env = { TETRAD_STORE_STATE: to }
-    await run(['keys', 'create', '--name', 'before', '--plan', 'free'], { cwd })
+    await runCommand(['keys', 'create', '--name', 'before', '--plan', 'free'], { cwd })
 
-    const moved = await run(['move', '--from', 'data', '--to', to], { cwd })
+    const moved = await runCommand(['move', '--from', 'data', '--to', to], { cwd })
     assert.match(
       moved.stdout,
       /Moved: \d+ tables, \d+ rows, all of them verified; [1-9]\d* had to be written/,
       moved.stderr,
     )
-    await run(['keys', 'create', '--name', 'meanwhile', '--plan', 'free'], { cwd })
-    const again = await run(['move', '--from', 'data', '--json'], { cwd, env })
+    await runCommand(['keys', 'create', '--name', 'meanwhile', '--plan', 'free'], { cwd })
+    const again = await runCommand(['move', '--from', 'data', '--json'], { cwd, env })
     assert.equal(again.code, 0, again.stderr)
     assert.ok((await readdir(join(cwd, 'data'))).every((name) => !name.startsWith('moving')))
 
-    const listed = await run(['keys', 'list', '--json'], { cwd, env })
+    const listed = await runCommand(['keys', 'list', '--json'], { cwd, env })
     const names = (JSON.parse(listed.stdout) as { name: string }[]).map(({ name }) => name)
     assert.deepEqual(names, ['before', 'meanwhile'])
-    await run(['keys', 'create', '--name', 'there', '--plan', 'free'], { cwd, env })
-    const late = await run(['move', '--from', 'data'], { cwd, env })
+    await runCommand(['keys', 'create', '--name', 'there', '--plan', 'free'], { cwd, env })
+    const late = await runCommand(['move', '--from', 'data'], { cwd, env })
     assert.equal(late.code, 1)
     assert.match(late.stderr, /has been used since it was moved to/)
 
-    const backup = await run(['backup', 'copy'], { cwd, env })
+    const backup = await runCommand(['backup', 'copy'], { cwd, env })
     assert.equal(backup.code, 1)
     assert.match(backup.stderr, /The state is in PostgreSQL.*pg_dump/)
-    const doctor = await run(['doctor', '--offline', '--sample', '0'], { cwd, env })
+    const doctor = await runCommand(['doctor', '--offline', '--sample', '0'], { cwd, env })
     // The tests' own server is set up to be quick, and the doctor sees it.
     assert.match(doctor.stdout, /BAD {3}state: PostgreSQL at .* fsync is off/)
     assert.match(doctor.stdout, /ok {4}keys: 3 in use/)
@@ -70,14 +70,14 @@ describe('tetrad move', { skip: noPostgres }, () => {
     const env = { TETRAD_STORE_STATE: url }
     const settings = settingsWith({ server: { port: 0 }, validators: { networks: { mainnet: time } } })
     const write = (context: Pick<Context, 'duties' | 'settings'>, from: number, until: number) => {
-      const [epochs, draws] = [{ from: from as Epoch, until: until as Epoch }, chance(`move ${from}`)]
-      return writeEpochs(context, 'mainnet', epochs, actOut(draws, castOf(draws, 20, epochs), epochs, true))
+      const [epochs, draws] = [{ from: from as Epoch, until: until as Epoch }, createSeededRandom(`move ${from}`)]
+      return writeEpochs(context, 'mainnet', epochs, drawDuties(draws, drawValidators(draws, 20, epochs), epochs, true))
     }
-    const server = await start({
+    const server = await startServer({
       ...{ settings, dataDir: data, log: silentLog },
       prepare: async (context) => void (await write(context, 0, 40)),
     })
-    const first = await run(['move', '--from', 'data', '--json'], { cwd, env }).finally(() => server.close())
+    const first = await runCommand(['move', '--from', 'data', '--json'], { cwd, env }).finally(() => server.close())
     assert.equal(first.code, 0, first.stderr)
     const { tables } = JSON.parse(first.stdout) as { tables: { name: string; rows: number; written: number }[] }
     const days = tables.find(({ name }) => name === 'duties.duty_days')
@@ -87,7 +87,7 @@ describe('tetrad move', { skip: noPostgres }, () => {
     await write({ duties: dutiesHere(embedded.duties), settings }, 40, 50)
     const stored = await everythingStored(contextOf(embedded, settings))
     await embedded.close()
-    const second = await run(['move', '--from', 'data'], { cwd, env })
+    const second = await runCommand(['move', '--from', 'data'], { cwd, env })
     assert.match(second.stdout, /Moved: \d+ tables, \d+ rows, all of them verified/, second.stderr)
     assert.ok((await readdir(data)).every((name) => !name.startsWith('moving')))
     const shared = await openStores(join(cwd, 'elsewhere'), { state: url })
@@ -98,14 +98,14 @@ describe('tetrad move', { skip: noPostgres }, () => {
   test('says what is missing', async () => {
     await using home = await openFolder()
     const { dir: cwd } = home
-    const nowhere = await run(['move', '--from', 'data'], { cwd })
+    const nowhere = await runCommand(['move', '--from', 'data'], { cwd })
     assert.deepEqual([nowhere.code, /Name the target with --to postgres/.test(nowhere.stderr)], [1, true])
-    const other = await run(['move', '--from', 'data', '--to', 'mysql://127.0.0.1/x'], { cwd })
+    const other = await runCommand(['move', '--from', 'data', '--to', 'mysql://127.0.0.1/x'], { cwd })
     assert.deepEqual([other.code, /Name the target with --to postgres/.test(other.stderr)], [1, true])
-    const nothing = await run(['move', '--from', 'no', '--to', 'postgres://127.0.0.1:9/x'], { cwd })
+    const nothing = await runCommand(['move', '--from', 'no', '--to', 'postgres://127.0.0.1:9/x'], { cwd })
     assert.deepEqual([nothing.code, /no state\.sqlite in no/.test(nothing.stderr)], [1, true])
-    await run(['keys', 'create', '--name', 'a', '--plan', 'free'], { cwd })
-    const away = await run(['move', '--to', 'postgres://me:hunter2@127.0.0.1:9/x'], { cwd })
+    await runCommand(['keys', 'create', '--name', 'a', '--plan', 'free'], { cwd })
+    const away = await runCommand(['move', '--to', 'postgres://me:hunter2@127.0.0.1:9/x'], { cwd })
     assert.equal(away.code, 1)
     assert.match(away.stderr, /PostgreSQL at 127\.0\.0\.1:9\/x cannot be reached/)
     assert.doesNotMatch(away.stderr, /hunter2/)

@@ -1,11 +1,11 @@
 // `tetrad move` copies a data folder, state and duties, to PostgreSQL while the server keeps serving from the folder. Run again after
-// the server has stopped, it copies what has changed since, which takes a fraction of the time (decision 0139).
+// the server has stopped, it copies what has changed since, which takes a fraction of the time (behaviour/operations.md#moving-to-postgresql).
 import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { Command } from 'commander'
-import type { MovedTable, MoveProgress } from '#store/move.ts'
-import type { State } from '#store/state.ts'
+import type { MovedTable, MoveProgress } from '#storage/move.ts'
+import type { State } from '#storage/state.ts'
 import { refuseDemo } from './data.ts'
 import { CommandFailure } from './failure.ts'
 import { print, printJson } from './print.ts'
@@ -38,10 +38,10 @@ Example:
   $ export TETRAD_STORE_STATE=postgres://tetrad:…@db/tetrad
   $ tetrad move --from ./data`,
     )
-    .action((_: unknown, command: Command) => move(command.optsWithGlobals()))
+    .action((_: unknown, command: Command) => moveData(command.optsWithGlobals()))
 }
 
-async function move(options: MoveOptions): Promise<void> {
+async function moveData(options: MoveOptions): Promise<void> {
   const { settings } = await configOf(options)
   const from = options.from ?? dataDirOf(options)
   const to = options.to ?? settings.store.state
@@ -52,9 +52,9 @@ async function move(options: MoveOptions): Promise<void> {
     throw new CommandFailure('data.missing', `There is no ${stateFile} in ${from}; name the data folder with --from.`)
   }
   const [{ openDuties, openState }, { moveStores }, { systemClock }, { untilStopped }] = await Promise.all([
-    import('#store/open.ts'),
-    import('#store/move.ts'),
-    import('#io/clock.ts'),
+    import('#storage/open.ts'),
+    import('#storage/move.ts'),
+    import('#runtime/clock.ts'),
     import('./stop.ts'),
   ])
   const startMs = systemClock.monotonicMs()
@@ -63,7 +63,7 @@ async function move(options: MoveOptions): Promise<void> {
   const folder = await mkdtemp(join(resolve(from), 'moving-'))
   undo.defer(() => rm(folder, { recursive: true, force: true }))
   const copy = join(folder, 'copy')
-  await takeCopy(options, from, copy)
+  await copyFolder(options, from, copy)
 
   const stop = new AbortController()
   const progress = openProgress(options.json === true, () => systemClock.monotonicMs(), process.stderr, 'rows')
@@ -82,18 +82,18 @@ async function move(options: MoveOptions): Promise<void> {
     throw new CommandFailure('move.stopped', 'Stopped; the same command goes on where this one was.')
   })
   progress.end()
-  tellReport(options, tables, (systemClock.monotonicMs() - startMs) / 1000)
+  printMoveReport(options, tables, (systemClock.monotonicMs() - startMs) / 1000)
 }
 
 /** One moment of the folder, whether a server runs on it or not: writes of duties wait until both files are copied. */
-async function takeCopy(options: MoveOptions, from: string, copy: string): Promise<void> {
-  const [{ openDuties, openState }, { markSource }, { copyStores }, { dutiesHere }, { systemRandom }] =
+async function copyFolder(options: MoveOptions, from: string, copy: string): Promise<void> {
+  const [{ openDuties, openState }, { identifySource: markSource }, { copyStores }, { dutiesHere }, { systemRandom }] =
     await Promise.all([
-      import('#store/open.ts'),
-      import('#store/move.ts'),
-      import('#store/backup.ts'),
-      import('#groups/validators/duties/store.ts'),
-      import('#io/random.ts'),
+      import('#storage/open.ts'),
+      import('#storage/move.ts'),
+      import('#storage/backup.ts'),
+      import('#validators/duties/store.ts'),
+      import('#runtime/random.ts'),
     ])
   await using undo = new AsyncDisposableStack()
   const state = undo.adopt(await openState(from), (one) => one.close())
@@ -104,7 +104,7 @@ async function takeCopy(options: MoveOptions, from: string, copy: string): Promi
 }
 
 /** Rows are counted twice: when they are compared, and when they are verified; what is written lies in between. */
-function stepping(progress: ReturnType<typeof openProgress>): (told: MoveProgress) => void {
+function stepping(progress: ReturnType<typeof openProgress>): (progress: MoveProgress) => void {
   const seen = new Map<string, number>()
   return ({ table, rows, rowsTotal }) => {
     const before = seen.get(table)
@@ -114,7 +114,7 @@ function stepping(progress: ReturnType<typeof openProgress>): (told: MoveProgres
   }
 }
 
-function tellReport(options: MoveOptions, tables: readonly MovedTable[], tookSeconds: number): void {
+function printMoveReport(options: MoveOptions, tables: readonly MovedTable[], tookSeconds: number): void {
   if (options.json) {
     printJson({ tables, tookSeconds })
     return

@@ -1,6 +1,6 @@
 // A file that a command was told to write: whole under its name, or not there. What was there before stays until then.
 import { chmod, open, realpath, rename, rm, stat } from 'node:fs/promises'
-import { PathError, renamePath } from '#io/path-error.ts'
+import { PathError, renamePath } from '#runtime/path-error.ts'
 import { CommandFailure } from './failure.ts'
 
 export async function writeOut(path: string, pieces: Iterable<string> | AsyncIterable<string>): Promise<void> {
@@ -20,11 +20,11 @@ export async function writeOut(path: string, pieces: Iterable<string> | AsyncIte
     await rename(draft, target)
   } catch (error) {
     if (isFile) await rm(draft, { force: true })
-    throw inWords(path, error)
+    throw toOutFileError(path, error)
   }
 }
 
-function inWords(path: string, error: unknown): unknown {
+function toOutFileError(path: string, error: unknown): unknown {
   const renamed = renamePath(error, path)
   if (renamed instanceof PathError) return new CommandFailure('path.unusable', `${renamed.message}.`)
   const { code, message, syscall } = error as NodeJS.ErrnoException

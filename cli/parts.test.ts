@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { afterEach, describe, test } from 'node:test'
 import { contract } from '#api/contract.ts'
-import { OwnedClock } from '#io/clock.ts'
+import { ManualClock } from '#runtime/clock.ts'
 import { inputsOf } from './ask.ts'
-import { CommandFailure, tell } from './failure.ts'
+import { CommandFailure, describeFailure } from './failure.ts'
+import { momentOf } from './parse-time.ts'
 import { untilStopped } from './stop.ts'
-import { momentOf } from './when.ts'
 
 const nowMs = Date.UTC(2026, 10, 15, 12)
 
@@ -41,7 +41,7 @@ describe('--expires', () => {
   }
 })
 
-describe('stopping, decision 0056', () => {
+describe('stopping', () => {
   afterEach(() => {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.removeAllListeners(signal)
   })
@@ -49,13 +49,13 @@ describe('stopping, decision 0056', () => {
 
   test('the first signal closes once, and a second one right behind it changes nothing', async (t) => {
     const exit = t.mock.method(process, 'exit', () => undefined as never)
-    const clock = new OwnedClock(nowMs)
+    const clock = new ManualClock(nowMs)
     let closed = 0
     const stopped = untilStopped(clock, async () => {
       closed++
     })
     send('SIGINT')
-    clock.move(100)
+    clock.advance(100)
     send('SIGINT')
     await stopped
     assert.deepEqual([closed, exit.mock.callCount()], [1, 0])
@@ -63,10 +63,10 @@ describe('stopping, decision 0056', () => {
 
   test('a second signal that comes clearly later ends the process at once', (t) => {
     const exit = t.mock.method(process, 'exit', () => undefined as never)
-    const clock = new OwnedClock(nowMs)
+    const clock = new ManualClock(nowMs)
     void untilStopped(clock, () => new Promise(() => {}))
     send('SIGTERM')
-    clock.move(501)
+    clock.advance(501)
     send('SIGINT')
     assert.deepEqual(exit.mock.calls[0]?.arguments, [130])
   })
@@ -78,8 +78,8 @@ describe('stopping, decision 0056', () => {
       closed++
     }
     let isOnTerminal = false
-    const stopped = untilStopped(new OwnedClock(nowMs), close, {
-      tell: (words) => said.push(words),
+    const stopped = untilStopped(new ManualClock(nowMs), close, {
+      report: (words) => said.push(words),
       isOnTerminal: () => isOnTerminal,
     })
     send('SIGHUP')
@@ -92,7 +92,7 @@ describe('stopping, decision 0056', () => {
   })
 
   test('a close that fails is a failure of the command', async () => {
-    const stopped = untilStopped(new OwnedClock(nowMs), async () => {
+    const stopped = untilStopped(new ManualClock(nowMs), async () => {
       throw new Error('disk full')
     })
     send('SIGTERM')
@@ -110,14 +110,20 @@ test('no input of an endpoint has the name of an option that every command takes
 
 test('a key in the words of any failure is cut to its public part', () => {
   const key = `tetrad:abc:${'s'.repeat(43)}`
-  assert.equal(tell(new CommandFailure('x', `no ${key} here`)).message, 'no tetrad:abc:… here')
+  assert.equal(describeFailure(new CommandFailure('x', `no ${key} here`)).message, 'no tetrad:abc:… here')
 })
 
 test('an address in use and a port that is not allowed are told with what to do', () => {
   const system = (code: string) => Object.assign(new Error('x'), { code, syscall: 'listen', address: '::1', port: 80 })
-  assert.match(tell(system('EADDRINUSE')).message, /^::1:80 is in use by another program; choose a port with --port/)
-  assert.match(tell(system('EACCES')).message, /choose a port above 1023/)
-  assert.match(tell(system('EADDRNOTAVAIL')).message, /choose one with --host/)
+  assert.match(
+    describeFailure(system('EADDRINUSE')).message,
+    /^::1:80 is in use by another program; choose a port with --port/,
+  )
+  assert.match(describeFailure(system('EACCES')).message, /choose a port above 1023/)
+  assert.match(describeFailure(system('EADDRNOTAVAIL')).message, /choose one with --host/)
   const unknown = Object.assign(new Error('x'), { code: 'ENOTFOUND', syscall: 'getaddrinfo', hostname: 'no.where' })
-  assert.match(tell(unknown).message, /^no\.where is not a name that this machine knows; choose another with --host/)
+  assert.match(
+    describeFailure(unknown).message,
+    /^no\.where is not a name that this machine knows; choose another with --host/,
+  )
 })

@@ -23,19 +23,19 @@ export function openProgress(
   let total = 0
   let done = 0
   let drawnMs = stream.isTTY ? Number.NEGATIVE_INFINITY : startMs
-  const draw = (words: string) => {
-    const line = progressLine(done, total, nowMs() - startMs, words, unit)
+  const draw = (text: string) => {
+    const line = formatProgress(done, total, nowMs() - startMs, text, unit)
     stream.write(stream.isTTY ? `\r\u001b[2K${line}` : `${line}\n`)
   }
   return {
     plan(more) {
       total += more
     },
-    step(more, words) {
+    step(more, text) {
       done += more
       if (quiet || nowMs() - drawnMs < everyMs) return
       drawnMs = nowMs()
-      draw(words)
+      draw(text)
     },
     end() {
       if (!quiet && stream.isTTY && Number.isFinite(drawnMs)) stream.write('\r\u001b[2K')
@@ -43,16 +43,16 @@ export function openProgress(
   }
 }
 
-export function progressLine(done: number, total: number, tookMs: number, words: string, unit = 'blocks'): string {
+export function formatProgress(done: number, total: number, tookMs: number, text: string, unit = 'blocks'): string {
   const share = total === 0 ? 1 : done / total
   const filled = Math.round(share * barCells)
   const bar = `${'█'.repeat(filled)}${'░'.repeat(barCells - filled)}`
   const perSecond = tookMs > 0 ? (done * 1000) / tookMs : 0
-  const left = perSecond > 0 ? timeText((total - done) / perSecond) : '-'
-  return `${bar} ${(share * 100).toFixed(1).padStart(5)} %  ${done}/${total} ${unit}  ${Math.round(perSecond)}/s  ETA ${left}  ${words}`
+  const left = perSecond > 0 ? formatDuration((total - done) / perSecond) : '-'
+  return `${bar} ${(share * 100).toFixed(1).padStart(5)} %  ${done}/${total} ${unit}  ${Math.round(perSecond)}/s  ETA ${left}  ${text}`
 }
 
-function timeText(seconds: number): string {
+function formatDuration(seconds: number): string {
   const whole = Math.round(seconds)
   const [hours, minutes] = [Math.floor(whole / 3600), Math.floor((whole % 3600) / 60)]
   return hours > 0 ? `${hours} h ${minutes} min` : minutes > 0 ? `${minutes} min ${whole % 60} s` : `${whole} s`

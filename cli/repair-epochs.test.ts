@@ -4,24 +4,24 @@ import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { addChunk, ChunkReader } from '#groups/validators/duties/chunk.ts'
-import { Cells } from '#groups/validators/duties/chunk-format.ts'
-import { levels } from '#groups/validators/duties/layout.ts'
-import { packCells } from '#groups/validators/duties/pack-chunk.ts'
-import { dutiesOnThreads } from '#groups/validators/duties/store.ts'
-import { withChainTimes } from '#groups/validators/ingest/chain.ts'
-import { startBeacon } from '#groups/validators/ingest/start.ts'
-import { measures } from '#groups/validators/measures.ts'
-import { systemClock } from '#io/clock.ts'
-import { silentLog } from '#io/log.ts'
-import { systemRandom } from '#io/random.ts'
+import { startOperations } from '#operations/start.ts'
+import { systemClock } from '#runtime/clock.ts'
+import { silentLog } from '#runtime/log.ts'
+import { systemRandom } from '#runtime/random.ts'
 import { createContext } from '#server/context.ts'
-import { startUpkeep } from '#server/upkeep/start.ts'
-import { openDuties, openStores } from '#store/open.ts'
-import type { State } from '#store/state.ts'
+import { openDuties, openStores } from '#storage/open.ts'
+import type { State } from '#storage/state.ts'
 import { openReplay } from '#test/beacon-replay.ts'
 import { settingsWith } from '#test/context.ts'
-import { openFolder, run } from './run.ts'
+import { openFolder, runCommand } from '#test/run-command.ts'
+import { addChunk, ChunkReader } from '#validators/duties/chunk.ts'
+import { Cells } from '#validators/duties/chunk-format.ts'
+import { levels } from '#validators/duties/layout.ts'
+import { packCells } from '#validators/duties/pack-chunk.ts'
+import { dutiesOnThreads } from '#validators/duties/store.ts'
+import { withChainTimes } from '#validators/ingest/read/chain-identity.ts'
+import { startBeacon } from '#validators/ingest/start.ts'
+import { measures } from '#validators/ratings/measures.ts'
 
 async function openScene() {
   /** Slots whose blocks the node does not give. */
@@ -37,7 +37,7 @@ async function openScene() {
   const settings = { validators: { networks: { hoodi: { epochsPerHour: 2, epochsPerDay: 4, beacon } } } }
   await writeFile(join(folder.dir, 'tetrad.yaml'), JSON.stringify(settings))
   const dataDir = join(folder.dir, 'data')
-  const command = (...args: string[]) => run(args, { cwd: folder.dir })
+  const command = (...args: string[]) => runCommand(args, { cwd: folder.dir })
   return {
     ...{ dataDir, settings, lacking, run: command },
     repair: (from: number, until: number, ...more: string[]) =>
@@ -129,7 +129,7 @@ async function openServer(at: Awaited<ReturnType<typeof openScene>>) {
   const settings = settingsWith(at.settings)
   const plain = { state: stores.state, duties, clock: systemClock, random: systemRandom, log: silentLog, settings }
   const context = createContext({ ...plain, settings: await withChainTimes(plain) })
-  const upkeep = startUpkeep(context, { dataDir, version: '1' }, stop.signal)
+  const upkeep = startOperations(context, { dataDir, version: '1' }, stop.signal)
   const looked = Promise.withResolvers<void>()
   const beacon = startBeacon(context, stop.signal, (_, { until }) => until === 13 && looked.resolve())
   await looked.promise

@@ -3,19 +3,19 @@
 import { existsSync } from 'node:fs'
 import type { Network } from '#api/wire/validators.ts'
 import type { Range } from '#core/ranges.ts'
-import type { Settings } from '#core/settings.ts'
-import type { Repaired } from '#groups/validators/ingest/repair.ts'
-import type { RepairProgress } from '#groups/validators/ingest/runs.ts'
+import type { Settings } from '#runtime/settings.ts'
 import type { AppContext } from '#server/context.ts'
-import type { Stores } from '#store/open.ts'
-import { inWords, withStores } from './beacon.ts'
+import type { Stores } from '#storage/open.ts'
+import type { RepairProgress } from '#validators/ingest/ingest-status.ts'
+import type { Repaired } from '#validators/ingest/repair.ts'
+import { toCommandFailure, withStores } from './beacon.ts'
+import { queryServer } from './data-owner.ts'
 import { CommandFailure, exitPartly } from './failure.ts'
-import { askServer } from './owner.ts'
+import { type LeaseOptions, runWithLease } from './lease.ts'
 import { counted, note, print, printJson } from './print.ts'
 import { type CommonOptions, dataDirOf } from './settings.ts'
-import { inTurn, type TurnOptions } from './turn.ts'
 
-interface RepairOptions extends CommonOptions, TurnOptions {
+interface RepairOptions extends CommonOptions, LeaseOptions {
   readonly network?: Network
   readonly fromEpoch?: number
   readonly untilEpoch?: number
@@ -26,14 +26,14 @@ interface RepairTask extends RepairOptions {
   readonly epochs: Range
 }
 
-const askEveryMs = 500
+const pollIntervalMs = 500
 
 export const isAboutEpochs = ({ network, fromEpoch, untilEpoch }: RepairOptions): boolean =>
   [network, fromEpoch, untilEpoch].some((given) => given !== undefined)
 
 export async function repairEpochs(options: RepairOptions): Promise<void> {
   const task = taskOf(options)
-  report(task, (await repairByServer(task)) ?? (await repairHere(task)))
+  printRepairReport(task, (await repairViaRunningServer(task)) ?? (await repairHere(task)))
 }
 
 /** Refuses what cannot be meant before anything is opened. */
@@ -49,35 +49,38 @@ function taskOf(options: RepairOptions): RepairTask {
     throw new CommandFailure('repair.options', `${missing} is missing: name the epochs to read again with both.`)
   }
   if (fromEpoch >= untilEpoch) {
-    const words = `--from-epoch ${fromEpoch} is not before --until-epoch ${untilEpoch}`
-    throw new CommandFailure('repair.options', `${words}: there would be nothing to read again.`)
+    const message = `--from-epoch ${fromEpoch} is not before --until-epoch ${untilEpoch}`
+    throw new CommandFailure('repair.options', `${message}: there would be nothing to read again.`)
   }
   return { ...options, network, epochs: { from: fromEpoch, until: untilEpoch } }
 }
 
 /** Undefined: no server runs on this folder. */
-async function repairByServer(task: RepairTask): Promise<Repaired | undefined> {
+async function repairViaRunningServer(task: RepairTask): Promise<Repaired | undefined> {
   const { network, epochs, json } = task
   if (!existsSync(dataDirOf(task))) return undefined
-  const begun = await askServer<RepairProgress>(task, 'repair', { network, epochs })
+  const begun = await queryServer<RepairProgress>(task, 'repair', { network, epochs })
   if (!begun) return undefined
-  const [{ askControl }, { systemClock }] = await Promise.all([import('#io/control.ts'), import('#io/clock.ts')])
+  const [{ callControl }, { systemClock }] = await Promise.all([
+    import('#runtime/control-socket.ts'),
+    import('#runtime/clock.ts'),
+  ])
   const { id } = begun.result
   if (!json) note(`${network}: the running server reads the epochs again, also if you stop this command`)
   let last = begun.result
   while (!last.isDone) {
-    await systemClock.sleep(askEveryMs)
-    const answer = await askControl(dataDirOf(task), 'repair', { network, id })
-    if (!answer) throw new CommandFailure('control.failed', 'The server has stopped. Run the command again.')
-    const now = answer.result as RepairProgress
-    if (now.left !== last.left && now.left !== null) tellLeft(task, now.left)
+    await systemClock.sleep(pollIntervalMs)
+    const reply = await callControl(dataDirOf(task), 'repair', { network, id })
+    if (!reply) throw new CommandFailure('control.failed', 'The server has stopped. Run the command again.')
+    const now = reply.result as RepairProgress
+    if (now.left !== last.left && now.left !== null) printRemaining(task, now.left)
     last = now
   }
   const { parts, epochs: read, changed, failed } = last
   return { parts, epochs: read, changed, ...(failed && { failed }) }
 }
 
-function tellLeft({ network, json }: RepairTask, left: number): void {
+function printRemaining({ network, json }: RepairTask, left: number): void {
   if (!json) note(`${network}: ${counted(left, 'epoch')} left to read`)
 }
 
@@ -86,7 +89,7 @@ async function repairHere(task: RepairTask): Promise<Repaired> {
   const work = withStores(task, async (stores, settings) => {
     repaired = await repairWith(task, stores, settings)
   })
-  await inWords(work)
+  await toCommandFailure(work)
   if (!repaired) throw new CommandFailure('repair.failed', 'The repair was stopped; nothing was replaced.')
   return repaired
 }
@@ -94,11 +97,11 @@ async function repairHere(task: RepairTask): Promise<Repaired> {
 async function repairWith(task: RepairTask, stores: Stores, settings: Settings): Promise<Repaired | undefined> {
   const [{ dutiesHere }, { createContext }, { systemClock }, { systemRandom }, { openLog }, { untilStopped }] =
     await Promise.all([
-      import('#groups/validators/duties/store.ts'),
+      import('#validators/duties/store.ts'),
       import('#server/context.ts'),
-      import('#io/clock.ts'),
-      import('#io/random.ts'),
-      import('#io/log.ts'),
+      import('#runtime/clock.ts'),
+      import('#runtime/random.ts'),
+      import('#runtime/log.ts'),
       import('./stop.ts'),
     ])
   const log = openLog('warn', (line) => process.stderr.write(line))
@@ -111,7 +114,7 @@ async function repairWith(task: RepairTask, stores: Stores, settings: Settings):
   const turn = async (own: AppContext, signal: AbortSignal) => {
     repaired = await repairOn(own, task, signal)
   }
-  const work = inTurn(context, task, 'beacon', turn, stop.signal)
+  const work = runWithLease(context, task, 'beacon', turn, stop.signal)
   await Promise.race([work, untilStopped(systemClock, async () => stop.abort())])
   await work.catch((error) => {
     if (!stop.signal.aborted) throw error
@@ -120,19 +123,24 @@ async function repairWith(task: RepairTask, stores: Stores, settings: Settings):
 }
 
 async function repairOn(context: AppContext, task: RepairTask, signal: AbortSignal): Promise<Repaired> {
-  const [{ millStart }, { Follower }, { unrepairable }, { openMills }] = await Promise.all([
-    import('#groups/validators/ingest/start.ts'),
-    import('#groups/validators/ingest/follow.ts'),
-    import('#groups/validators/ingest/gaps.ts'),
-    import('#groups/validators/ingest/mills.ts'),
+  const [
+    { readProcessorStart: millStart },
+    { Follower },
+    { explainUnrepairable: unrepairable },
+    { openEpochProcessors: openMills },
+  ] = await Promise.all([
+    import('#validators/ingest/start.ts'),
+    import('#validators/ingest/follow.ts'),
+    import('#validators/ingest/gaps.ts'),
+    import('#validators/ingest/epochs/open-processors.ts'),
   ])
   const { network, epochs } = task
   const why = await unrepairable(context.duties, network, epochs)
   if (why !== undefined) throw new CommandFailure('epochs.out_of_reach', `Nothing was replaced: ${why}.`)
-  await using mills = openMills([await millStart(context, network)])
-  const follower = new Follower(context, network, mills.of(network))
+  await using processors = openMills([await millStart(context, network)])
+  const follower = new Follower(context, network, processors.of(network))
   try {
-    return await follower.repair(epochs, signal, (left) => tellLeft(task, left))
+    return await follower.repair(epochs, signal, (left) => printRemaining(task, left))
   } catch (error) {
     if (error instanceof Error && error.name === 'RepairRefused')
       throw new CommandFailure('repair.failed', `Nothing was replaced: ${error.message}.`)
@@ -140,7 +148,7 @@ async function repairOn(context: AppContext, task: RepairTask, signal: AbortSign
   }
 }
 
-function report({ network, json, epochs: asked }: RepairTask, repaired: Repaired): void {
+function printRepairReport({ network, json, epochs: requested }: RepairTask, repaired: Repaired): void {
   const { parts, epochs, changed, failed } = repaired
   if (failed && parts === 0) {
     const { fromEpoch, untilEpoch, reason } = failed
@@ -151,12 +159,12 @@ function report({ network, json, epochs: asked }: RepairTask, repaired: Repaired
   }
   if (json) printJson({ network, ...repaired })
   else {
-    const words = `${counted(epochs, 'epoch')} read again (${counted(parts, 'day part')})`
-    print(`${network}: ${words}, stored figures of ${counted(changed, 'validator')} changed`)
+    const text = `${counted(epochs, 'epoch')} read again (${counted(parts, 'day part')})`
+    print(`${network}: ${text}, stored figures of ${counted(changed, 'validator')} changed`)
   }
   if (!failed) return
   const { fromEpoch, untilEpoch, reason } = failed
   note(`tetrad: epochs ${fromEpoch} to ${untilEpoch - 1} cannot be read again, and are as they were: ${reason}.`)
-  note(`Go on with: tetrad repair --network ${network} --from-epoch ${fromEpoch} --until-epoch ${asked.until}`)
+  note(`Go on with: tetrad repair --network ${network} --from-epoch ${fromEpoch} --until-epoch ${requested.until}`)
   process.exitCode = exitPartly
 }

@@ -6,9 +6,9 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { test } from 'node:test'
-import { cover, moveCursor } from '#store/coverage.ts'
-import { openState, openStores } from '#store/open.ts'
-import { launcher, openFolder, run } from './run.ts'
+import { addCoverage, moveCursor } from '#storage/coverage.ts'
+import { openState, openStores } from '#storage/open.ts'
+import { launcher, openFolder, runCommand } from '#test/run-command.ts'
 
 /** A configured server, so that no demo world has to be made, started as a script would. */
 async function openServer(config = 'log: { level: error }\n', stderr: 'inherit' | 'pipe' = 'inherit') {
@@ -40,20 +40,20 @@ async function openServer(config = 'log: { level: error }\n', stderr: 'inherit' 
 test('a server is started, asked with a key made beside it, and stopped by a signal with exit code 0', async () => {
   await using server = await openServer()
   const { dir, url, child } = server
-  const made = await run(['keys', 'create', '--name', 'ci', '--plan', 'enterprise', '--json'], { cwd: dir })
+  const made = await runCommand(['keys', 'create', '--name', 'ci', '--plan', 'enterprise', '--json'], { cwd: dir })
   const { id, key } = JSON.parse(made.stdout)
 
   const asked = ['ask', 'validators.metadata', '--validator_index_or_pubkey', '12', '--url', url]
-  const nobody = await run(asked, { cwd: dir })
+  const nobody = await runCommand(asked, { cwd: dir })
   assert.deepEqual([nobody.code, nobody.stdout], [1, ''])
   assert.match(nobody.stderr, /^tetrad: validators\.metadata: Not authenticated/)
 
-  const known = await run([...asked, '--json'], { cwd: dir, env: { TETRAD_KEY: key } })
+  const known = await runCommand([...asked, '--json'], { cwd: dir, env: { TETRAD_KEY: key } })
   assert.deepEqual([known.code, JSON.parse(known.stderr).error.code], [1, 'ask.refused'])
   assert.match(known.stderr, /validators\.metadata: This network is not read here/)
 
-  await run(['keys', 'revoke', id], { cwd: dir })
-  const revoked = await run(asked, { cwd: dir, env: { TETRAD_KEY: key } })
+  await runCommand(['keys', 'revoke', id], { cwd: dir })
+  const revoked = await runCommand(asked, { cwd: dir, env: { TETRAD_KEY: key } })
   assert.match(revoked.stderr, /Could not validate access token/)
 
   child.kill('SIGTERM')
@@ -64,7 +64,7 @@ test('a server is started, asked with a key made beside it, and stopped by a sig
 test('a port in use is told with what to do', async () => {
   await using server = await openServer()
   await using other = await openFolder()
-  const { code, stderr } = await run(['serve', '--port', new URL(server.url).port], { cwd: other.dir })
+  const { code, stderr } = await runCommand(['serve', '--port', new URL(server.url).port], { cwd: other.dir })
   assert.equal(code, 1)
   assert.match(stderr, /^tetrad: 127\.0\.0\.1:\d+ is in use by another program; choose a port with --port[^\n]+\n$/)
   assert.deepEqual(await readdir(other.dir), [], 'and no demo world was made for it')
@@ -81,7 +81,7 @@ test('a hang-up is a line of the log, and the server goes on', async () => {
 
 test('a second server on the same data folder is refused with what to do', async () => {
   await using server = await openServer()
-  const { code, stderr } = await run(['serve', '--port', '0'], { cwd: server.dir })
+  const { code, stderr } = await runCommand(['serve', '--port', '0'], { cwd: server.dir })
   assert.equal(code, 1)
   assert.match(
     stderr,
@@ -91,7 +91,7 @@ test('a second server on the same data folder is refused with what to do', async
 
 test('a configuration that is not valid keeps the server from starting', async () => {
   await using home = await openFolder()
-  const { code, stderr } = await run(['serve', '--port', '99999', '--json'], { cwd: home.dir })
+  const { code, stderr } = await runCommand(['serve', '--port', '99999', '--json'], { cwd: home.dir })
   assert.equal(code, 1)
   assert.match(JSON.parse(stderr).error.message, /--port {2}server\.port must be at most 65535, found 99999/)
 })
@@ -99,16 +99,16 @@ test('a configuration that is not valid keeps the server from starting', async (
 test('a demo that cannot start ends, it does not linger', async () => {
   await using home = await openFolder()
   await writeFile(join(home.dir, 'file'), '')
-  const { code, stderr } = await run(['serve', '--port', '0', '--data', 'file/data'], { cwd: home.dir })
+  const { code, stderr } = await runCommand(['serve', '--port', '0', '--data', 'file/data'], { cwd: home.dir })
   assert.equal(code, 1)
   assert.match(stderr, /the data folder file\/data cannot be created/)
 })
 
-test('a configured server refuses a folder with the demo world in it, decision 0063', async () => {
+test('a configured server refuses a folder with the demo world in it', async () => {
   await using home = await openFolder()
   await writeFile(join(home.dir, 'tetrad.yaml'), '')
   await makeDemoRows(join(home.dir, 'data'))
-  const { code, stderr } = await run(['serve', '--port', '0', '--json'], { cwd: home.dir })
+  const { code, stderr } = await runCommand(['serve', '--port', '0', '--json'], { cwd: home.dir })
   assert.equal(code, 1)
   assert.equal(JSON.parse(stderr).error.code, 'data.demo', 'and not a word before')
 })
@@ -116,9 +116,9 @@ test('a configured server refuses a folder with the demo world in it, decision 0
 test('commands know the hours and days of a demo world that does not run', async () => {
   await using home = await openFolder()
   await makeDemoRows(join(home.dir, 'data'))
-  const { code, stdout } = await run(['doctor', '--offline', '--sample', '0'], { cwd: home.dir })
+  const { code, stdout } = await runCommand(['doctor', '--offline', '--sample', '0'], { cwd: home.dir })
   assert.equal(code, 0, stdout)
-  const explained = await run(['validators', 'explain', '41', '--json'], { cwd: home.dir })
+  const explained = await runCommand(['validators', 'explain', '41', '--json'], { cwd: home.dir })
   assert.equal(JSON.parse(explained.stderr).error.code, 'record.unknown')
 })
 
@@ -128,17 +128,17 @@ async function makeDemoRows(dir: string): Promise<void> {
   await state.write((tx) => moveCursor(tx, 'demo world begun', 1))
   await duties.write(async (tx) => {
     await tx.run('insert into duty_networks (network, epochs_per_hour, epochs_per_day) values (1, 2, 4)')
-    await cover(tx, 'duties/mainnet', 0, 8)
+    await addCoverage(tx, 'duties/mainnet', 0, 8)
   })
   await close()
 }
 
-test('the demo world refuses a folder with data of its own, decision 0063', async () => {
+test('the demo world refuses a folder with data of its own', async () => {
   await using home = await openFolder()
   const state = await openState(join(home.dir, 'data'))
-  await state.write((tx) => cover(tx, 'explorer/blocks/1', 0, 10))
+  await state.write((tx) => addCoverage(tx, 'explorer/blocks/1', 0, 10))
   await state.close()
-  const { code, stderr } = await run(['serve', '--port', '0', '--json'], { cwd: home.dir })
+  const { code, stderr } = await runCommand(['serve', '--port', '0', '--json'], { cwd: home.dir })
   assert.equal(code, 1)
   assert.equal(JSON.parse(stderr.trim().split('\n').at(-1) ?? '').error.code, 'data.own')
 })

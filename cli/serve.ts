@@ -5,10 +5,10 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import type { Command } from 'commander'
 import type { EndpointId } from '#api/routes.ts'
-import type { Flag } from '#io/config.ts'
+import type { Flag } from '#runtime/config.ts'
 import type { AppContext } from '#server/context.ts'
-import type { DemoSamples } from '#sim/demo.ts'
-import type { State } from '#store/state.ts'
+import type { DemoSamples } from '#simulator/demo.ts'
+import type { State } from '#storage/state.ts'
 import manifest from '../package.json' with { type: 'json' }
 import { linkFor } from './console.ts'
 import { refuseDemo } from './data.ts'
@@ -32,25 +32,25 @@ export function addServe(program: Command): void {
 
 async function serve(options: ServeOptions): Promise<void> {
   const config = await configOf(options, flagsOf(options))
-  const [{ start }, { openLog }, { systemClock }, { untilStopped }] = await Promise.all([
-    import('#server/main.ts'),
-    import('#io/log.ts'),
-    import('#io/clock.ts'),
+  const [{ startServer: start }, { openLog }, { systemClock }, { untilStopped }] = await Promise.all([
+    import('#server/app.ts'),
+    import('#runtime/log.ts'),
+    import('#runtime/clock.ts'),
     import('./stop.ts'),
   ])
-  await refuseTaken(config.settings.server)
-  const demo = config.configured ? undefined : await (await import('#sim/demo.ts')).openDemo()
+  await refuseUsedPort(config.settings.server)
+  const demo = config.configured ? undefined : await (await import('#simulator/demo.ts')).startDemo()
   const settings = demo ? demo.settingsOver(config.settings) : config.settings
   const log = openLog(settings.log.level, (line) => process.stderr.write(line))
-  let shown: Shown | undefined
+  let greeting: DemoGreeting | undefined
   const server = await start({
     settings,
     dataDir: dataDirOf(options),
     version: manifest.version,
     log,
-    consent: (state) => keepApart(state, options, demo !== undefined),
+    checkData: (state) => refuseMixedData(state, options, demo !== undefined),
     prepare: async (context) => {
-      if (demo) shown = { samples: await demo.load(context), key: await demoKey(context) }
+      if (demo) greeting = { samples: await demo.load(context), key: await demoKey(context) }
     },
   }).catch(async (error: unknown) => {
     // The demo's feed would keep the process alive.
@@ -63,20 +63,20 @@ async function serve(options: ServeOptions): Promise<void> {
     await server.close()
     await demo?.close()
   }
-  const stopped = untilStopped(systemClock, close, { tell: (words) => log.warn({}, words) })
-  const { console: pages, server: place } = server.context.settings
+  const stopped = untilStopped(systemClock, close, { report: (text) => log.warn({}, text) })
+  const { console: pages, server: serverUrl } = server.context.settings
   if (pages.on && !options.json) await buildPages(stopping.signal)
   if (stopping.signal.aborted) return stopped
   // A link is for a person at a terminal; in a journal or a file it would lie around. The demo's key opens nothing of anybody's.
   const isGreeting = pages.on && process.stdout.isTTY && !options.json
-  const signIn = isGreeting ? await linkFor(server.context, place.publicUrl || server.url) : undefined
-  if (options.json) printJson({ url: server.url, ...(shown && { key: shown.key }) })
-  else await greet(server.url, shown, signIn)
+  const signIn = isGreeting ? await linkFor(server.context, serverUrl.publicUrl || server.url) : undefined
+  if (options.json) printJson({ url: server.url, ...(greeting && { key: greeting.key }) })
+  else await printGreeting(server.url, greeting, signIn)
   await stopped
 }
 
 /** Said before the demo world is made or tables are changed for nothing; who takes the address in between is told when we listen. */
-async function refuseTaken({ host, port }: { readonly host: string; readonly port: number }): Promise<void> {
+async function refuseUsedPort({ host, port }: { readonly host: string; readonly port: number }): Promise<void> {
   const trial = createServer().listen({ host, port })
   await once(trial, 'listening')
   trial.close()
@@ -84,7 +84,7 @@ async function refuseTaken({ host, port }: { readonly host: string; readonly por
 }
 
 /** Real data is never mixed with invented; the other way round no command goes on (data.ts). */
-async function keepApart(state: State, options: ServeOptions, wantsDemo: boolean): Promise<void> {
+async function refuseMixedData(state: State, options: ServeOptions, wantsDemo: boolean): Promise<void> {
   const contents = await refuseDemo(options, state)
   if (wantsDemo && contents === 'own') {
     throw new CommandFailure(
@@ -101,14 +101,14 @@ const flagsOf = ({ host, port }: ServeOptions): Flag[] => [
 ]
 
 /** What the greeting shows of the demo world. */
-interface Shown {
+interface DemoGreeting {
   readonly key: string
   readonly samples: DemoSamples
 }
 
 /** The secret of a key cannot be read back, so each start gives the demo key a new one. */
 async function demoKey(context: AppContext): Promise<string> {
-  const { issueKey } = await import('#store/keys.ts')
+  const { issueKey } = await import('#storage/keys.ts')
   const wanted = { id: 'demo', name: 'demo world', plan: 'enterprise' } as const
   return (await issueKey(context.state, wanted, context.clock, context.random)).key
 }
@@ -116,12 +116,12 @@ async function demoKey(context: AppContext): Promise<string> {
 async function buildPages(signal: AbortSignal): Promise<void> {
   const [{ buildConsole }, { consoleDir }] = await Promise.all([
     import('./console-build.ts'),
-    import('#server/console/paths.ts'),
+    import('#admin/routes.ts'),
   ])
   await buildConsole(consoleDir, signal)
 }
 
-async function greet(url: string, demo: Shown | undefined, signIn: string | undefined): Promise<void> {
+async function printGreeting(url: string, demo: DemoGreeting | undefined, signIn: string | undefined): Promise<void> {
   print(`${bold('Tetrad')} listens on ${url}`)
   if (signIn) print(`Sign in as the operator, once and within 15 minutes (later: tetrad console link):\n  ${signIn}`)
   else if (demo) print('Sign in as the operator with the link that this prints: tetrad console link')

@@ -1,6 +1,6 @@
 // The options that every command takes, and how they become settings and a data folder.
 import type { Command } from 'commander'
-import type { Config, Flag } from '#io/config.ts'
+import type { Config, Flag } from '#runtime/config.ts'
 import { CommandFailure } from './failure.ts'
 
 export interface CommonOptions {
@@ -39,6 +39,6 @@ function hostInUrl(host: string): string {
 }
 
 export async function configOf(options: CommonOptions, flags: readonly Flag[] = []): Promise<Config> {
-  const { loadConfig } = await import('#io/config.ts')
+  const { loadConfig } = await import('#runtime/config.ts')
   return loadConfig({ file: options.config, env: process.env, flags })
 }

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { OwnedClock } from '#io/clock.ts'
+import { ManualClock } from '#runtime/clock.ts'
 import { untilStopped } from './stop.ts'
 
 function startWatched() {
   let endParent = () => {}
   let isWatching = false
   let closes = 0
-  const stopped = untilStopped(new OwnedClock(0), async () => void closes++, {
-    tell: () => {},
+  const stopped = untilStopped(new ManualClock(0), async () => void closes++, {
+    report: () => {},
     isOnTerminal: () => false,
     watch: (action) => {
       endParent = () => isWatching && action()

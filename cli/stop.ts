@@ -1,10 +1,10 @@
 // How a server is asked to stop. The first signal lets calls in flight finish; one that comes clearly later ends the
 // process at once. A signal right after the first is the same wish: a terminal sends Ctrl-C to the whole family of
-// processes, and npm and the launcher pass it on as well (decision 0056). A hang-up ends what belongs to a terminal; without one
+// processes, and npm and the launcher pass it on as well (behaviour/operations.md#stopping). A hang-up ends what belongs to a terminal; without one
 // (nohup, a unit, a container) it is no wish to stop: Node forgets that a signal was to be ignored. The end of the shell that
 // npm started this process in counts as a SIGTERM, unless a signal has come before (parent.js).
 import { constants } from 'node:os'
-import type { Clock } from '#io/clock.ts'
+import type { Clock } from '#runtime/clock.ts'
 import { watchParent } from './parent.js'
 import { note } from './print.ts'
 
@@ -14,7 +14,7 @@ const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 const hasTerminal = (): boolean => [process.stdin, process.stdout, process.stderr].some(({ isTTY }) => isTTY)
 
 interface StopOptions {
-  readonly tell?: (words: string) => void
+  readonly report?: (words: string) => void
   readonly isOnTerminal?: () => boolean
   readonly watch?: typeof watchParent
 }
@@ -23,14 +23,14 @@ interface StopOptions {
 export function untilStopped(
   clock: Clock,
   close: () => Promise<void>,
-  { tell = note, isOnTerminal = hasTerminal, watch = watchParent }: StopOptions = {},
+  { report = note, isOnTerminal = hasTerminal, watch = watchParent }: StopOptions = {},
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     let firstMs: number | undefined
     const onSignal = (signal: (typeof signals)[number]) => {
       stopWatching()
       if (signal === 'SIGHUP' && !isOnTerminal()) {
-        tell('a hang-up (SIGHUP) is passed over: stop with SIGTERM; settings are read at the start only')
+        report('a hang-up (SIGHUP) is passed over: stop with SIGTERM; settings are read at the start only')
       } else if (firstMs === undefined) {
         firstMs = clock.monotonicMs()
         close().then(resolve, reject)

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // Starts the command line on a Node that is new enough: this one, or the one that npm installed beside the project.
-// Plain JavaScript that Node 18 understands, because that may be what `npx tetrad` is started with (decision 0009).
+// Plain JavaScript that Node 18 understands, because that may be what `npx tetrad` is started with (behaviour/http.md#node-version).
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import * as modules from 'node:module'

@@ -3,17 +3,17 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { contract } from '#api/contract.ts'
-import { createExplorerCaches } from '#groups/explorer/context.ts'
-import { systemClock } from '#io/clock.ts'
-import { silentLog } from '#io/log.ts'
-import { systemRandom } from '#io/random.ts'
-import { demoSeed } from '#sim/demo.ts'
-import { SimChain } from '#sim/evm/chain.ts'
-import { SimNode } from '#sim/evm/node.ts'
-import { loadExplorer } from '#sim/explorer.ts'
-import { openState } from '#store/open.ts'
+import { createExplorerCaches } from '#explorer/context.ts'
+import { systemClock } from '#runtime/clock.ts'
+import { silentLog } from '#runtime/log.ts'
+import { systemRandom } from '#runtime/random.ts'
+import { demoSeed } from '#simulator/demo.ts'
+import { SimChain } from '#simulator/evm/chain.ts'
+import { SimNode } from '#simulator/evm/node.ts'
+import { loadExplorer } from '#simulator/explorer.ts'
+import { openState } from '#storage/open.ts'
 import { settingsWith } from '#test/context.ts'
-import { openFolder, run } from './run.ts'
+import { openFolder, runCommand } from '#test/run-command.ts'
 import { coinText, treeOf } from './trail.ts'
 
 const { input, reply } = contract['explorer.fundedBy'].example
@@ -26,11 +26,11 @@ test('from the store alone, as JSON and as a tree', async () => {
   const world = { settings: settingsWith(), clock: systemClock, random: systemRandom, log: silentLog }
   await loadExplorer({ state, ...world, explorer: createExplorerCaches() }, demoSeed)
   await state.close()
-  const { code, stdout, stderr } = await run(['trail', address, '--chain', '1', '--json'], { cwd: home.dir })
+  const { code, stdout, stderr } = await runCommand(['trail', address, '--chain', '1', '--json'], { cwd: home.dir })
   assert.deepEqual([code, stderr], [0, ''])
   const { hops, end } = JSON.parse(stdout)
   assert.deepEqual([hops.length, end.reason], [3, 'label'])
-  const tree = await run(['trail', address.toUpperCase().replace('0X', '0x')], { cwd: home.dir })
+  const tree = await runCommand(['trail', address.toUpperCase().replace('0X', '0x')], { cwd: home.dir })
   assert.match(
     tree.stdout,
     new RegExp(`^${address}\n└─ ${result.fundingAddress}\n {3}paid 0\\.\\d+ in block ${result.block}, `),
@@ -49,9 +49,9 @@ test('from a node alone, without a data folder: the command says what the answer
   await using home = await openFolder()
   await writeFile(join(home.dir, 'tetrad.yaml'), JSON.stringify({ explorer }))
   const nobody = `0x${'99'.repeat(20)}`
-  const tree = await run(['trail', nobody], { cwd: home.dir })
+  const tree = await runCommand(['trail', nobody], { cwd: home.dir })
   assert.match(tree.stderr, /probed: found by a search in an archive node/)
-  const { coverage, end } = JSON.parse((await run(['trail', nobody, '--json'], { cwd: home.dir })).stdout)
+  const { coverage, end } = JSON.parse((await runCommand(['trail', nobody, '--json'], { cwd: home.dir })).stdout)
   assert.deepEqual([coverage, end.reason], ['probed', 'none'])
 })
 
@@ -61,31 +61,31 @@ test('where asking again may get further, the command says when', async () => {
   const explorer = { chains, probe: { timeoutMs: 400 } }
   await writeFile(join(home.dir, 'tetrad.yaml'), JSON.stringify({ explorer }))
   await (await openState(join(home.dir, 'data'))).close()
-  const tree = await run(['trail', address], { cwd: home.dir })
+  const tree = await runCommand(['trail', address], { cwd: home.dir })
   assert.equal(tree.code, 3)
   assert.match(tree.stdout, /\nunknown {2}/)
   assert.match(tree.stderr, /ask again in 5 s\.$/m)
-  const { retryAfterMs } = JSON.parse((await run(['trail', address, '--json'], { cwd: home.dir })).stdout)
+  const { retryAfterMs } = JSON.parse((await runCommand(['trail', address, '--json'], { cwd: home.dir })).stdout)
   assert.equal(retryAfterMs, 5000)
 })
 
 test('1: what is no address, and a folder that is not there', async () => {
   await using home = await openFolder()
-  const bad = await run(['trail', '0x12'], { cwd: home.dir })
+  const bad = await runCommand(['trail', '0x12'], { cwd: home.dir })
   assert.deepEqual([bad.code, bad.stderr], [1, 'tetrad: 0x12 is no address; it is 0x and 40 hexadecimal digits.\n'])
-  assert.match((await run(['trail', address], { cwd: home.dir })).stderr, /There is no data folder data/)
+  assert.match((await runCommand(['trail', address], { cwd: home.dir })).stderr, /There is no data folder data/)
 })
 
 test('1: a chain that is not configured', async () => {
   await using home = await openFolder()
-  const { code, stderr } = await run(['trail', address, '--chain', '5'], { cwd: home.dir })
+  const { code, stderr } = await runCommand(['trail', address, '--chain', '5'], { cwd: home.dir })
   const words = 'tetrad: chain 5 is not among explorer.chains (1, 137); name one with --chain\n'
   assert.deepEqual([code, stderr], [1, words])
 })
 
 test('2: a depth beyond the limit', async () => {
   await using home = await openFolder()
-  const { code, stderr } = await run(['trail', address, '--depth', '101'], { cwd: home.dir })
+  const { code, stderr } = await runCommand(['trail', address, '--depth', '101'], { cwd: home.dir })
   assert.equal(code, 2)
   assert.match(stderr, /It must be 1 to 100/)
 })
@@ -99,7 +99,7 @@ test('the tree: each funder below, with what it paid, and at the foot why it end
       { ...hop, address: '0xa', fundingAddress: '0xb' },
       { ...hop, address: '0xb', fundingAddress: '0xc', label: { name: 'Cee', source: 'own', confidence: 9 } },
     ],
-    end: { reason: 'label', address: '0xc', says: 'Cee' },
+    end: { reason: 'label', address: '0xc', message: 'Cee' },
   })
   assert.equal(
     tree,

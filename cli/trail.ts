@@ -2,13 +2,13 @@
 // configured nodes, beside a running server or without one; no key is needed.
 import { type Command, InvalidArgumentError } from 'commander'
 import type { AddressLabel, Trail, TrailHop } from '#api/wire/trail.ts'
-import type { ExplorerContext } from '#groups/explorer/context.ts'
+import type { ExplorerContext } from '#explorer/context.ts'
+import { confidenceText } from './confidence-text.ts'
 import { withState } from './data.ts'
 import { CommandFailure, exitPartly } from './failure.ts'
-import { oneChain } from './labels-words.ts'
+import { oneChain } from './labels-options.ts'
 import { bold, minuteText, note, print, printJson } from './print.ts'
 import { type CommonOptions, configOf } from './settings.ts'
-import { sureWords } from './sure.ts'
 import { whichChain } from './which-chain.ts'
 
 interface TrailOptions extends CommonOptions {
@@ -26,30 +26,30 @@ export function addTrail(program: Command): void {
     .description('Follow first fundings from an address back to a named one.')
     .argument('<address>', 'where to start; 0x and 40 hexadecimal digits')
     .option('--chain <id>', 'chain id (default: 1, or the only one that is configured)', oneChain)
-    .option('--depth <hops>', 'how far to go, at most 100', within(1, 100), 20)
-    .option('--timeout <seconds>', 'how long to search', within(1, 3600), 60)
-    .action((address: string, _: unknown, command: Command) => follow(address, command.optsWithGlobals()))
+    .option('--depth <hops>', 'how far to go, at most 100', parseBetween(1, 100), 20)
+    .option('--timeout <seconds>', 'how long to search', parseBetween(1, 3600), 60)
+    .action((address: string, _: unknown, command: Command) => printTrail(address, command.optsWithGlobals()))
 }
 
-async function follow(given: string, options: TrailOptions): Promise<void> {
+async function printTrail(given: string, options: TrailOptions): Promise<void> {
   const address = given.toLowerCase()
   if (!/^0x[0-9a-f]{40}$/.test(address)) {
     throw new CommandFailure('trail.address', `${given} is no address; it is 0x and 40 hexadecimal digits.`)
   }
   const [{ followTrail }, { createExplorerCaches }, { settings }, { systemClock }, { systemRandom }, { openLog }] =
     await Promise.all([
-      import('#groups/explorer/trail.ts'),
-      import('#groups/explorer/context.ts'),
+      import('#explorer/trail/trail.ts'),
+      import('#explorer/context.ts'),
       configOf(options),
-      import('#io/clock.ts'),
-      import('#io/random.ts'),
-      import('#io/log.ts'),
+      import('#runtime/clock.ts'),
+      import('#runtime/random.ts'),
+      import('#runtime/log.ts'),
     ])
   const chain = whichChain(settings, options.chain, '1')
   const log = openLog('warn', (line) => process.stderr.write(line))
   // What a node tells is kept, so a folder is made for it; without one there is only what was kept before.
   const hasNode = settings.explorer.chains.some(({ id, rpc }) => id === chain && rpc.length > 0)
-  const { result, confidence, ...told } = await withState(options, hasNode ? 'made' : 'found', (state) => {
+  const { result, confidence, ...trail } = await withState(options, hasNode ? 'made' : 'found', (state) => {
     const context: ExplorerContext = {
       state,
       settings,
@@ -62,10 +62,10 @@ async function follow(given: string, options: TrailOptions): Promise<void> {
     return followTrail(context, chain, address, bounds)
   })
   if (partly.includes(result.end.reason)) process.exitCode = exitPartly
-  if (options.json) return printJson({ ...result, ...confidence, ...told })
+  if (options.json) return printJson({ ...result, ...confidence, ...trail })
   print(treeOf(result))
-  const sure = sureWords({ ...confidence, ...told })
-  if (sure) note(sure)
+  const confidenceLine = confidenceText({ ...confidence, ...trail })
+  if (confidenceLine) note(confidenceLine)
 }
 
 /** Ends that another try, or another node, may get beyond. */
@@ -74,22 +74,22 @@ const partly: readonly string[] = ['unknown', 'time']
 /** The address, below it each funder, and at the foot why it ends there. */
 export function treeOf({ address, label, hops, end }: Trail): string {
   return [
-    `${bold(address)}${labelWords(label)}`,
-    ...hops.flatMap((hop, at) => hopLines(hop, '   '.repeat(Math.min(at, indentMax)))),
-    `\n${bold(end.reason)}  ${end.says}`,
+    `${bold(address)}${formatLabel(label)}`,
+    ...hops.flatMap((hop, at) => formatHop(hop, '   '.repeat(Math.min(at, indentMax)))),
+    `\n${bold(end.reason)}  ${end.message}`,
   ].join('\n')
 }
 
-function hopLines(hop: TrailHop, indent: string): string[] {
+function formatHop(hop: TrailHop, indent: string): string[] {
   const { block, timeStamp, fundingAddress, fundingTxn, value, label } = hop
   const when = minuteText(Number(timeStamp) * 1000)
   return [
-    `${indent}└─ ${bold(fundingAddress)}${labelWords(label)}`,
+    `${indent}└─ ${bold(fundingAddress)}${formatLabel(label)}`,
     `${indent}   paid ${coinText(value)} in block ${block}, ${when}, ${fundingTxn}`,
   ]
 }
 
-const labelWords = (label: AddressLabel | undefined): string =>
+const formatLabel = (label: AddressLabel | undefined): string =>
   label ? `  ${label.name} (${[label.entity, label.source, `${label.confidence} %`].filter(Boolean).join(', ')})` : ''
 
 /** Wei as the chain's coin, every digit of it. */
@@ -99,7 +99,7 @@ export function coinText(wei: string): string {
   return fraction === '' ? digits.slice(0, -18) : `${digits.slice(0, -18)}.${fraction}`
 }
 
-const within = (min: number, max: number) => (text: string) => {
+const parseBetween = (min: number, max: number) => (text: string) => {
   const value = Number(text)
   if (!Number.isInteger(value) || value < min || value > max) {
     throw new InvalidArgumentError(`It must be ${min} to ${max}.`)

@@ -4,17 +4,17 @@ import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { dutiesHere } from '#groups/validators/duties/store.ts'
-import { withChainTimes } from '#groups/validators/ingest/chain.ts'
-import { systemClock } from '#io/clock.ts'
-import { silentLog } from '#io/log.ts'
-import { systemRandom } from '#io/random.ts'
+import { startOperations } from '#operations/start.ts'
+import { systemClock } from '#runtime/clock.ts'
+import { silentLog } from '#runtime/log.ts'
+import { systemRandom } from '#runtime/random.ts'
 import { createContext } from '#server/context.ts'
-import { startUpkeep } from '#server/upkeep/start.ts'
-import { openStores } from '#store/open.ts'
+import { openStores } from '#storage/open.ts'
 import { openReplay } from '#test/beacon-replay.ts'
 import { settingsWith } from '#test/context.ts'
-import { openFolder, run } from './run.ts'
+import { openFolder, runCommand } from '#test/run-command.ts'
+import { dutiesHere } from '#validators/duties/store.ts'
+import { withChainTimes } from '#validators/ingest/read/chain-identity.ts'
 
 /** A recorded network that has been ingested, in days of four epochs. Validator 1 misses the vote of epoch 7. */
 async function openScene() {
@@ -23,7 +23,7 @@ async function openScene() {
   const beacon = { urls: [node.url], fromEpoch: 0, everyMs: 3_600_000 }
   const settings = { validators: { networks: { hoodi: { epochsPerHour: 2, epochsPerDay: 4, beacon } } } }
   await writeFile(join(folder.dir, 'tetrad.yaml'), JSON.stringify(settings))
-  const own = (...args: string[]) => run(args, { cwd: folder.dir })
+  const own = (...args: string[]) => runCommand(args, { cwd: folder.dir })
   const { code, stderr } = await own('ingest', 'beacon', '--network', 'hoodi', '--once')
   assert.equal(code, 0, stderr)
   return {
@@ -79,7 +79,7 @@ test('beside a running server the same is answered over its control socket', asy
   const world = { clock: systemClock, random: systemRandom, log: silentLog }
   const plain = { ...stores, duties: dutiesHere(stores.duties), ...world, settings: settingsWith(at.settings) }
   const context = createContext({ ...plain, settings: await withChainTimes(plain) })
-  const upkeep = startUpkeep(context, { dataDir, version: '1' }, stop.signal)
+  const upkeep = startOperations(context, { dataDir, version: '1' }, stop.signal)
   try {
     assert.deepEqual(await at.run(...args), before)
     const found = await at.run('find', '--key', 'zz')
@@ -95,7 +95,7 @@ test('beside a running server the same is answered over its control socket', asy
 test('find lists validators by what they are asked by, and pools without a question', async () => {
   const file = join(at.dir, 'entities.csv')
   await writeFile(file, 'index,pool,nodeOperators\n1,North,Fjord\n2,North,\n3,South,Fjord\n')
-  const told = await run(['import', 'entities', file, '--network', 'hoodi'], { cwd: at.dir })
+  const told = await runCommand(['import', 'entities', file, '--network', 'hoodi'], { cwd: at.dir })
   assert.equal(told.code, 0, told.stderr)
   const pools = await at.run('find')
   assert.match(pools.stdout, /^pool +validators\nNorth +2\nSouth +1\n$/)

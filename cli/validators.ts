@@ -5,8 +5,8 @@ import type { ReplyOf } from '#api/client.ts'
 import { parseJson } from '#api/json.ts'
 import type { Network } from '#api/wire/validators.ts'
 import { epochNumber, networkOption } from './beacon.ts'
+import { queryOwner } from './data-owner.ts'
 import { CommandFailure } from './failure.ts'
-import { askOwner } from './owner.ts'
 import { bold, note, print, printJson, table } from './print.ts'
 import type { CommonOptions } from './settings.ts'
 
@@ -34,7 +34,7 @@ interface FindOptions extends CommonOptions {
 }
 
 type Explained = ReplyOf<'validators.explain'> & { readonly coverage?: string }
-type Found = ReplyOf<'validators.find'>
+type FindReply = ReplyOf<'validators.find'>
 
 /** After the command `validators` is there. */
 export function addValidators(program: Command): void {
@@ -70,14 +70,18 @@ export function addValidators(program: Command): void {
 async function explain(who: string, options: ExplainOptions): Promise<void> {
   const { network, fromDay, toDay, fromDate, toDate, utc, limit, offset } = options
   const bounds = { fromDay, toDay, fromDate, toDate, utc, limit, offset }
-  const told = await askBoth<Explained>(options, 'explain', { network, validator_index_or_pubkey: who, ...bounds })
-  if (!told) throw new CommandFailure('record.unknown', `${network} knows no validator ${who}.`)
-  if (options.json) return printJson(told)
-  print(`${bold(`validator ${told.validatorIndex}`)}, ${network}`)
-  for (const day of told.results) print(dayText(day))
-  if (told.results.length === 0) print('There are no duties in these days.')
-  if (told.coverage !== 'complete') note(`Single epochs are known for ${told.coverage ?? 'none'} only.`)
-  if (told.next) note(`There are more days: --offset ${offset + limit}.`)
+  const reply = await queryServerOrStores<Explained>(options, 'explain', {
+    network,
+    validator_index_or_pubkey: who,
+    ...bounds,
+  })
+  if (!reply) throw new CommandFailure('record.unknown', `${network} knows no validator ${who}.`)
+  if (options.json) return printJson(reply)
+  print(`${bold(`validator ${reply.validatorIndex}`)}, ${network}`)
+  for (const day of reply.results) print(dayText(day))
+  if (reply.results.length === 0) print('There are no duties in these days.')
+  if (reply.coverage !== 'complete') note(`Single epochs are known for ${reply.coverage ?? 'none'} only.`)
+  if (reply.next) note(`There are more days: --offset ${offset + limit}.`)
 }
 
 function dayText(day: Explained['results'][number]): string {
@@ -93,7 +97,7 @@ function dayText(day: Explained['results'][number]): string {
   const score = day.validatorEffectiveness === null ? 'no score' : day.validatorEffectiveness.toFixed(2)
   return [
     `\n${bold(`day ${day.day}`)}  ${day.date}  ${score}  ${[votes, ...lacks, ...blocks].join(', ')}`,
-    ...day.epochs.map(({ epoch, says }) => `  epoch ${epoch}: ${says.join('; ')}`),
+    ...day.epochs.map(({ epoch, message: text }) => `  epoch ${epoch}: ${text.join('; ')}`),
     ...(day.epochsKnown ? [] : ['  not all of its epochs are known one by one']),
   ].join('\n')
 }
@@ -108,7 +112,7 @@ async function find(options: FindOptions): Promise<void> {
     depositAddress: deposit,
     withdrawalAddress: withdrawal,
   }
-  const found = await askBoth<Found>(options, 'find', { network, ...by, limit, after })
+  const found = await queryServerOrStores<FindReply>(options, 'find', { network, ...by, limit, after })
   if (!found) throw new CommandFailure('record.unknown', 'Nothing was found.')
   if (options.json) return printJson(found)
   if (Object.values(by).every((value) => value === undefined)) {
@@ -131,17 +135,21 @@ async function find(options: FindOptions): Promise<void> {
 }
 
 /** The server that runs, or the stores themselves with chain time as the node told it. */
-async function askBoth<T>(options: CommonOptions, name: 'explain' | 'find', given: object): Promise<T | null> {
+async function queryServerOrStores<T>(
+  options: CommonOptions,
+  name: 'explain' | 'find',
+  given: object,
+): Promise<T | null> {
   const input = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
-  const text = await askOwner<string | null>(options, {
+  const text = await queryOwner<string | null>(options, {
     name,
     input,
-    here: async (context) => {
-      const [{ askBeside }, { withChainTimes }] = await Promise.all([
-        import('#groups/validators/beside.ts'),
-        import('#groups/validators/ingest/chain.ts'),
+    runHere: async (context) => {
+      const [{ runOperatorQuery: askViaControl }, { withChainTimes }] = await Promise.all([
+        import('#validators/operator-queries.ts'),
+        import('#validators/ingest/read/chain-identity.ts'),
       ])
-      return askBeside({ ...context, settings: await withChainTimes(context) }, name, input)
+      return askViaControl({ ...context, settings: await withChainTimes(context) }, name, input)
     },
   })
   return text === null ? null : (parseJson(text) as T)

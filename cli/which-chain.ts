@@ -1,5 +1,5 @@
 // Which chain a command is about: the one that was named, or the only one there is.
-import type { Settings } from '#core/settings.ts'
+import type { Settings } from '#runtime/settings.ts'
 import { CommandFailure } from './failure.ts'
 
 export function whichChain({ explorer }: Settings, given: string | undefined, otherwise?: string): string {

@@ -1,14 +1,14 @@
 // The frame around every page: where one can go, who one is, and the page itself, each loaded when it is first seen.
 import { type ComponentType, lazy, Suspense, useEffect } from 'react'
-import { Crash, NotLoaded } from './parts/crash.tsx'
+import { ErrorBoundary, NotLoaded } from './parts/error-boundary.tsx'
 import { KeyButton } from './parts/key-button.tsx'
 import { ThemeButton } from './parts/theme-button.tsx'
 import { useHeading } from './parts/use-heading.ts'
-import { usePass } from './pass.tsx'
-import { hrefOf, type PageName, type Place, usePlace } from './place.ts'
+import { hrefOf, type PageName, type PageRoute, useRoute } from './route.ts'
+import { useConsoleContext } from './session.tsx'
 import { titleOf } from './titles.ts'
 
-type Page = ComponentType<{ readonly place: Place }>
+type Page = ComponentType<{ readonly place: PageRoute }>
 
 interface PageEntry {
   readonly title: string
@@ -56,15 +56,15 @@ const pages: Readonly<Record<PageName, PageEntry>> = {
     hidden: true,
     Page: later(() => import('./pages/sign-in.tsx').then(({ SignIn }) => SignIn)),
   },
-  nowhere: { title: 'No such page', hidden: true, Page: Nowhere },
+  nowhere: { title: 'No such page', hidden: true, Page: NotFound },
 }
 
 export function App() {
-  const place = usePlace()
-  const { title, Page, stays } = pages[place.page]
-  const at = [place.page, ...place.parts].join('/')
-  const shown = stays ? place.page : at
-  const name = titleOf(place, title)
+  const route = useRoute()
+  const { title, Page, stays } = pages[route.page]
+  const at = [route.page, ...route.parts].join('/')
+  const shown = stays ? route.page : at
+  const name = titleOf(route, title)
   useEffect(() => {
     document.title = name
   }, [name])
@@ -83,30 +83,30 @@ export function App() {
           {(Object.keys(pages) as PageName[])
             .filter((name) => !pages[name].hidden)
             .map((name) => (
-              <a key={name} href={hrefOf(name)} aria-current={place.page === name ? 'page' : undefined}>
+              <a key={name} href={hrefOf(name)} aria-current={route.page === name ? 'page' : undefined}>
                 {pages[name].title}
               </a>
             ))}
         </nav>
         <div className="foot">
-          <Who />
+          <SessionStatus />
           <ThemeButton />
         </div>
       </header>
       <main id="main" tabIndex={-1}>
-        <Ended />
-        <Crash at={at}>
+        <SessionEndedNotice />
+        <ErrorBoundary at={at}>
           <Suspense fallback={<p className="busy">Loading…</p>}>
-            <Page key={shown} place={place} />
+            <Page key={shown} place={route} />
           </Suspense>
-        </Crash>
+        </ErrorBoundary>
       </main>
     </div>
   )
 }
 
-function Who() {
-  const { session, signOut } = usePass()
+function SessionStatus() {
+  const { session, signOut } = useConsoleContext()
   return (
     <>
       {session.signedIn && (
@@ -122,8 +122,8 @@ function Who() {
   )
 }
 
-function Ended() {
-  const { ended } = usePass()
+function SessionEndedNotice() {
+  const { ended } = useConsoleContext()
   if (!ended) return null
   return (
     <div role="alert" className="note warn">
@@ -133,7 +133,7 @@ function Ended() {
   )
 }
 
-function Nowhere({ place }: { readonly place: Place }) {
+function NotFound({ place }: { readonly place: PageRoute }) {
   return (
     <>
       <h1>No such page</h1>

@@ -2,30 +2,30 @@
 import { keepPreviousData, type UseQueryResult, useQuery } from '@tanstack/react-query'
 import type { InputOf, ReplyOf, ResponseMeta } from '#api/client.ts'
 import type { AnyId } from '#api/routes.ts'
-import { tellRefused } from './door.ts'
+import { notifyRefused } from './http.ts'
 import { isAboutKeys } from './parts/failures.ts'
-import { usePass } from './pass.tsx'
+import { useConsoleContext } from './session.tsx'
 
-export interface Asked<R> {
+export interface QueryReply<R> {
   readonly reply: R
   /** Headers that say what the answer rests on. */
   readonly meta: ResponseMeta | undefined
 }
 
-export interface AskOptions {
+export interface QueryOptions {
   /** False while there is nothing to ask yet. */
   readonly when?: boolean
   readonly everyMs?: number
   /** Show the former answer while a new question is on its way. */
-  readonly keep?: boolean
+  readonly keepPrevious?: boolean
 }
 
-export function useAsk<Id extends AnyId>(
+export function useEndpoint<Id extends AnyId>(
   id: Id,
   input: InputOf<Id>,
-  { when = true, everyMs, keep = false }: AskOptions = {},
-): UseQueryResult<Asked<ReplyOf<Id>>> {
-  const { client, key, known } = usePass()
+  { when = true, everyMs, keepPrevious: keep = false }: QueryOptions = {},
+): UseQueryResult<QueryReply<ReplyOf<Id>>> {
+  const { client, key, known } = useConsoleContext()
   return useQuery({
     queryKey: [id, input, key],
     // Whoever signs in gets a key a moment later.
@@ -41,7 +41,7 @@ export function useAsk<Id extends AnyId>(
         return { reply: await client.call(id, input, { signal, onResponse }), meta }
       } catch (error) {
         // Group A refuses a key under status 200.
-        if (isAboutKeys(error)) tellRefused()
+        if (isAboutKeys(error)) notifyRefused()
         throw error
       }
     },

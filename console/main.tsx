@@ -3,7 +3,7 @@ import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { App } from './app.tsx'
-import { PassProvider } from './pass.tsx'
+import { ConsoleContextProvider } from './session.tsx'
 import './style.css'
 
 // The client repeats what is safe to repeat; a second layer would only multiply it. Whether the browser believes to be
@@ -20,9 +20,9 @@ if (!root) throw new Error('index.html has no #root')
 createRoot(root).render(
   <StrictMode>
     <QueryClientProvider client={queries}>
-      <PassProvider>
+      <ConsoleContextProvider>
         <App />
-      </PassProvider>
+      </ConsoleContextProvider>
     </QueryClientProvider>
   </StrictMode>,
 )

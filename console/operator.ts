@@ -12,7 +12,7 @@ import type {
   PlanList,
   RotationInput,
 } from '#api/console.ts'
-import { ask as knock } from './door.ts'
+import { request as knock } from './http.ts'
 
 export class OperatorError extends Error {
   readonly status: number
@@ -25,17 +25,17 @@ export class OperatorError extends Error {
   }
 }
 
-async function ask<T>(method: string, path: string, body?: object): Promise<T> {
+async function callConsole<T>(method: string, path: string, body?: object): Promise<T> {
   const { ok, status, text } = await knock(`/console/${path}`, {
     method,
     ...(method !== 'GET' && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body ?? {}) }),
   })
   if (ok) return (text === '' ? undefined : JSON.parse(text)) as T
-  const { error } = parsed(text)
+  const { error } = parseError(text)
   throw new OperatorError(status, error?.code ?? 'unknown', error?.message ?? `The server answered ${status}.`)
 }
 
-function parsed(text: string): { error?: { code: string; message: string } } {
+function parseError(text: string): { error?: { code: string; message: string } } {
   try {
     return JSON.parse(text)
   } catch {
@@ -44,17 +44,20 @@ function parsed(text: string): { error?: { code: string; message: string } } {
 }
 
 export const operator = {
-  session: () => ask<ConsoleSession>('GET', 'session'),
-  signIn: (token: string) => ask<ConsoleSession>('POST', 'session', { token }),
-  signOut: () => ask<ConsoleSession>('DELETE', 'session'),
-  ownKey: () => ask<ConsoleKey>('POST', 'key'),
+  session: () => callConsole<ConsoleSession>('GET', 'session'),
+  signIn: (token: string) => callConsole<ConsoleSession>('POST', 'session', { token }),
+  signOut: () => callConsole<ConsoleSession>('DELETE', 'session'),
+  ownKey: () => callConsole<ConsoleKey>('POST', 'key'),
   keys: (find: string, page: number) =>
-    ask<KeyList>('GET', `keys?${new URLSearchParams({ find, page: String(page) })}`),
-  createKey: (wanted: NewKeyInput) => ask<NewKeyReply>('POST', 'keys', wanted),
-  editKey: (id: string, change: KeyChangeInput) => ask<KeyView>('POST', `keys/${encodeURIComponent(id)}`, change),
-  rotateKey: (id: string, how: RotationInput) => ask<NewKeyReply>('POST', `keys/${encodeURIComponent(id)}/secret`, how),
-  revokeKey: (id: string) => ask<unknown>('DELETE', `keys/${encodeURIComponent(id)}`),
-  usage: (id: string, days: number) => ask<KeyUsage>('GET', `keys/${encodeURIComponent(id)}/usage?days=${days}`),
-  plans: () => ask<PlanList>('GET', 'plans'),
-  overview: () => ask<Overview>('GET', 'overview'),
+    callConsole<KeyList>('GET', `keys?${new URLSearchParams({ find, page: String(page) })}`),
+  createKey: (wanted: NewKeyInput) => callConsole<NewKeyReply>('POST', 'keys', wanted),
+  editKey: (id: string, change: KeyChangeInput) =>
+    callConsole<KeyView>('POST', `keys/${encodeURIComponent(id)}`, change),
+  rotateKey: (id: string, how: RotationInput) =>
+    callConsole<NewKeyReply>('POST', `keys/${encodeURIComponent(id)}/secret`, how),
+  revokeKey: (id: string) => callConsole<unknown>('DELETE', `keys/${encodeURIComponent(id)}`),
+  usage: (id: string, days: number) =>
+    callConsole<KeyUsage>('GET', `keys/${encodeURIComponent(id)}/usage?days=${days}`),
+  plans: () => callConsole<PlanList>('GET', 'plans'),
+  overview: () => callConsole<Overview>('GET', 'overview'),
 }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { placeOf } from './place.ts'
+import { parseRoute } from './route.ts'
 import { titleOf } from './titles.ts'
 
-const title = (hash: string, pageTitle: string, path = '/') => titleOf(placeOf(path, hash), pageTitle)
+const title = (hash: string, pageTitle: string, path = '/') => titleOf(parseRoute(path, hash), pageTitle)
 
 test('each thing has a title of its own, and a page without one has the page’s', () => {
   const address = `0x${'ab'.repeat(20)}`

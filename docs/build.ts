@@ -1,15 +1,13 @@
-// Writes every page that is made from the code or from other pages: `npm run docs`. test/docs.test.ts fails when one is out of date.
+// `npm run docs`: writes every page that is generated from the code. test/docs.test.ts fails if one is out of date.
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { configurationPage, configurationSchema } from './configuration.ts'
-import { decisionsPage } from './decisions.ts'
 import { endpointPages } from './endpoints.ts'
 
 /** Text by path under docs/. */
 export function generatedPages(): Record<string, string> {
   return {
     'configuration.md': configurationPage(),
-    'decisions/README.md': decisionsPage(),
     'tetrad.schema.json': `${JSON.stringify(configurationSchema(), null, 2)}\n`,
     ...Object.fromEntries(Object.entries(endpointPages()).map(([name, text]) => [`endpoints/${name}`, text])),
   }

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { checker } from '#core/check.ts'
-import { leaves, type SchemaNode, settingsNode } from '#io/config/leaves.ts'
-import { readYaml } from '#io/config/yaml.ts'
-import { loadConfig } from '#io/config.ts'
+import { checker } from '#core/schema-check.ts'
+import { leaves, type SchemaNode, settingsNode } from '#runtime/config/leaves.ts'
+import { readYaml } from '#runtime/config/yaml.ts'
+import { loadConfig } from '#runtime/config.ts'
 import { configurationPage, configurationSchema } from './configuration.ts'
 
 const root = join(import.meta.dirname, '..')
@@ -39,9 +39,9 @@ test('the schema lets settings with a default be left out, and refuses unknown n
   const check = checker(configurationSchema() as never)
   assert.deepEqual(check({}), [])
   assert.deepEqual(check({ server: { port: 1 } }), [])
-  assert.deepEqual(check({ sevrer: {} }), [{ at: ['sevrer'], says: 'is not a known name' }])
+  assert.deepEqual(check({ sevrer: {} }), [{ at: ['sevrer'], message: 'is not a known name' }])
   assert.deepEqual(check({ explorer: { chains: [{ id: '1' }] } }), [
-    { at: ['explorer', 'chains', '0', 'name'], says: 'is required' },
+    { at: ['explorer', 'chains', '0', 'name'], message: 'is required' },
   ])
 })
 

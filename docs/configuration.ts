@@ -1,8 +1,8 @@
 // docs/configuration.md and docs/tetrad.schema.json, made from the settings' own schema: no setting can be missing, and
 // no default can be told wrong.
 
-import { type Leaf, leaves, type SchemaNode, settingsNode } from '../server/io/config/leaves.ts'
-import { defaultFile, otherVariables } from '../server/io/config.ts'
+import { type Leaf, leaves, type SchemaNode, settingsNode } from '#runtime/config/leaves.ts'
+import { defaultFile, otherVariables } from '#runtime/config.ts'
 
 const otherMeanings: Readonly<Record<string, string>> = {
   TETRAD_CONFIG: 'The configuration file, as `--config`.',
@@ -49,7 +49,7 @@ const opening = `# Configuration
 Generated from the settings' schema by \`npm run docs\`; change the schema, not this page.
 
 Everything has a default, so a configuration says only what differs. Settings come from three places, and the later
-wins (decision 0008):
+wins (behaviour/http.md#configuration):
 
 1. one YAML file: \`${defaultFile}\` in the working folder if it is there, or the one named with \`--config\`;
 2. environment variables: \`TETRAD_\` and the setting's path, \`TETRAD_SERVER_PORT=9000\`. Lists and tables are written as

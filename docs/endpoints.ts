@@ -9,7 +9,7 @@ import { stringifyJson } from '#api/json.ts'
 import type { Endpoint } from '#api/kit.ts'
 import { recordName } from '#api/openapi-schemas.ts'
 import { toRequest } from '#api/request.ts'
-import { placeOf } from '#api/routes.ts'
+import { inputLocation } from '#api/routes.ts'
 
 interface Schema {
   readonly type?: string | readonly string[]
@@ -114,7 +114,7 @@ function inputRow(endpoint: Endpoint, name: string, schema: Schema): string[] {
   const wireName = endpoint.headers?.[name] ?? name
   return [
     wireName === name ? `\`${name}\`` : `\`${wireName}\` (client: \`${name}\`)`,
-    placeOf(endpoint, name),
+    inputLocation(endpoint, name),
     words(schema),
     required ? 'yes' : 'no',
     schema.default === undefined ? '' : `\`${schema.default}\``,

@@ -6,10 +6,10 @@ import { dirname, join, normalize } from 'node:path'
 import { describe, test } from 'node:test'
 import { parse } from 'yaml'
 import { faults } from '#api/faults.ts'
-import { run } from '#cli/run.ts'
-import { checkIds } from '#conform/conform.ts'
-import { complete } from '#core/check.ts'
-import { SettingsSchema } from '#core/settings.ts'
+import { checkIds } from '#conformance/run-checks.ts'
+import { complete } from '#core/schema-check.ts'
+import { SettingsSchema } from '#runtime/settings.ts'
+import { runCommand } from '#test/run-command.ts'
 
 const here = import.meta.dirname
 const pages = [
@@ -59,7 +59,7 @@ for (const page of pages) {
       )
       const tops = new Set(named.map(([one]) => one).filter((one) => one !== undefined && !notCommands.has(one)))
       for (const name of tops) {
-        const { code, stderr } = await run([name ?? '', '--help'], { cwd: here })
+        const { code, stderr } = await runCommand([name ?? '', '--help'], { cwd: here })
         assert.equal(code, 0, `tetrad ${name}: ${stderr}`)
       }
     })

@@ -1,10 +1,10 @@
 // The context of a server or a command: stores, settings, clock, and everything that is kept in memory between requests.
-import { createExplorerCaches, type ExplorerContext } from '#groups/explorer/context.ts'
-import { createFxCaches, type FxContext } from '#groups/fx/context.ts'
-import { createMarketsCaches, type MarketsContext } from '#groups/markets/context.ts'
-import { createValidatorsCaches, type ValidatorsContext } from '#groups/validators/context.ts'
+import { createExplorerCaches, type ExplorerContext } from '#explorer/context.ts'
+import { createFxCaches, type FxContext } from '#fx/context.ts'
+import type { Context } from '#http/context.ts'
 import { createStreamProgress } from '#ingest/stream-progress.ts'
-import type { Context } from '#serve/context.ts'
+import { createMarketsCaches, type MarketsContext } from '#markets/context.ts'
+import { createValidatorsCaches, type ValidatorsContext } from '#validators/context.ts'
 
 export type AppContext = Context & ExplorerContext & FxContext & ValidatorsContext & MarketsContext
 

@@ -1,18 +1,31 @@
-// Everything this server answers, in the order of the specification. Start here.
+// Every endpoint and its handler, in the order of the specification. Start reading here.
 
 import type { Endpoint } from '#api/kit.ts'
-import { fundedBy } from '#groups/explorer/funded-by.ts'
-import { labelListV1 } from '#groups/explorer/label-list-v1.ts'
-import { labelListV2 } from '#groups/explorer/label-list-v2.ts'
-import { createQuote } from '#groups/fx/create-quote.ts'
-import { bySlug } from '#groups/markets/by-slug.ts'
-import { aggregateEffectiveness } from '#groups/validators/aggregate-effectiveness.ts'
-import { effectiveness } from '#groups/validators/effectiveness.ts'
-import { metadata } from '#groups/validators/metadata.ts'
-import type { Answer } from '#serve/answer.ts'
+import { fundedBy } from '#explorer/endpoints/funded-by.ts'
+import { labelListV1 } from '#explorer/endpoints/label-list-v1.ts'
+import { labelListV2 } from '#explorer/endpoints/label-list-v2.ts'
+import { labelSearch } from '#explorer/endpoints/label-search.ts'
+import { trail } from '#explorer/trail/trail.ts'
+import { checkSignature } from '#fx/endpoints/check-signature.ts'
+import { createQuote } from '#fx/endpoints/create-quote.ts'
+import { currencies } from '#fx/endpoints/currencies.ts'
+import { quote } from '#fx/endpoints/quote.ts'
+import { receipt } from '#fx/endpoints/receipt.ts'
+import { setRate } from '#fx/endpoints/set-rate.ts'
+import { receiptKey } from '#fx/receipts/receipt-key.ts'
+import type { Handler } from '#http/handler.ts'
+import { bySlug } from '#markets/endpoints/by-slug.ts'
+import { changes, changesBySlug } from '#markets/endpoints/list-changes.ts'
+import { changeStream } from '#markets/endpoints/stream-changes.ts'
+import { search } from '#markets/search/search.ts'
+import { aggregateEffectiveness } from '#validators/endpoints/aggregate-effectiveness.ts'
+import { effectiveness } from '#validators/endpoints/effectiveness.ts'
+import { explain } from '#validators/endpoints/explain.ts'
+import { find } from '#validators/endpoints/find.ts'
+import { metadata } from '#validators/endpoints/metadata.ts'
 import type { AppContext } from './context.ts'
 
-export const endpoints: readonly Answer<Endpoint, AppContext>[] = [
+export const endpoints: readonly Handler<Endpoint, AppContext>[] = [
   labelListV2, //            4.1  GET  /v2/api       module=nametag action=getlabelmasterlist
   labelListV1, //            4.2  GET  /v1/api.ashx  module=nametag action=getlabelmasterlist
   fundedBy, //               4.3  GET  /v2/api       module=account action=fundedby
@@ -21,4 +34,22 @@ export const endpoints: readonly Answer<Endpoint, AppContext>[] = [
   effectiveness, //          4.6  GET  /v1/eth/validators/{validator_index_or_pubkey}/effectiveness
   metadata, //               4.7  GET  /v0/eth/validators/{validator_index_or_pubkey}
   bySlug, //                 4.8  GET  /markets/slug/{slug}
+]
+
+/** Endpoints beyond the specification (behaviour/http.md#endpoints-beyond-the-specification). */
+export const extensions: readonly Handler<Endpoint, AppContext>[] = [
+  trail, //            GET  /v2/trail
+  labelSearch, //      GET  /v2/labels/search
+  currencies, //       GET  /v1/exchange/fx/currencies
+  quote, //            GET  /v1/exchange/fx/quotes/{id}
+  receipt, //          GET  /v1/exchange/fx/quotes/{id}/receipt
+  checkSignature, //   POST /v1/exchange/fx/quotes/{id}/check-signature
+  receiptKey, //       GET  /v1/exchange/fx/receipt-key
+  setRate, //          POST /v1/exchange/fx/rates
+  explain, //          GET  /v1/eth/validators/{validator_index_or_pubkey}/explain
+  find, //             GET  /v0/eth/validators
+  search, //           GET  /markets/search
+  changesBySlug, //    GET  /markets/slug/{slug}/changes
+  changes, //          GET  /markets/changes
+  changeStream, //     GET  /markets/changes/stream
 ]

@@ -3,14 +3,14 @@
 // the alteration.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import type { SimNode } from '#sim/beacon/node.ts'
-import { type Chance, chance } from '#sim/chance.ts'
-import { type Alteration, type Answer, openAlteringProxy } from './altering-proxy.ts'
+import type { SimBeaconNode } from '#simulator/beacon/node.ts'
+import { createSeededRandom, type SeededRandom } from '#simulator/seeded-random.ts'
+import { type Alteration, openAlteringProxy, type ProxiedResponse } from './altering-proxy.ts'
 import {
   type Answers,
-  answersAbout,
   assertSameAnswers,
   catchUp,
+  collectAnswers,
   nodeForms,
   openOracleNode,
   oracleFinalized,
@@ -35,14 +35,14 @@ function placesIn(value: unknown, found: [Container, string][] = []): [Container
   return found
 }
 
-function alteredText(draws: Chance, text: string): string {
+function alteredText(draws: SeededRandom, text: string): string {
   const at = draws.whole(text.startsWith('0x') ? 2 : 0, text.length)
   const digits = text.startsWith('0x') ? '0123456789abcdef' : '0123456789'
   const others = [...digits].filter((digit) => digit !== text[at])
   return text.slice(0, at) + draws.pick(others) + text.slice(at + 1)
 }
 
-function alteredValue(draws: Chance, value: unknown): unknown {
+function alteredValue(draws: SeededRandom, value: unknown): unknown {
   if (Array.isArray(value)) return draws.pick([value.slice(1), value.slice(0, -1), [...value, ...value.slice(-1)], []])
   if (typeof value === 'string' && value.length > 0) return alteredText(draws, value)
   if (typeof value === 'boolean') return !value
@@ -50,7 +50,7 @@ function alteredValue(draws: Chance, value: unknown): unknown {
   return draws.pick([null, '0', {}])
 }
 
-function alteredJson(draws: Chance, body: Buffer): Buffer {
+function alteredJson(draws: SeededRandom, body: Buffer): Buffer {
   const document: unknown = JSON.parse(body.toString())
   const [container, name] = draws.pick(placesIn(document))
   if (draws.happens(0.15)) delete container[name]
@@ -58,7 +58,7 @@ function alteredJson(draws: Chance, body: Buffer): Buffer {
   return Buffer.from(JSON.stringify(document))
 }
 
-function alteredBytes(draws: Chance, body: Buffer): Buffer {
+function alteredBytes(draws: SeededRandom, body: Buffer): Buffer {
   const at = draws.whole(0, body.length)
   if (draws.happens(0.1)) return body.subarray(0, at)
   const altered = Buffer.from(body)
@@ -66,13 +66,13 @@ function alteredBytes(draws: Chance, body: Buffer): Buffer {
   return altered
 }
 
-const alteredBody = (draws: Chance, { type, body }: Answer): Buffer =>
+const alteredBody = (draws: SeededRandom, { type, body }: ProxiedResponse): Buffer =>
   type.includes('json') && !draws.happens(0.05) ? alteredJson(draws, body) : alteredBytes(draws, body)
 
 const { blocks } = oracleWorld()
 
 /** Who should have proposed in an empty slot is not verified (docs/methodology.md, "What is verified"). */
-function isOnlyEmptySlots({ path, body }: Answer, altered: Buffer): boolean {
+function isOnlyEmptySlots({ path, body }: ProxiedResponse, altered: Buffer): boolean {
   if (!path.includes('/duties/proposer/')) return false
   const ofBlocks = (text: string) =>
     JSON.stringify((JSON.parse(text) as Duties).data.filter(({ slot }) => blocks.has(Number(slot))))
@@ -88,7 +88,7 @@ interface Duties {
 }
 
 describe('one altered answer of a beacon node', () => {
-  const forms: { readonly node: SimNode; readonly asked: number }[] = []
+  const forms: { readonly node: SimBeaconNode; readonly asked: number }[] = []
   let clean: Answers
   let finalized = oracleFinalized
 
@@ -96,13 +96,13 @@ describe('one altered answer of a beacon node', () => {
     for (const habits of nodeForms) {
       const node = await openOracleNode({ ...habits, finalized: () => finalized })
       await using server = await openQuietServer({ settings: oracleSettings(node.url) })
-      const asked = node.asked()
+      const asked = node.requestCount()
       finalized = oracleFinalized - 2
       await catchUp(server.context, node.url)
-      forms.push({ node, asked: node.asked() - asked })
+      forms.push({ node, asked: node.requestCount() - asked })
       finalized = oracleFinalized
       await catchUp(server.context, node.url)
-      const answers = await answersAbout(server)
+      const answers = await collectAnswers(server)
       clean ??= answers
       assertSameAnswers(answers, clean, 'another form of the same answers')
     }
@@ -111,7 +111,7 @@ describe('one altered answer of a beacon node', () => {
 
   for (const seed of seedsOf(seedsCount, seedsPerRun)) {
     test(`seed ${seed}: the answers are those of a clean run when the node is well again`, async (t) => {
-      const draws = chance(`altered/${seed}`)
+      const draws = createSeededRandom(`altered/${seed}`)
       const { node, asked } = draws.pick(forms)
       const alterAt = draws.whole(0, asked)
       let answered = 0
@@ -136,7 +136,7 @@ describe('one altered answer of a beacon node', () => {
       t.diagnostic(`${path}: ${refused ? `refused: ${refused.message}` : 'accepted'}`)
       if (refused) assert.match(refused.name, /^(BeaconError|ContradictionError)$/, String(refused.stack))
       await catchUp(server.context, proxy.url)
-      assertSameAnswers(await answersAbout(server), clean, `altered: ${path}`)
+      assertSameAnswers(await collectAnswers(server), clean, `altered: ${path}`)
     })
   }
 })

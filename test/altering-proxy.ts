@@ -5,7 +5,7 @@
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-export interface Answer {
+export interface ProxiedResponse {
   readonly path: string
   readonly status: number
   readonly type: string
@@ -13,7 +13,7 @@ export interface Answer {
 }
 
 /** The body to send instead; undefined: leave the answer as it is. */
-export type Alteration = (answer: Answer) => Buffer | undefined
+export type Alteration = (answer: ProxiedResponse) => Buffer | undefined
 
 export interface AlteringProxy extends AsyncDisposable {
   readonly url: string
@@ -28,10 +28,10 @@ export async function openAlteringProxy(target: string, change?: Alteration): Pr
   let count = 0
   const server = createServer((request, response) => {
     void forward(target, request)
-      .then(({ answer, headers }) => {
-        const altered = answer.status === 200 ? present?.(answer) : undefined
+      .then(({ answer: proxied, headers }) => {
+        const altered = proxied.status === 200 ? present?.(proxied) : undefined
         if (altered) count += 1
-        response.writeHead(answer.status, headers).end(altered ?? answer.body)
+        response.writeHead(proxied.status, headers).end(altered ?? proxied.body)
       })
       .catch(() => request.socket.destroy())
   })
@@ -61,7 +61,7 @@ async function forward(target: string, request: IncomingMessage) {
     const value = reply.headers.get(name)
     return value === null ? [] : [[name, value] as const]
   })
-  const answer: Answer = {
+  const answer: ProxiedResponse = {
     path,
     status: reply.status,
     type: reply.headers.get('content-type') ?? '',

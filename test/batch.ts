@@ -15,7 +15,7 @@ export interface Result {
   readonly durationMs?: number
 }
 
-type Ended = Extract<TestEvent, { type: 'test:pass' | 'test:fail' }>
+type TestEnd = Extract<TestEvent, { type: 'test:pass' | 'test:fail' }>
 
 /** The last line of a report: without it the process ended before all tests had run. */
 export const endLine = 'end'
@@ -24,7 +24,7 @@ export const endLine = 'end'
 const timeoutMs = 600_000
 
 /** `hasSubtests`: their times count, not that of the whole. The time of a suite also holds how long it waited to begin. */
-function resultOf(event: Ended, hasSubtests: boolean): Result | undefined {
+function resultOf(event: TestEnd, hasSubtests: boolean): Result | undefined {
   const { name, file, skip, details } = event.data
   if (!file) return undefined
   const result = { file: relative(process.cwd(), file), name, ...outcomeOf(event, skip) }
@@ -32,7 +32,7 @@ function resultOf(event: Ended, hasSubtests: boolean): Result | undefined {
   return { ...result, durationMs: Math.round(details.duration_ms) }
 }
 
-function outcomeOf(event: Ended, skip: string | boolean | undefined): Pick<Result, 'outcome' | 'reason'> {
+function outcomeOf(event: TestEnd, skip: string | boolean | undefined): Pick<Result, 'outcome' | 'reason'> {
   if (skip !== undefined) return { outcome: 'skipped', reason: typeof skip === 'string' ? skip : 'skipped' }
   const isSuite = event.data.details.type === 'suite'
   if (event.type === 'test:pass') return { outcome: isSuite ? 'suite' : 'passed' }

@@ -70,24 +70,24 @@ export interface ReplayOptions {
 
 export interface Replay extends AsyncDisposable {
   readonly url: string
-  readonly asked: readonly string[]
+  readonly requests: readonly string[]
 }
 
 const keyOf = (method: string, path: string, accept: string): string => `${method} ${path} ${accept}`
 
 export async function openReplay({ derived = false, ssz = true, meddle }: ReplayOptions = {}): Promise<Replay> {
-  const answers = new Map<string, Exchange>()
+  const exchanges = new Map<string, Exchange>()
   for (const exchange of [...exchangesOf('exchanges.ndjson'), ...(derived ? exchangesOf('derived.ndjson') : [])]) {
-    answers.set(keyOf(exchange.method, exchange.path, exchange.accept), exchange)
+    exchanges.set(keyOf(exchange.method, exchange.path, exchange.accept), exchange)
   }
-  const asked: string[] = []
+  const requests: string[] = []
   const server = createServer((request, response) => {
     const { method = 'GET', url = '/', headers } = request
-    asked.push(`${method} ${url}`)
+    requests.push(`${method} ${url}`)
     const wantsSsz = ssz && headers.accept?.includes('application/octet-stream') === true
     const found =
-      (wantsSsz ? answers.get(keyOf(method, url, 'application/octet-stream')) : undefined) ??
-      answers.get(keyOf(method, url, 'application/json'))
+      (wantsSsz ? exchanges.get(keyOf(method, url, 'application/octet-stream')) : undefined) ??
+      exchanges.get(keyOf(method, url, 'application/json'))
     const plain: Exchange = found ?? {
       method,
       path: url,
@@ -97,7 +97,7 @@ export async function openReplay({ derived = false, ssz = true, meddle }: Replay
       bodyEncoding: 'utf8',
       body: '{"code":404,"message":"not recorded"}',
     }
-    const exchange = meddle ? meddle(plain, asked.length) : plain
+    const exchange = meddle ? meddle(plain, requests.length) : plain
     request.resume()
     if (!exchange) return void request.socket.destroy()
     response.writeHead(exchange.status, exchange.headers)
@@ -106,7 +106,7 @@ export async function openReplay({ derived = false, ssz = true, meddle }: Replay
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    asked,
+    requests,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))

@@ -8,18 +8,18 @@ import { createRequire } from 'node:module'
 import { join, normalize } from 'node:path'
 import { after } from 'node:test'
 import { type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
-import { openWorld, type World } from './world.ts'
+import { type DemoServer, openDemoServer } from './demo-server.ts'
 
 const root = normalize(join(import.meta.dirname, '..'))
-const places = [process.env.CHROMIUM, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
-const found = places.find((path) => path !== undefined && existsSync(path))
+const chromiumPaths = [process.env.CHROMIUM, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
+const chromiumPath = chromiumPaths.find((path) => path !== undefined && existsSync(path))
 
 /** For a test's `skip`: why there is no browser, or false. */
 export const noBrowser: string | false =
-  found === undefined && 'no Chromium: install the package `chromium`, or name the program in CHROMIUM'
+  chromiumPath === undefined && 'no Chromium: install the package `chromium`, or name the program in CHROMIUM'
 
 export interface Browser extends AsyncDisposable {
-  readonly world: World
+  readonly demo: DemoServer
   /** A new visitor with a key, at a place in the console; `key: ''` for one without. */
   page(place: string, options?: PageOptions): Promise<Page>
   /** The visitor leaves; the next one gets the same page, without cookies, stored items, routes and listeners. */
@@ -63,10 +63,10 @@ const idle: Page[] = []
 const desktop = { width: 1280, height: 900 }
 
 export async function openBrowser(): Promise<Browser> {
-  if (found === undefined) throw new Error(noBrowser || '')
+  if (chromiumPath === undefined) throw new Error(noBrowser || '')
   build()
-  const browser = await launch(found)
-  const world = await openWorld()
+  const browser = await launch(chromiumPath)
+  const world = await openDemoServer()
   const contexts = new Set<BrowserContext>()
   const complaints: string[] = []
   const own = new Set<Page>()
@@ -87,7 +87,7 @@ export async function openBrowser(): Promise<Browser> {
     page.on('pageerror', (error) => complaints.push(`${page.url()}: ${error.message}`))
   }
   return {
-    world,
+    demo: world,
     async page(place, { key = world.key, isNew = false, before, ...options } = {}) {
       const { viewport, colorScheme, ...others } = options
       const isReusable = !isNew && before === undefined && Object.keys(others).length === 0
@@ -153,9 +153,9 @@ async function accessible(page: Page): Promise<void> {
     const { axe: tool } = window as unknown as { axe: { run(options: object): Promise<{ violations: Violation[] }> } }
     return (await tool.run({ resultTypes: ['violations'] })).violations
   })
-  const told = violations.map(
+  const summary = violations.map(
     ({ id, help, nodes }) =>
       `${id}: ${help}\n${nodes.map((node) => `    ${node.html}\n    ${node.failureSummary ?? ''}`).join('\n')}`,
   )
-  assert.deepEqual(told, [])
+  assert.deepEqual(summary, [])
 }

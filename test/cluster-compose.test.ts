@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises'
 import { join, normalize } from 'node:path'
 import { describe, test } from 'node:test'
 import { parse } from 'yaml'
-import { loadConfig } from '#io/config.ts'
+import { loadConfig } from '#runtime/config.ts'
 
 const root = normalize(join(import.meta.dirname, '..'))
 const read = (path: string) => readFile(join(root, path), 'utf8')

@@ -1,7 +1,8 @@
 // Runs commands one after another in one process: a message names one, the reply says how it ended. The command sees its own
-// folder, environment and output, as in a process of its own; only loading the program is done once. See `run` in cli/run.ts.
-import type { Ended } from '#cli/run.ts'
-import { main } from '../cli/main.ts'
+// folder, environment and output, as in a process of its own; only loading the program is done once. See `run` in test/run-command.ts.
+
+import { main } from '#cli/main.ts'
+import type { CommandResult } from './run-command.ts'
 
 interface Command {
   readonly args: readonly string[]
@@ -19,7 +20,7 @@ process.on('message', async (command: Command) => {
 })
 process.on('disconnect', () => process.exit())
 
-async function runCommand({ args, cwd, env }: Command): Promise<Ended> {
+async function runCommand({ args, cwd, env }: Command): Promise<CommandResult> {
   process.chdir(cwd)
   for (const name of Object.keys(process.env)) delete process.env[name]
   Object.assign(process.env, env)

@@ -1,6 +1,6 @@
 // Calls a function at every commit of the stores, for tests that end a process there. The only one of these tests' files that knows
 // how a store commits.
-import type { Stores } from '#store/open.ts'
+import type { Stores } from '#storage/open.ts'
 
 /** `open`: everything of a transaction has been written, and it is not committed yet. */
 export type CommitPoint = 'open' | 'committed'

@@ -4,23 +4,23 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openLog } from '#io/log.ts'
-import { openMetrics } from '#io/metrics.ts'
-import { openAdmission } from '#serve/admit.ts'
-import { openGuard } from '#serve/guard.ts'
-import type { Finding } from '#serve/health.ts'
-import { openDoor } from '#serve/http.ts'
-import { openHouse } from '#serve/pipeline.ts'
-import { consolePaths } from '#server/console/paths.ts'
-import { Board } from '#server/console/progress.ts'
-import { createLink } from '#server/console/sessions.ts'
+import { ProgressBoard } from '#admin/progress.ts'
+import { consoleRoutes } from '#admin/routes.ts'
+import { createLink } from '#admin/sessions.ts'
+import { openAuthorizer } from '#http/authorize.ts'
+import { createBadKeyThrottle } from '#http/bad-key-throttle.ts'
+import type { Finding } from '#http/health.ts'
+import { startHttpServer } from '#http/http-server.ts'
+import { createApp } from '#http/pipeline.ts'
+import { recentCoverage } from '#operations/coverage.ts'
+import { openLog } from '#runtime/log.ts'
+import { openMetrics } from '#runtime/metrics.ts'
 import { endpoints } from '#server/endpoints.ts'
-import { recentCoverage } from '#server/upkeep/coverage.ts'
 import { openContext } from './context.ts'
 
 export const ownOrigin = 'http://console.test'
 
-export interface AskOptions {
+export interface ConsoleRequestOptions {
   readonly method?: 'GET' | 'HEAD' | 'POST' | 'DELETE' | 'OPTIONS' | 'PUT'
   readonly body?: unknown
   readonly cookie?: string
@@ -34,19 +34,19 @@ export async function openConsole(settings: object = {}, { built = true } = {}) 
   const context = { ...opened, log: openLog('debug', (line) => lines.push(line)) }
   const dir = await mkdtemp(join(tmpdir(), 'tetrad-console-'))
   if (built) await build(dir, 'one')
-  const guard = openGuard(context.settings)
+  const badKeyThrottle = createBadKeyThrottle(context.settings)
   const metrics = openMetrics({ process: false })
-  const admission = await openAdmission(context, (what) => metrics.limited(what), guard)
-  const findings: Finding[] = [{ name: 'state store', ok: true, says: 'answers' }]
-  const board = new Board(context.clock)
-  const readiness = { stopping: false, findings: async () => findings, tell: () => {} }
+  const authorizer = await openAuthorizer(context, (what) => metrics.limited(what), badKeyThrottle)
+  const findings: Finding[] = [{ name: 'state store', ok: true, message: 'answers' }]
+  const board = new ProgressBoard(context.clock)
+  const readiness = { stopping: false, findings: async () => findings, reportReady: () => {} }
   const coverage = recentCoverage(context)
-  const paths = consolePaths(context, { version: '9.9.9', readiness, metrics, board, coverage, guard, dir })
-  const door = await openDoor(openHouse(context, endpoints, admission, metrics), paths)
+  const paths = consoleRoutes(context, { version: '9.9.9', readiness, metrics, board, coverage, badKeyThrottle, dir })
+  const httpServer = await startHttpServer(createApp(context, endpoints, authorizer, metrics), paths)
 
-  const ask = async (url: string, { method = 'GET', body, cookie, headers = {} }: AskOptions = {}) => {
+  const request = async (url: string, { method = 'GET', body, cookie, headers = {} }: ConsoleRequestOptions = {}) => {
     const changes = method === 'POST' || method === 'DELETE'
-    const reply = await door.inject({
+    const reply = await httpServer.inject({
       url,
       method,
       headers: {
@@ -68,14 +68,26 @@ export async function openConsole(settings: object = {}, { built = true } = {}) 
   /** The cookie of a new session. */
   const signIn = async (): Promise<string> => {
     const { token } = await createLink(context)
-    const { headers } = await ask('/console/session', { method: 'POST', body: { token } })
+    const { headers } = await request('/console/session', { method: 'POST', body: { token } })
     return String(headers['set-cookie']).split(';')[0] ?? ''
   }
   return {
-    ...{ url: door.url, context, clock: opened.clock, dir, lines, paths, board, findings, ask, signIn, admission },
+    ...{
+      url: httpServer.url,
+      context,
+      clock: opened.clock,
+      dir,
+      lines,
+      paths,
+      board,
+      findings,
+      ask: request,
+      signIn,
+      admission: authorizer,
+    },
     async [Symbol.asyncDispose]() {
-      await door.close()
-      await admission.close()
+      await httpServer.close()
+      await authorizer.close()
       await opened[Symbol.asyncDispose]()
       await rm(dir, { recursive: true, force: true })
     },

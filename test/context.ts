@@ -3,18 +3,18 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { complete } from '#core/check.ts'
-import { type Settings, SettingsSchema } from '#core/settings.ts'
-import { dutiesHere } from '#groups/validators/duties/store.ts'
-import { OwnedClock } from '#io/clock.ts'
-import { silentLog } from '#io/log.ts'
-import type { Random } from '#io/random.ts'
-import type { Visit } from '#serve/answer.ts'
+import { complete } from '#core/schema-check.ts'
+import type { RequestInfo } from '#http/handler.ts'
+import { ManualClock } from '#runtime/clock.ts'
+import { silentLog } from '#runtime/log.ts'
+import type { Random } from '#runtime/random.ts'
+import { type Settings, SettingsSchema } from '#runtime/settings.ts'
 import { type AppContext, createContext } from '#server/context.ts'
-import { chance } from '#sim/chance.ts'
-import { openDuties, openState } from '#store/open.ts'
-import type { State } from '#store/state.ts'
-import { stateWith } from './admission.ts'
+import { createSeededRandom } from '#simulator/seeded-random.ts'
+import { openDuties, openState } from '#storage/open.ts'
+import type { State } from '#storage/state.ts'
+import { dutiesHere } from '#validators/duties/store.ts'
+import { stateWith } from './authorization.ts'
 import { openMigratedDatabase } from './postgres.ts'
 import { copyEmptyStores } from './template.ts'
 
@@ -23,7 +23,7 @@ export const testNowMs = Date.UTC(2026, 10, 15, 12)
 
 export type TestContext = AppContext &
   AsyncDisposable & {
-    readonly clock: OwnedClock
+    readonly clock: ManualClock
     readonly dir: string
     /** The duties database itself, for tests that look into it. */
     readonly dutiesState: State
@@ -37,7 +37,7 @@ export function settingsWith(overrides: object = {}): Settings {
 }
 
 export function seededRandom(seed: string): Random {
-  const draws = chance(seed)
+  const draws = createSeededRandom(seed)
   return {
     bytes: (count) => Uint8Array.from({ length: count }, () => draws.whole(0, 256)),
     uuid: () =>
@@ -65,7 +65,7 @@ export async function openContext(
   const dutiesState = await openDuties(dir, settings.store)
   undo.defer(() => dutiesState.close())
   const all = undo.move()
-  const clock = new OwnedClock(nowMs)
+  const clock = new ManualClock(nowMs)
   const context = createContext({
     state: process.env.TETRAD_TEST_TWICE ? runningTwice(state) : state,
     duties: dutiesHere(process.env.TETRAD_TEST_TWICE ? runningTwice(dutiesState) : dutiesState),
@@ -100,7 +100,7 @@ const runningTwice = (state: State): State =>
     },
   })
 
-export const testVisit = (changes: Partial<Visit> = {}): Visit => ({
+export const testRequestInfo = (changes: Partial<RequestInfo> = {}): RequestInfo => ({
   caller: { keyId: 'test', plan: 'enterprise' },
   requestId: 'test-request',
   origin: 'http://127.0.0.1:8080',

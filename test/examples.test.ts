@@ -12,7 +12,7 @@ import { createClient } from '#api/client.ts'
 import { contract } from '#api/contract.ts'
 import { extensions } from '#api/extensions.ts'
 import type { Endpoint } from '#api/kit.ts'
-import { openWorld, type World } from './world.ts'
+import { type DemoServer, openDemoServer } from './demo-server.ts'
 
 const run = promisify(execFile)
 const root = join(import.meta.dirname, '..')
@@ -24,10 +24,10 @@ const isEndless = (code: string): boolean => code.includes('watchChanges')
 
 describe('examples of the pages', () => {
   const dir = mkdtempSync(join(tmpdir(), 'tetrad-examples-'))
-  let world: World
+  let world: DemoServer
   before(async () => {
     symlinkSync(join(root, 'node_modules'), join(dir, 'node_modules'))
-    world = await openWorld()
+    world = await openDemoServer()
   })
   after(async () => {
     await world[Symbol.asyncDispose]()

@@ -5,14 +5,14 @@ import { after, before, describe, test } from 'node:test'
 import fc from 'fast-check'
 import { contract } from '#api/contract.ts'
 import type { Endpoint, TSchema } from '#api/kit.ts'
-import { type EndpointId, type Group, placeOf } from '#api/routes.ts'
+import { type EndpointId, type Group, inputLocation } from '#api/routes.ts'
 import { ExplorerFailure } from '#api/wire/explorer.ts'
 import { FxFailure } from '#api/wire/fx.ts'
 import { MarketsFailure } from '#api/wire/markets.ts'
 import { ValidatorsFailure } from '#api/wire/validators.ts'
-import { checker } from '#core/check.ts'
-import type { DemoSamples } from '#sim/demo.ts'
-import { openWorld, type World } from './world.ts'
+import { checker } from '#core/schema-check.ts'
+import type { DemoSamples } from '#simulator/demo.ts'
+import { type DemoServer, openDemoServer } from './demo-server.ts'
 
 const runs = Number(process.env.FUZZ_RUNS ?? 300)
 
@@ -141,7 +141,7 @@ interface Shot {
 function shots(endpoint: Endpoint, samples: DemoSamples, keys: readonly string[]): fc.Arbitrary<Shot> {
   let turn = 0
   const inputs = Object.entries(endpoint.input.properties as Record<string, TSchema>).filter(
-    ([name]) => placeOf(endpoint, name) !== 'body',
+    ([name]) => inputLocation(endpoint, name) !== 'body',
   )
   return fc
     .record({
@@ -160,7 +160,7 @@ function shots(endpoint: Endpoint, samples: DemoSamples, keys: readonly string[]
       for (const [name] of inputs) {
         const changed = changes[name]
         const value = changed ? changed.to : good(samples)[endpoint.id as EndpointId][name]
-        const place = placeOf(endpoint, name)
+        const place = inputLocation(endpoint, name)
         if (place === 'path') path = path.replace(`{${name}}`, encodeURIComponent([value ?? '1'].flat().join('')))
         else if (value === undefined) continue
         else if (place === 'header') headers[endpoint.headers?.[name] ?? name] = headerSafe([value].flat().join(','))
@@ -178,9 +178,9 @@ function shots(endpoint: Endpoint, samples: DemoSamples, keys: readonly string[]
 const headerSafe = (text: string): string => text.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, 1000)
 
 describe('fuzz', () => {
-  let world: World
+  let world: DemoServer
   before(async () => {
-    world = await openWorld({ keys: { badMax: 1_000_000 }, server: { port: 0, anonymousPerSecond: 0 } })
+    world = await openDemoServer({ keys: { badMax: 1_000_000 }, server: { port: 0, anonymousPerSecond: 0 } })
   })
   after(() => world[Symbol.asyncDispose]())
 

@@ -52,7 +52,7 @@ function aggregatedRequests({ network, time, epochs, everyone, few, pubkeys }: R
   })
   const some = { indices: few.join() }
   const all = { indices: everyone.join() }
-  const { days, hours, dateAt, timeAt } = placesOf(time, epochs)
+  const { days, hours, dateAt, timeAt } = daysAndHoursOf(time, epochs)
   const bounds: Query[] = [
     { from: days(0.7), to: days(0.3) },
     { from: days(0.3), to: days(0.7) },
@@ -120,7 +120,10 @@ function aggregatedRequests({ network, time, epochs, everyone, few, pubkeys }: R
 }
 
 /** Days, hours and moments at a share of the way through the chain. */
-function placesOf({ genesisUnix, slotSeconds, slotsPerEpoch, epochsPerHour, epochsPerDay }: ChainTime, epochs: number) {
+function daysAndHoursOf(
+  { genesisUnix, slotSeconds, slotsPerEpoch, epochsPerHour, epochsPerDay }: ChainTime,
+  epochs: number,
+) {
   const epochAt = (share: number) => Math.floor((epochs - 1) * share)
   const timeAt = (share: number) =>
     new Date((genesisUnix + epochAt(share) * slotsPerEpoch * slotSeconds + 1) * 1000).toISOString()
@@ -139,7 +142,7 @@ function effectivenessRequests({ network, time, epochs, few, pubkeys }: RequestP
     pagesMax,
   })
   const [first] = few
-  const { days, dateAt } = placesOf(time, epochs)
+  const { days, dateAt } = daysAndHoursOf(time, epochs)
   const bounds: Query[] = [
     { fromDay: days(0.3), toDay: days(0.6) },
     { fromDay: days(0.5), toDay: days(0.5) },
@@ -194,7 +197,7 @@ function explainRequests({ network, time, epochs, few, pubkeys }: RequestPlan): 
     pagesMax,
   })
   const [first] = few
-  const { days, dateAt } = placesOf(time, epochs)
+  const { days, dateAt } = daysAndHoursOf(time, epochs)
   return [
     ...few.map((who) => ({ ...ask(who, { limit: 50 }), isAlways: true as const })),
     ...few.flatMap((who) => [ask(who, { limit: 100 }), ask(who, { utc: true, limit: 100 })]),

@@ -2,17 +2,17 @@
 // answers are compared with the same file.
 import type { Network } from '#api/wire/validators.ts'
 import type { Range } from '#core/ranges.ts'
-import type { NetworkSettings } from '#core/settings/validators.ts'
-import { withChainTimes } from '#groups/validators/ingest/chain.ts'
-import { followerOf } from '#groups/validators/ingest/start.ts'
-import { systemClock } from '#io/clock.ts'
+import { systemClock } from '#runtime/clock.ts'
+import type { NetworkSettings } from '#runtime/settings/validators.ts'
 import type { AppContext } from '#server/context.ts'
-import { openNode } from '#sim/beacon/node.ts'
-import { type ActedWorld, actWorld } from '#sim/beacon/world.ts'
-import { demoSeed } from '#sim/demo.ts'
-import { stoppedAt } from '#sim/stopped.ts'
-import { parts } from '#sim/validators/story.ts'
-import { openDemoValidators, validatorSamples } from '#sim/validators.ts'
+import { type CompletedNetwork, simulateNetwork } from '#simulator/beacon/networks.ts'
+import { openNode } from '#simulator/beacon/node.ts'
+import { demoSeed } from '#simulator/demo.ts'
+import { stoppedAt } from '#simulator/stopped-clock.ts'
+import { roles } from '#simulator/validators/behaviour.ts'
+import { startDemoValidators, validatorSamples } from '#simulator/validators.ts'
+import { withChainTimes } from '#validators/ingest/read/chain-identity.ts'
+import { openFollower } from '#validators/ingest/start.ts'
 import { openReplay } from './beacon-replay.ts'
 import { testNowMs } from './context.ts'
 import type { RequestPlan } from './golden-requests.ts'
@@ -21,7 +21,7 @@ import { openQuietServer, type QuietServer } from './quiet-server.ts'
 /** Compares the answers of a server with a golden file; `stage` says how much has been ingested. */
 export type CheckAnswers = (
   file: string,
-  stage: string,
+  step: string,
   server: QuietServer,
   plans: readonly RequestPlan[],
 ) => Promise<void>
@@ -48,11 +48,11 @@ const contextWith = (context: AppContext, network: Network, changes: Partial<Net
 }
 
 async function catchUp(context: AppContext, network: Network): Promise<void> {
-  await (await followerOf(context, network)).catchUp(signal)
+  await (await openFollower(context, network)).catchUp(signal)
 }
 
 async function fill(context: AppContext, network: Network, ...ranges: readonly Range[]): Promise<void> {
-  const follower = await followerOf(context, network)
+  const follower = await openFollower(context, network)
   for (const range of ranges) await follower.fill(range, signal)
 }
 
@@ -61,13 +61,13 @@ const demo: Scenario = {
   isLong: true,
   async run(check) {
     const clock = stoppedAt(systemClock, testNowMs)
-    const validators = await openDemoValidators(demoSeed, clock)
+    const validators = await startDemoValidators(demoSeed, clock)
     try {
       await using server = await openQuietServer({ settings: validators.settings, clock })
       await validators.load(server.context)
       const { mainnet, hoodi } = (await withChainTimes(server.context)).validators.networks
       const [first = 0, second = 0, ...others] = validatorSamples.indices
-      const newcomer = parts.newcomer.validator
+      const newcomer = roles.newcomer.validator
       const keys = await pubkeysOf(server, 'mainnet', [first, newcomer])
       await check('demo', 'loaded', server, [
         {
@@ -174,7 +174,7 @@ interface SimulatedOptions {
 }
 type NetworkChanges = Readonly<Record<string, unknown>> & { readonly fromEpoch?: number }
 
-async function openSimulated(world: ActedWorld, { network, few, finalized }: SimulatedOptions) {
+async function openSimulated(world: CompletedNetwork, { network, few, finalized }: SimulatedOptions) {
   const node = await openNode(world, { ssz: true, states: true, rewards: true, ...(finalized && { finalized }) })
   const { fromEpoch = 0, ...changes } = network
   const hoodi = { ...changes, beacon: { urls: [node.url], fromEpoch, auditValidators: 4 } }
@@ -198,9 +198,9 @@ const calm = { outage: { from: 0, until: 0 }, hasExecution: false } as const
 
 /** Chain days are UTC days. */
 const midnightWorld = () => ({
-  ...actWorld('golden/midnight', {
+  ...simulateNetwork('golden/midnight', {
     ...{ ...calm, epochs: 62, slotsPerEpoch: 4, slotSeconds: 3600, validators: 26 },
-    ...{ missed: 0.08, orphaned: 0.05, slashing: 0.01, moving: 0.15 },
+    ...{ missed: 0.08, orphaned: 0.05, slashing: 0.01, balanceChanges: 0.15 },
   }),
   genesisUnix: Date.UTC(2026, 2, 26) / 1000,
 })
@@ -226,7 +226,7 @@ const midnightAtHead: Scenario = {
       ...{ network: midnightNetwork, few: [3, 11, 27] },
       finalized: () => finalized,
     })
-    const follower = await followerOf(at.context, 'hoodi')
+    const follower = await openFollower(at.context, 'hoodi')
     for (; finalized <= world.finalized; finalized++) await follower.catchUp(signal)
     await check('midnight', 'read', at.server, [at.plan])
   },
@@ -238,9 +238,9 @@ const uneven: Scenario = {
   isLong: true,
   async run(check) {
     const world = {
-      ...actWorld('golden/uneven', {
+      ...simulateNetwork('golden/uneven', {
         ...{ ...calm, epochs: 84, slotsPerEpoch: 8, slotSeconds: 2700, validators: 30 },
-        ...{ missed: 0.05, orphaned: 0.03, slashing: 0.01, moving: 0.1 },
+        ...{ missed: 0.05, orphaned: 0.03, slashing: 0.01, balanceChanges: 0.1 },
       }),
       genesisUnix: Date.UTC(2025, 11, 18, 17, 23, 11) / 1000,
     }
@@ -262,9 +262,9 @@ const uneven: Scenario = {
 
 /** More than 128 chain days: as many as any store keeps together. */
 const longWorld = () => ({
-  ...actWorld('golden/long', {
+  ...simulateNetwork('golden/long', {
     ...{ ...calm, epochs: 270, slotsPerEpoch: 4, slotSeconds: 10_800, validators: 20, committeesPerSlot: 1 },
-    ...{ missed: 0.05, orphaned: 0.03, slashing: 0, moving: 0.01 },
+    ...{ missed: 0.05, orphaned: 0.03, slashing: 0, balanceChanges: 0.01 },
   }),
   genesisUnix: Date.UTC(2025, 10, 3, 10, 0, 5) / 1000,
 })

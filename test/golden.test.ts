@@ -1,7 +1,7 @@
 // The answers of group C about known chains are those of the golden files, byte for byte, whatever stores the duties.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { answersOf, differencesOf, type Line, partsCount, readGolden, reportOf } from './golden.ts'
+import { collectAnswers, differencesOf, type GoldenAnswer, partsCount, readGolden, reportOf } from './golden.ts'
 import { scenarios } from './golden-worlds.ts'
 import { onlyInLongRun, seedsOf } from './long.ts'
 
@@ -10,14 +10,17 @@ const differencesShown = 5
 for (const { name, isLong, run } of scenarios) {
   test(`answers are the golden ones: ${name}`, { skip: isLong && onlyInLongRun }, () =>
     run(async (file, stage, server, plans) => {
-      const differences = differencesOf(readGolden(file), await answersOf(stage, server, plans, seedsOf(partsCount, 1)))
+      const differences = differencesOf(
+        readGolden(file),
+        await collectAnswers(stage, server, plans, seedsOf(partsCount, 1)),
+      )
       assert.equal(differences.length, 0, reportOf(differences, differencesShown))
     }),
   )
 }
 
 test('a difference names the request and what is different in its answer', () => {
-  const line: Line = {
+  const line: GoldenAnswer = {
     stage: 'read',
     request: 'hoodi /v0/eth/validators/7',
     status: 200,
@@ -25,7 +28,8 @@ test('a difference names the request and what is different in its answer', () =>
     body: '{"data":[{"uptime":1}],"total":1}',
   }
   const golden = new Map([['read: hoodi /v0/eth/validators/7', line]])
-  const textOf = (change: Partial<Line>) => differencesOf(golden, [{ ...line, ...change }]).map(({ text }) => text)
+  const textOf = (change: Partial<GoldenAnswer>) =>
+    differencesOf(golden, [{ ...line, ...change }]).map(({ text }) => text)
   assert.deepEqual(textOf({}), [])
   assert.deepEqual(textOf({ body: '{"data":[{"uptime":0.5}],"total":1}' }), ['body.data.0.uptime: 1 → 0.5'])
   assert.deepEqual(textOf({ body: '{"data":[],"total":1}' }), ['body.data: 1 → 0 items'])

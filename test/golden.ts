@@ -14,7 +14,7 @@ import { publicUrl, type QuietServer } from './quiet-server.ts'
 
 const folder = join(import.meta.dirname, 'golden')
 
-export interface Line {
+export interface GoldenAnswer {
   /** What had been ingested, and what was asked. */
   readonly stage: string
   readonly request: string
@@ -24,16 +24,16 @@ export interface Line {
   readonly body: string
 }
 
-const keyOf = ({ stage, request }: Line): string => `${stage}: ${request}`
+const keyOf = ({ stage, request }: GoldenAnswer): string => `${stage}: ${request}`
 
-export function readGolden(file: string): Map<string, Line> {
+export function readGolden(file: string): Map<string, GoldenAnswer> {
   const path = join(folder, `${file}.ndjson.zst`)
   if (!existsSync(path)) return new Map()
   const lines = zstdDecompressSync(readFileSync(path)).toString().trim().split('\n')
-  return new Map(lines.map((text) => JSON.parse(text) as Line).map((line) => [keyOf(line), line]))
+  return new Map(lines.map((text) => JSON.parse(text) as GoldenAnswer).map((line) => [keyOf(line), line]))
 }
 
-function writeGolden(file: string, lines: Iterable<Line>): void {
+function writeGolden(file: string, lines: Iterable<GoldenAnswer>): void {
   const text = Array.from(lines, (line) => `${JSON.stringify(line)}\n`).join('')
   const params = { [constants.ZSTD_c_compressionLevel]: 19, [constants.ZSTD_c_windowLog]: 24 }
   mkdirSync(folder, { recursive: true })
@@ -45,41 +45,41 @@ export const partsCount = 16
 const allParts: readonly number[] = Array.from({ length: partsCount }, (_, part) => part)
 
 /** The answers of one stage, as far as they are in these parts. */
-export async function answersOf(
+export async function collectAnswers(
   stage: string,
   server: QuietServer,
   plans: readonly RequestPlan[],
   parts: readonly number[] = allParts,
-): Promise<Line[]> {
+): Promise<GoldenAnswer[]> {
   const isAsked = (at: number) => parts.includes(at % partsCount)
   const requests = plans.flatMap(requestsOf)
-  const lines: Line[] = []
+  const lines: GoldenAnswer[] = []
   for (const request of requests.filter(({ isAlways }, at) => isAlways || isAsked(at)))
     lines.push(...(await pagesOf(stage, server, request)))
   for (const [at, name] of (['coverage', 'doctor'] as const).entries())
-    if (isAsked(requests.length + at)) lines.push(await reportLine(stage, server, name))
+    if (isAsked(requests.length + at)) lines.push(await fetchReport(stage, server, name))
   return lines
 }
 
-async function reportLine(stage: string, server: QuietServer, name: 'coverage' | 'doctor'): Promise<Line> {
+async function fetchReport(stage: string, server: QuietServer, name: 'coverage' | 'doctor'): Promise<GoldenAnswer> {
   const result = await server.control(name, { sample: 5 })
   const body = JSON.stringify(name === 'doctor' ? maskDoctor(result as Finding[]) : result)
   return { stage, request: `tetrad ${name}`, status: 200, headers: {}, body }
 }
 
 /** The answer, and those of the pages that its `next` leads to. */
-async function pagesOf(stage: string, server: QuietServer, request: GoldenRequest): Promise<Line[]> {
-  const lines: Line[] = []
+async function pagesOf(stage: string, server: QuietServer, request: GoldenRequest): Promise<GoldenAnswer[]> {
+  const lines: GoldenAnswer[] = []
   let path: string | undefined = request.path
   for (let page = 0; path !== undefined && page <= (request.pagesMax ?? 0); page++) {
-    const line = await lineOf(stage, server, path, request.network)
+    const line = await fetchAnswer(stage, server, path, request.network)
     lines.push(line)
     path = nextOf(line.body)
   }
   return lines
 }
 
-async function lineOf(stage: string, server: QuietServer, path: string, network: Network): Promise<Line> {
+async function fetchAnswer(stage: string, server: QuietServer, path: string, network: Network): Promise<GoldenAnswer> {
   const { status, headers, body } = await server.get(path, network)
   const own = Object.entries(headers).filter(([name]) => name.startsWith('x-tetrad-'))
   return { stage, request: `${network} ${path}`, status, headers: Object.fromEntries(own.sort()), body }
@@ -92,15 +92,15 @@ function nextOf(body: string): string | undefined {
 
 interface Finding {
   readonly name: string
-  readonly says: string
+  readonly message: string
 }
 
 /** How many rows a store has and which of them are drawn for a check is the store's own affair, and nodes have any port. */
 const maskDoctor = (findings: readonly Finding[]): Finding[] =>
   findings.map((finding) => {
-    const says = finding.says.replace(/http:\/\/127\.0\.0\.1:\d+/g, 'http://node')
+    const message = finding.message.replace(/http:\/\/127\.0\.0\.1:\d+/g, 'http://node')
     const isCounted = finding.name === 'stores' || finding.name.startsWith('recheck: ')
-    return { ...finding, says: isCounted ? says.replace(/0x[0-9a-f]+|\d+/g, '#') : says }
+    return { ...finding, message: isCounted ? message.replace(/0x[0-9a-f]+|\d+/g, '#') : message }
   })
 
 export interface Difference {
@@ -109,13 +109,16 @@ export interface Difference {
 }
 
 /** Where answers differ from those of a golden file. */
-export const differencesOf = (golden: ReadonlyMap<string, Line>, lines: readonly Line[]): Difference[] =>
+export const differencesOf = (
+  golden: ReadonlyMap<string, GoldenAnswer>,
+  lines: readonly GoldenAnswer[],
+): Difference[] =>
   lines.flatMap((line) => {
     const text = differenceOf(golden.get(keyOf(line)), line)
     return text === undefined ? [] : [{ request: keyOf(line), text }]
   })
 
-function differenceOf(golden: Line | undefined, line: Line): string | undefined {
+function differenceOf(golden: GoldenAnswer | undefined, line: GoldenAnswer): string | undefined {
   if (!golden) return 'is not in the golden file'
   if (golden.status !== line.status) return `status ${golden.status} → ${line.status}: ${line.body.slice(0, 200)}`
   const [before, after] = [JSON.stringify(golden.headers), JSON.stringify(line.headers)]
@@ -160,14 +163,14 @@ export function reportOf(differences: readonly Difference[], max: number): strin
 
 async function main(): Promise<void> {
   const { values } = parseArgs({ options: { write: { type: 'boolean' }, only: { type: 'string', default: '' } } })
-  const answers = new Map<string, Map<string, Line>>()
+  const answers = new Map<string, Map<string, GoldenAnswer>>()
   for (const scenario of scenarios.filter(({ name }) => name.includes(values.only))) {
     await scenario.run(async (file, stage, server, plans) => {
-      const lines = await answersOf(stage, server, plans)
+      const lines = await collectAnswers(stage, server, plans)
       const differences = differencesOf(readGolden(file), lines)
       process.stdout.write(`${scenario.name}, ${stage}: ${lines.length} answers, ${differences.length} differ\n`)
       if (differences.length > 0) process.stdout.write(`${reportOf(differences, Number.POSITIVE_INFINITY)}\n`)
-      const own = answers.get(file) ?? new Map<string, Line>()
+      const own = answers.get(file) ?? new Map<string, GoldenAnswer>()
       answers.set(file, own)
       // Two ways to ingest a chain must agree, whatever the golden file contains.
       const known = lines.filter((line) => own.has(keyOf(line)))

@@ -8,22 +8,22 @@ const root = new URL('..', import.meta.url).pathname
 
 test('the group of a test file follows from the helpers it imports', () => {
   assert.equal(groupOf(root, 'console/pages/explorer.test.ts'), 'browser')
-  assert.equal(groupOf(root, 'server/store/engines/postgres.test.ts'), 'databases')
+  assert.equal(groupOf(root, 'server/storage/postgres/postgres.test.ts'), 'databases')
   assert.equal(groupOf(root, 'cli/main.test.ts'), 'commands')
   assert.equal(groupOf(root, 'server/core/decimal.test.ts'), 'unit')
 })
 
 test('every file is in exactly one batch, and files that start servers are alone', () => {
   const files = Array.from({ length: 40 }, (_, index) => `server/core/${index}.test.ts`)
-  const unit = batchesOf('unit', [...files, 'server/groups/markets/source-time.test.ts'])
+  const unit = batchesOf('unit', [...files, 'server/markets/feeds/source-time.test.ts'])
   assert.deepEqual(
     unit.flatMap((batch) => batch.files).sort(),
-    [...files, 'server/groups/markets/source-time.test.ts'].sort(),
+    [...files, 'server/markets/feeds/source-time.test.ts'].sort(),
   )
-  assert.deepEqual(unit.at(-1)?.files, ['server/groups/markets/source-time.test.ts'])
+  assert.deepEqual(unit.at(-1)?.files, ['server/markets/feeds/source-time.test.ts'])
   assert.deepEqual(
-    batchesOf('unit', ['api/a.test.ts', 'sim/a.test.ts', 'test/a.test.ts']).map((batch) => batch.name),
-    ['sim', 'test', 'api'],
+    batchesOf('unit', ['api/a.test.ts', 'simulator/a.test.ts', 'test/a.test.ts']).map((batch) => batch.name),
+    ['simulator', 'test', 'api'],
   )
   assert.ok(unit.every((batch) => batch.files.length <= 16))
   assert.ok(batchesOf('databases', files).every((batch) => batch.files.length === 1))

@@ -15,7 +15,7 @@ export type Group = keyof typeof groups
 const groupOfImport: readonly [RegExp, Group][] = [
   [/\/browser\.ts'/, 'browser'],
   [/\/(postgres|redis)\.ts'/, 'databases'],
-  [/\/(run|whole-set)\.ts'/, 'commands'],
+  [/\/(run-command|three-servers)\.ts'/, 'commands'],
 ]
 
 /** The group follows from the test helpers that a file imports. */
@@ -27,11 +27,11 @@ export function groupOf(root: string, file: string): Group {
 /** They change the process they run in. */
 const aloneFiles: ReadonlySet<string> = new Set([
   // Sets the time zone of the process.
-  'server/groups/markets/source-time.test.ts',
+  'server/markets/feeds/source-time.test.ts',
 ])
 
 /** They run before the others of their group, because they take longest. */
-const slowFolders: readonly string[] = ['test', 'sim', 'server/groups/validators/ingest', 'server/groups/explorer']
+const slowFolders: readonly string[] = ['test', 'simulator', 'simulator/beacon', 'server/validators', 'server/explorer']
 
 const rank = (folder: string): number => (slowFolders.includes(folder) ? 0 : 1)
 
@@ -48,12 +48,15 @@ const filesPerProcessMax: Readonly<Record<Exclude<Group, 'checks'>, number>> = {
   unit: 16,
 }
 
-/** Tests of a folder share a process, and with it the browser or the process of the commands. */
+/** `server/fx` for all files below it. */
+const areaOf = (file: string): string => dirname(file).split('/').slice(0, 2).join('/')
+
+/** Tests of an area share a process, and with it the browser or the process of the commands. */
 export function batchesOf(group: Exclude<Group, 'checks'>, files: readonly string[]): Batch[] {
   const filesMax = filesPerProcessMax[group]
   const isShared = (file: string) => filesMax > 1 && !aloneFiles.has(file)
   const alone = files.filter((file) => !isShared(file)).map((file) => ({ group, name: file, files: [file] }))
-  const folders = [...Map.groupBy(files.filter(isShared), dirname)].sort(([one], [other]) => rank(one) - rank(other))
+  const folders = [...Map.groupBy(files.filter(isShared), areaOf)].sort(([one], [other]) => rank(one) - rank(other))
   const shared = folders.flatMap(([folder, all]) => {
     const count = Math.ceil(all.length / filesMax)
     const name = group === 'unit' ? folder : `${folder}, ${group}`

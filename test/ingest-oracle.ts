@@ -1,21 +1,21 @@
 // A small chain and the answers about it, for tests that disturb its ingest and compare the outcome with that of a clean run.
 // They use no store, so that they hold for any.
 import { strict as assert } from 'node:assert'
-import { withChainTimes } from '#groups/validators/ingest/chain.ts'
-import { Follower } from '#groups/validators/ingest/follow.ts'
-import { openBeacon } from '#io/beacon/client.ts'
-import { systemClock } from '#io/clock.ts'
+import { systemClock } from '#runtime/clock.ts'
 import type { AppContext } from '#server/context.ts'
-import { type NodeHabits, openNode, type SimNode } from '#sim/beacon/node.ts'
-import { presentForks } from '#sim/beacon/plan.ts'
-import { type ActedWorld, actWorld } from '#sim/beacon/world.ts'
+import { type CompletedNetwork, simulateNetwork } from '#simulator/beacon/networks.ts'
+import { type BeaconNodeOptions, openNode, type SimBeaconNode } from '#simulator/beacon/node.ts'
+import { presentForks } from '#simulator/beacon/plan.ts'
+import { openBeacon } from '#sources/beacon/client.ts'
+import { Follower } from '#validators/ingest/follow.ts'
+import { withChainTimes } from '#validators/ingest/read/chain-identity.ts'
 import type { QuietServer } from './quiet-server.ts'
 
 /** Hours cross the ends of chain days, and a UTC day ends. */
-export function oracleWorld(): ActedWorld {
-  const world = actWorld('oracle', {
+export function oracleWorld(): CompletedNetwork {
+  const world = simulateNetwork('oracle', {
     ...{ epochs: 11, slotsPerEpoch: 4, slotSeconds: 12, validators: 24, committeesPerSlot: 2, syncSeats: 8 },
-    ...{ outage: { from: 0, until: 0 }, missed: 0.08, orphaned: 0.05, slashing: 0.02, moving: 0.2 },
+    ...{ outage: { from: 0, until: 0 }, missed: 0.08, orphaned: 0.05, slashing: 0.02, balanceChanges: 0.2 },
     ...{ forkEpochs: presentForks, hasExecution: false },
   })
   assert.equal(world.finalized, oracleFinalized)
@@ -27,9 +27,10 @@ export const oracleFinalized = 8
 export const oracleUntil = oracleFinalized - 1
 
 /** How a node gives its answers: as SSZ with whole states, or as JSON. Each is read by other code. */
-export const nodeForms: readonly NodeHabits[] = [{ ssz: true, states: true, rewards: true }, { rewards: true }]
+export const nodeForms: readonly BeaconNodeOptions[] = [{ ssz: true, states: true, rewards: true }, { rewards: true }]
 
-export const openOracleNode = (habits: NodeHabits = {}): Promise<SimNode> => openNode(oracleWorld(), habits)
+export const openOracleNode = (habits: BeaconNodeOptions = {}): Promise<SimBeaconNode> =>
+  openNode(oracleWorld(), habits)
 
 export const oracleSettings = (url: string) => ({
   validators: {
@@ -45,7 +46,7 @@ export const oracleSettings = (url: string) => ({
 /** Reads all that is final; the result is where it ended. A node that failed is asked again at once. */
 export async function catchUp(context: AppContext, url: string): Promise<number> {
   const settings = await withChainTimes({ ...context, clock: systemClock })
-  const beacon = openBeacon({ network: 'hoodi', urls: [url], timeoutMs: 10_000, clock: systemClock, restMs: 1 })
+  const beacon = openBeacon({ network: 'hoodi', urls: [url], timeoutMs: 10_000, clock: systemClock, backoffMs: 1 })
   const follower = new Follower({ ...context, settings }, 'hoodi', beacon)
   return (await follower.catchUp(new AbortController().signal)).until
 }
@@ -69,7 +70,7 @@ export function assertSameAnswers(actual: Answers, expected: Answers, context: s
 export type Answers = Readonly<Record<string, string>>
 
 /** Answers that together depend on everything which is stored about the chain. */
-export async function answersAbout(server: QuietServer): Promise<Answers> {
+export async function collectAnswers(server: QuietServer): Promise<Answers> {
   const everyone = Array.from({ length: 32 }, (_, index) => index).join()
   const paths = [
     `/v0/eth/validators/effectiveness?indices=${everyone}&size=1000`,

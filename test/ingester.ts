@@ -1,19 +1,19 @@
 // A process that ingests while it holds the lease: every few milliseconds a row with its number and its token.
 // `node ingester.ts <number> <state url, or a folder> <pace>`; tells its parent `up`, `begins`, `ends`, and `wrote` each time.
-import { leasedState, whileHolding } from '#ingest/lease.ts'
-import { systemClock } from '#io/clock.ts'
-import { silentLog } from '#io/log.ts'
-import { systemRandom } from '#io/random.ts'
-import { openState } from '#store/open.ts'
-import type { StateWriter } from '#store/state.ts'
+import { leasedState, runWhileLeased } from '#ingest/lease.ts'
+import { systemClock } from '#runtime/clock.ts'
+import { silentLog } from '#runtime/log.ts'
+import { systemRandom } from '#runtime/random.ts'
+import { openState } from '#storage/open.ts'
+import type { StateWriter } from '#storage/state.ts'
 
-const [, , number = '', place = '', pace = ''] = process.argv
-const store = await openState(place, place.startsWith('postgres') ? { state: place } : {})
+const [, , number = '', location = '', pace = ''] = process.argv
+const store = await openState(location, location.startsWith('postgres') ? { state: location } : {})
 const state = leasedState(store)
 const context = { state, clock: systemClock, random: systemRandom, log: silentLog }
 const stop = new AbortController()
 process.on('SIGTERM', () => stop.abort())
-const tell = (word: string) => process.send?.(word)
+const report = (word: string) => process.send?.(word)
 
 async function putNumber(tx: StateWriter): Promise<void> {
   const row = await tx.get<{ id: number }>('select coalesce(max(id), 0) as id from numbers')
@@ -23,22 +23,22 @@ async function putNumber(tx: StateWriter): Promise<void> {
   await tx.run('insert into numbers (id, process, token) values (?, ?, ?)', ...values)
 }
 
-tell('up')
-await whileHolding(
+report('up')
+await runWhileLeased(
   context,
   {
     name: 'numbers',
     pace: JSON.parse(pace),
     work: async (signal) => {
-      tell('begins')
+      report('begins')
       try {
         while (!signal.aborted) {
           await state.write(putNumber)
-          tell('wrote')
+          report('wrote')
           await systemClock.sleep(10, signal)
         }
       } finally {
-        tell('ends')
+        report('ends')
       }
     },
   },

@@ -7,12 +7,12 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import type { SimNode } from '#sim/beacon/node.ts'
-import { chance } from '#sim/chance.ts'
+import type { SimBeaconNode } from '#simulator/beacon/node.ts'
+import { createSeededRandom } from '#simulator/seeded-random.ts'
 import {
   type Answers,
-  answersAbout,
   assertSameAnswers,
+  collectAnswers,
   openOracleNode,
   oracleFinalized,
   oracleSettings,
@@ -43,7 +43,7 @@ async function ingestInChild(dir: string, url: string, killAt: number): Promise<
 }
 
 describe('ingest that is killed', () => {
-  let node: SimNode
+  let node: SimBeaconNode
   let clean: Answers
   let points: number
   /** Grows with every question for it, so that epochs are written one by one. */
@@ -51,7 +51,7 @@ describe('ingest that is killed', () => {
 
   const answersIn = async (dir: string) => {
     await using server = await openQuietServer({ settings: oracleSettings(node.url), dir })
-    return await answersAbout(server)
+    return await collectAnswers(server)
   }
 
   before(async () => {
@@ -71,7 +71,7 @@ describe('ingest that is killed', () => {
 
   for (const seed of seedsOf(seedsCount, seedsPerRun)) {
     test(`seed ${seed}: the answers are those of a clean run`, async (t) => {
-      const draws = chance(`killed/${seed}`)
+      const draws = createSeededRandom(`killed/${seed}`)
       await using folder = await openFolder()
       finalized = 0
       const kills = draws.whole(1, killsMax + 1)

@@ -1,14 +1,14 @@
 // Ingests a simulated chain into a data folder, in a process that kills itself at a commit point: `node killed-ingest.ts <folder>
 // <node url> <commit point>`. Points are numbered from 1, in the order in which they come.
 
-import { complete } from '#core/check.ts'
-import { SettingsSchema } from '#core/settings.ts'
-import { dutiesHere } from '#groups/validators/duties/store.ts'
-import { systemClock } from '#io/clock.ts'
-import { silentLog } from '#io/log.ts'
-import { systemRandom } from '#io/random.ts'
+import { complete } from '#core/schema-check.ts'
+import { systemClock } from '#runtime/clock.ts'
+import { silentLog } from '#runtime/log.ts'
+import { systemRandom } from '#runtime/random.ts'
+import { SettingsSchema } from '#runtime/settings.ts'
 import { createContext } from '#server/context.ts'
-import { openStores } from '#store/open.ts'
+import { openStores } from '#storage/open.ts'
+import { dutiesHere } from '#validators/duties/store.ts'
 import { atCommits } from './commit-points.ts'
 import { catchUp, oracleSettings, oracleUntil } from './ingest-oracle.ts'
 

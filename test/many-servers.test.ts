@@ -5,18 +5,18 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { faults } from '#api/faults.ts'
-import { coveredEpochs } from '#groups/validators/duties/coverage.ts'
-import { systemClock } from '#io/clock.ts'
-import { openLog } from '#io/log.ts'
-import { type Running, start } from '#server/main.ts'
-import { createKey } from '#store/keys.ts'
+import { systemClock } from '#runtime/clock.ts'
+import { openLog } from '#runtime/log.ts'
+import { type RunningServer, startServer } from '#server/app.ts'
+import { createKey } from '#storage/keys.ts'
+import { coveredEpochs } from '#validators/duties/coverage.ts'
 import { openReplay } from './beacon-replay.ts'
 import { settingsWith } from './context.ts'
 import { noPostgres, startPostgres } from './postgres.ts'
 import { noRedis, startRedis } from './redis.ts'
 
 interface Server extends AsyncDisposable {
-  readonly running: Running
+  readonly running: RunningServer
   readonly lines: string[]
   /** The ingesters that it runs, and those that it leaves to another. */
   leases(): Promise<Record<string, boolean>>
@@ -27,7 +27,11 @@ async function openServer(overrides: object): Promise<Server> {
   const dir = await mkdtemp(join(tmpdir(), 'tetrad-many-'))
   const lines: string[] = []
   const log = openLog('info', (line) => lines.push(line))
-  const running = await start({ settings: settingsWith({ server: { port: 0 }, ...overrides }), dataDir: dir, log })
+  const running = await startServer({
+    settings: settingsWith({ server: { port: 0 }, ...overrides }),
+    dataDir: dir,
+    log,
+  })
   let closed: Promise<void> | undefined
   const close = () => {
     closed ??= running.close().then(() => rm(dir, { recursive: true, force: true }))
@@ -74,7 +78,7 @@ test('one ingests, all answer; the limit of 4.3 is one limit', { skip: noPostgre
   const ask = async ({ running }: Server) => {
     const { statusCode, body } = await running.inject({ url })
     assert.ok(statusCode < 500, body)
-    if (body.includes(faults['limit.unavailable'].says)) return 'unavailable'
+    if (body.includes(faults['limit.unavailable'].message)) return 'unavailable'
     return body.includes('Max calls per sec rate limit reached (2/sec)') ? 'refused' : 'passed'
   }
   const begunMs = performance.now()

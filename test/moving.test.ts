@@ -7,14 +7,14 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { createClient } from '#api/client.ts'
 import { groups } from '#api/routes.ts'
-import { run } from '#cli/run.ts'
-import { systemClock } from '#io/clock.ts'
-import { silentLog } from '#io/log.ts'
-import { type Running, start } from '#server/main.ts'
-import { type DemoSamples, openDemo } from '#sim/demo.ts'
-import type { Manifest } from '#store/backup.ts'
-import { createKey } from '#store/keys.ts'
+import { systemClock } from '#runtime/clock.ts'
+import { silentLog } from '#runtime/log.ts'
+import { type RunningServer, startServer } from '#server/app.ts'
+import { type DemoSamples, startDemo } from '#simulator/demo.ts'
+import type { Manifest } from '#storage/backup.ts'
+import { createKey } from '#storage/keys.ts'
 import { settingsWith } from './context.ts'
+import { runCommand } from './run-command.ts'
 import { copyDemo } from './template.ts'
 
 /** `asOf`: the markets of the demo are traded all the time, so that both are asked about the same moment. */
@@ -44,7 +44,7 @@ async function answersOf(
   }
 }
 
-const untilReady = async (server: Running) => {
+const untilReady = async (server: RunningServer) => {
   for (let tries = 0; tries < 400; tries++) {
     if ((await server.inject({ url: '/readyz' })).statusCode === 200) return
     await systemClock.sleep(25)
@@ -57,11 +57,11 @@ test('a backup of a running server, restored elsewhere, gives the same answers',
   await using stack = new AsyncDisposableStack()
   stack.defer(() => rm(dir, { recursive: true, force: true }))
   await copyDemo(join(dir, 'here'))
-  const demo = await openDemo()
+  const demo = await startDemo()
   stack.defer(() => demo.close())
   const settings = settingsWith({ ...demo.settings, server: { port: 0 } })
   let samples: DemoSamples | undefined
-  const here = await start({
+  const here = await startServer({
     ...{ settings, dataDir: join(dir, 'here'), log: silentLog },
     prepare: async (context) => {
       samples = await demo.load(context)
@@ -95,18 +95,18 @@ test('a backup of a running server, restored elsewhere, gives the same answers',
   const calling = (async () => {
     while (!isDone) await client.fx.createQuote(input)
   })()
-  const backup = await run(['backup', 'copy', '--data', 'here', '--json'], { cwd: dir })
+  const backup = await runCommand(['backup', 'copy', '--data', 'here', '--json'], { cwd: dir })
   isDone = true
   await calling
   assert.equal(backup.code, 0, backup.stderr)
   const { rows } = JSON.parse(backup.stdout) as Manifest
   assert.ok((rows.state.fx_quotes ?? 0) >= 1 && (rows.duties.duty_hours ?? 0) > 100)
 
-  const restored = await run(['restore', 'copy', '--data', 'there', '--json'], { cwd: dir })
+  const restored = await runCommand(['restore', 'copy', '--data', 'there', '--json'], { cwd: dir })
   assert.equal(restored.code, 0, restored.stderr)
   assert.deepEqual((JSON.parse(restored.stdout) as Manifest).rows, rows)
 
-  const there = await start({ settings, dataDir: join(dir, 'there'), log: silentLog })
+  const there = await startServer({ settings, dataDir: join(dir, 'there'), log: silentLog })
   stack.defer(() => there.close())
   await untilReady(there)
   const after = (await answersOf(there.url, key, samples, id, asOf)) as Record<string, unknown>

@@ -6,22 +6,21 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { createClient } from '#api/client.ts'
-import type { Settings } from '#core/settings.ts'
-import { dutiesHere } from '#groups/validators/duties/store.ts'
-import { withChainTimes } from '#groups/validators/ingest/chain.ts'
-import { systemClock } from '#io/clock.ts'
-import { openAdmission } from '#serve/admit.ts'
-import { openDoor } from '#serve/http.ts'
-import { openHouse } from '#serve/pipeline.ts'
+import { openAuthorizer } from '#http/authorize.ts'
+import { startHttpServer } from '#http/http-server.ts'
+import { createApp } from '#http/pipeline.ts'
+import { systemClock } from '#runtime/clock.ts'
+import type { Settings } from '#runtime/settings.ts'
 import { type AppContext, createContext } from '#server/context.ts'
-import { endpoints } from '#server/endpoints.ts'
-import { extensions } from '#server/extensions.ts'
-import { openDemo } from '#sim/demo.ts'
-import { copyStores } from '#store/backup.ts'
-import { createKey } from '#store/keys.ts'
-import { markSource, moveStores } from '#store/move.ts'
-import { openDuties, openState } from '#store/open.ts'
-import type { State } from '#store/state.ts'
+import { endpoints, extensions } from '#server/endpoints.ts'
+import { startDemo } from '#simulator/demo.ts'
+import { copyStores } from '#storage/backup.ts'
+import { createKey } from '#storage/keys.ts'
+import { identifySource, moveStores } from '#storage/move.ts'
+import { openDuties, openState } from '#storage/open.ts'
+import type { State } from '#storage/state.ts'
+import { dutiesHere } from '#validators/duties/store.ts'
+import { withChainTimes } from '#validators/ingest/read/chain-identity.ts'
 import { openContext, type TestContext } from './context.ts'
 import { noPostgres, type PostgresServer, startPostgres } from './postgres.ts'
 import { noRedis, startRedis } from './redis.ts'
@@ -62,13 +61,13 @@ describe('the server on PostgreSQL', { skip: noPostgres }, () => {
     let embedded: Awaited<ReturnType<typeof repliesOf>>
     let stores: Pick<AppContext, 'state' | 'duties'>
     before(async () => {
-      const demo = moving.adopt(await openDemo(), (world) => world.close())
+      const demo = moving.adopt(await startDemo(), (world) => world.close())
       context = moving.use(await openContext(demo.settings, systemClock.now(), copyDemo))
       await demo.load(context)
       settings = await withChainTimes(context)
       calls = await callsOf(context)
       embedded = await repliesOf({ ...context, settings }, calls)
-      for (const source of [context.state, context.dutiesState]) await markSource(source, context.random)
+      for (const source of [context.state, context.dutiesState]) await identifySource(source, context.random)
       const copy = join(context.dir, 'copy')
       await copyStores(context.dir, context.duties, copy)
       const opened = (state: State) => moving.adopt(state, () => state.close())
@@ -215,11 +214,11 @@ const ratingsPaths = Array.from({ length: 12 }, (_, index) => [
 ]).flat()
 
 async function repliesOf(context: AppContext, calls: readonly Asked[]) {
-  const admission = await openAdmission(context)
-  const house = openHouse(context, [...endpoints, ...extensions], admission, { request: () => {} })
-  const door = await openDoor(house, [])
+  const admission = await openAuthorizer(context)
+  const house = createApp(context, [...endpoints, ...extensions], admission, { request: () => {} })
+  const door = await startHttpServer(house, [])
   const replies = []
-  // A Redis that has just begun lets nobody look up fundings for a second (decision 0141).
+  // A Redis that has just begun lets nobody look up fundings for a second (behaviour/operations.md#redis-outages).
   if (context.settings.limits !== '') await systemClock.sleep(1100)
   for (const { url, headers } of calls) {
     const { statusCode: status, rawPayload, headers: all } = await door.inject({ url, headers })
@@ -242,9 +241,9 @@ const asked = {
 /** A whole server in a process of its own; it says where it is, and a key that may do everything. */
 const serving = (dir: string, url: string) =>
   startProcess(`
-    const { start } = await load('server/main.ts')
-    const { silentLog } = await load('server/io/log.ts')
-    const { createKey } = await load('server/store/keys.ts')
+    const { start } = await load('server/app.ts')
+    const { silentLog } = await load('server/runtime/log.ts')
+    const { createKey } = await load('server/storage/keys.ts')
     const { createClient } = await load('api/client.ts')
     const { settingsWith } = await load('test/context.ts')
     const settings = settingsWith({

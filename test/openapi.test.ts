@@ -7,17 +7,17 @@ import { failureExample, failuresOf } from '#api/failures.ts'
 import { commonFaults, type FaultCode, faults, keyFaults } from '#api/faults.ts'
 import type { Endpoint } from '#api/kit.ts'
 import { openapi } from '#api/openapi.ts'
-import { type EndpointId, type Group, placeOf, routes } from '#api/routes.ts'
+import { type EndpointId, type Group, inputLocation, routes } from '#api/routes.ts'
 import { ExplorerFailure } from '#api/wire/explorer.ts'
 import { FxFailure } from '#api/wire/fx.ts'
 import { MarketsFailure } from '#api/wire/markets.ts'
 import { ValidatorsFailure } from '#api/wire/validators.ts'
-import { checker } from '#core/check.ts'
 import { Fault, type Problem } from '#core/fault.ts'
-import { shape as explorer } from '#groups/explorer/shape.ts'
-import { shape as fx } from '#groups/fx/shape.ts'
-import { shape as markets } from '#groups/markets/shape.ts'
-import { shape as validators } from '#groups/validators/shape.ts'
+import { checker } from '#core/schema-check.ts'
+import { explorerErrorFormat as explorer } from '#explorer/error-format.ts'
+import { fxErrorFormat as fx } from '#fx/error-format.ts'
+import { marketsErrorFormat as markets } from '#markets/error-format.ts'
+import { validatorsErrorFormat as validators } from '#validators/error-format.ts'
 
 /** Rules of the recommended set that are switched off, each with its reason. None is. */
 const switchedOff: Record<string, 'off'> = {}
@@ -77,7 +77,7 @@ for (const endpoint of all) {
     test('every input is there, in its place and with a description', () => {
       for (const [name, schema] of Object.entries(endpoint.input.properties)) {
         assert.ok('description' in (schema as object), `${name} has no description`)
-        const place = placeOf(endpoint, name)
+        const place = inputLocation(endpoint, name)
         if (place === 'body') {
           const body = operation.requestBody?.content['application/json'].schema.properties ?? {}
           assert.ok(name in body, name)
@@ -125,7 +125,7 @@ describe('failures', () => {
         const { status, body } = failureExample(route, code)
         const terms = { limit: route.perSecond ?? 3, plan: route.plan }
         const fault = new Fault(code, { terms, problems: code === 'input.invalid' ? problemsOf(body) : [] })
-        const rendered = code === 'record.unknown' ? shapes[group].nothing() : shapes[group].fault(fault)
+        const rendered = code === 'record.unknown' ? shapes[group].renderNotFound() : shapes[group].renderFault(fault)
         assert.deepEqual({ status, body }, rendered, code)
         assert.deepEqual(checker(failureSchemas[group])(structuredClone(body)), [], code)
       }
@@ -144,9 +144,9 @@ describe('failures', () => {
 /** The problem that leads to the example's words. */
 function problemsOf(body: object): Problem[] {
   if ('errors' in body)
-    return [{ at: ['body', 'tenor'], says: 'must be one of instant, hourly, daily', value: 'weekly' }]
+    return [{ at: ['body', 'tenor'], message: 'must be one of instant, hourly, daily', value: 'weekly' }]
   if ('detail' in body)
-    return [{ at: ['header', 'x-validator-network'], says: 'must be one of mainnet, hoodi, holesky' }]
-  if ('type' in body) return [{ at: ['path', 'slug'], says: 'is invalid' }]
-  return [{ at: ['query', 'address'], says: 'is invalid' }]
+    return [{ at: ['header', 'x-validator-network'], message: 'must be one of mainnet, hoodi, holesky' }]
+  if ('type' in body) return [{ at: ['path', 'slug'], message: 'is invalid' }]
+  return [{ at: ['query', 'address'], message: 'is invalid' }]
 }

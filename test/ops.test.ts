@@ -6,7 +6,7 @@ import { after, before, describe, test } from 'node:test'
 import { parse } from 'yaml'
 import { faults } from '#api/faults.ts'
 import { allRoutes } from '#api/routes.ts'
-import { openWorld, type World } from './world.ts'
+import { type DemoServer, openDemoServer } from './demo-server.ts'
 
 const root = normalize(join(import.meta.dirname, '..'))
 const read = (path: string) => readFile(join(root, path), 'utf8')
@@ -71,10 +71,10 @@ async function rules(): Promise<Rule[]> {
 }
 
 describe('dashboard and alerts', () => {
-  let world: World
+  let world: DemoServer
   let known: Map<string, Set<string>>
   before(async () => {
-    world = await openWorld({ plans: { free: { perSecond: 1 } } })
+    world = await openDemoServer({ plans: { free: { perSecond: 1 } } })
     // One of everything that is counted only when it happens.
     const low = await world.keyFor('free')
     const ask = (key: string) =>

@@ -6,10 +6,10 @@ import { type ChildProcess, execFileSync } from 'node:child_process'
 import { existsSync, readdirSync } from 'node:fs'
 import { chown, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { openPostgres } from '#store/engines/postgres.ts'
-import { placeOf } from '#store/engines/postgres-place.ts'
-import { Session } from '#store/engines/postgres-session.ts'
-import { dutiesMigrations, stateMigrations } from '#store/migrations.ts'
+import { dutiesMigrations, stateMigrations } from '#storage/migrations.ts'
+import { parsePostgresUrl } from '#storage/postgres/address.ts'
+import { openPostgres } from '#storage/postgres/postgres.ts'
+import { PostgresSession } from '#storage/postgres/session.ts'
 import { end, freePort, launch, ownFolder, withParent } from './programs.ts'
 import { templateOf } from './template.ts'
 
@@ -83,7 +83,7 @@ async function serverIn(dir: string, purpose: 'write' | 'replica' = 'write'): Pr
   const port = await freePort()
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`
   let child = await begin(dir, port)
-  const sql = <R>(statement: string) => tell<R>(url, statement, purpose)
+  const sql = <R>(statement: string) => runSql<R>(url, statement, purpose)
   // The postmaster takes its backends with it: at once, without a word to anyone.
   const kill = () => end(child, 'SIGQUIT')
   return {
@@ -117,11 +117,11 @@ let schemas = 0
 export async function openSchema(url: string): Promise<{ readonly url: string } & AsyncDisposable> {
   schemas += 1
   const name = `t${process.pid}_${schemas}`
-  await tell(url, `create schema ${name}`)
+  await runSql(url, `create schema ${name}`)
   return {
     url: `${url}?options=${encodeURIComponent(`-c search_path=${name}`)}`,
     [Symbol.asyncDispose]: async () =>
-      void (await tell(url, `drop schema ${name} cascade; drop schema if exists ${name}_duties cascade`)),
+      void (await runSql(url, `drop schema ${name} cascade; drop schema if exists ${name}_duties cascade`)),
   }
 }
 
@@ -135,16 +135,16 @@ export async function openMigratedDatabase(url: string): Promise<{ readonly url:
   template ??= makeTemplate(url)
   schemas += 1
   const name = `d${process.pid}_${schemas}`
-  await tell(url, `create database ${name} template ${await template} ${copying}`)
+  await runSql(url, `create database ${name} template ${await template} ${copying}`)
   return {
     url: databaseUrl(url, name),
-    [Symbol.asyncDispose]: async () => void (await tell(url, `drop database ${name} with (force)`)),
+    [Symbol.asyncDispose]: async () => void (await runSql(url, `drop database ${name} with (force)`)),
   }
 }
 
 async function makeTemplate(url: string): Promise<string> {
   const name = `template_${process.pid}`
-  await tell(url, `create database ${name}`)
+  await runSql(url, `create database ${name}`)
   const own = databaseUrl(url, name)
   await (await openPostgres(own, stateMigrations, { connections: 1 })).close()
   await (await openPostgres(own, dutiesMigrations, { connections: 1, subschema: 'duties' })).close()
@@ -153,8 +153,12 @@ async function makeTemplate(url: string): Promise<string> {
 
 const databaseUrl = (url: string, name: string): string => url.replace(/\/[^/?]*(\?|$)/, `/${name}$1`)
 
-async function tell<R>(url: string, statement: string, purpose: 'write' | 'replica' = 'write'): Promise<R | undefined> {
-  const session = await Session.open(placeOf(url), purpose)
+async function runSql<R>(
+  url: string,
+  statement: string,
+  purpose: 'write' | 'replica' = 'write',
+): Promise<R | undefined> {
+  const session = await PostgresSession.open(parsePostgresUrl(url), purpose)
   try {
     return await session.script<R>(statement)
   } finally {

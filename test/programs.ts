@@ -12,7 +12,7 @@ const startWithinMs = 60_000
 /** In front of a command: it dies with this process, however that one ends. */
 export const withParent = ['setpriv', '--pdeathsig', 'KILL'] as const
 
-export function found(program: string, ...args: readonly string[]): boolean {
+export function isInstalled(program: string, ...args: readonly string[]): boolean {
   try {
     execFileSync(program, args, { stdio: 'ignore' })
     return true
@@ -33,24 +33,24 @@ interface Launch {
 export async function launch({ cwd, command, ready }: Launch): Promise<ChildProcess> {
   const [program = '', ...args] = command
   const child = spawn(program, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'] })
-  let said = ''
+  let output = ''
   const failed = Promise.withResolvers<never>()
-  const heard = Promise.withResolvers<void>()
+  const onOutput = Promise.withResolvers<void>()
   const listen = (chunk: unknown) => {
-    said = `${said}${chunk}`.slice(-8192)
-    if (ready instanceof RegExp && ready.test(said)) heard.resolve()
+    output = `${output}${chunk}`.slice(-8192)
+    if (ready instanceof RegExp && ready.test(output)) onOutput.resolve()
   }
   for (const stream of [child.stdout, child.stderr]) stream?.on('data', listen)
   child.once('error', failed.reject)
-  child.once('exit', () => failed.reject(new Error(`it did not start: ${command.join(' ')}\n${said}`)))
+  child.once('exit', () => failed.reject(new Error(`it did not start: ${command.join(' ')}\n${output}`)))
   const until = new AbortController()
   const late = sleep(startWithinMs, undefined, { signal: until.signal }).then(() => {
-    throw new Error(`not ready after ${startWithinMs} ms: ${command.join(' ')}\n${said}`)
+    throw new Error(`not ready after ${startWithinMs} ms: ${command.join(' ')}\n${output}`)
   })
   late.catch(() => undefined)
   try {
     await Promise.race([
-      typeof ready === 'number' ? listening(ready, until.signal) : heard.promise,
+      typeof ready === 'number' ? listening(ready, until.signal) : onOutput.promise,
       failed.promise,
       late,
     ])

@@ -7,13 +7,13 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Network } from '#api/wire/validators.ts'
-import { type Clock, systemClock } from '#io/clock.ts'
-import { askControl } from '#io/control.ts'
-import { silentLog } from '#io/log.ts'
+import { type Clock, systemClock } from '#runtime/clock.ts'
+import { callControl } from '#runtime/control-socket.ts'
+import { silentLog } from '#runtime/log.ts'
+import { startServer } from '#server/app.ts'
 import type { AppContext } from '#server/context.ts'
-import { start } from '#server/main.ts'
-import { stoppedAt } from '#sim/stopped.ts'
-import { createKey } from '#store/keys.ts'
+import { stoppedAt } from '#simulator/stopped-clock.ts'
+import { createKey } from '#storage/keys.ts'
 import { seededRandom, settingsWith, testNowMs } from './context.ts'
 import { openMigratedDatabase } from './postgres.ts'
 import { copyEmptyStores } from './template.ts'
@@ -58,7 +58,7 @@ export async function openQuietServer({ settings, dir, clock }: QuietServerOptio
     ingest: { on: false },
     ...(database && { store: { state: database.url } }),
   }
-  const server = await start({
+  const server = await startServer({
     settings: settingsWith({ ...settings, ...own }),
     dataDir,
     clock: clock ?? stoppedAt(systemClock, testNowMs),
@@ -84,7 +84,7 @@ export async function openQuietServer({ settings, dir, clock }: QuietServerOptio
     async control(name, input) {
       // The socket is made beside the start.
       for (let tries = 0; tries < 500; tries++) {
-        const answer = await askControl(dataDir, name, input)
+        const answer = await callControl(dataDir, name, input)
         if (answer) return answer.result
         await systemClock.sleep(10)
       }

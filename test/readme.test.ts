@@ -7,9 +7,9 @@ import { after, before, describe, test } from 'node:test'
 import { promisify } from 'node:util'
 import { contract } from '#api/contract.ts'
 import type { EndpointId } from '#api/routes.ts'
-import { checker } from '#core/check.ts'
-import { pathsBeside } from '#core/settings/aliases.ts'
-import { openWorld, type World } from './world.ts'
+import { checker } from '#core/schema-check.ts'
+import { extraPaths } from '#runtime/settings/aliases.ts'
+import { type DemoServer, openDemoServer } from './demo-server.ts'
 
 const run = promisify(execFile)
 const readme = readFileSync(join(import.meta.dirname, '..', 'README.md'), 'utf8')
@@ -17,9 +17,9 @@ const calls = readme.split('\n').filter((line) => line.startsWith('curl '))
 const inOrder = Object.keys(contract) as EndpointId[]
 
 describe('README', () => {
-  let world: World
+  let world: DemoServer
   before(async () => {
-    world = await openWorld()
+    world = await openDemoServer()
   })
   after(() => world[Symbol.asyncDispose]())
 
@@ -42,7 +42,7 @@ describe('README', () => {
   test('every path beside the contract that an alias may lead to is served', async () => {
     // Of a file without a signature it is known that it is there: 403, not 404.
     const statusOf = (path: string) => (path.includes('{') ? 403 : 200)
-    for (const path of pathsBeside)
+    for (const path of extraPaths)
       assert.equal((await fetch(new URL(path.replace('{format}', 'csv'), world.url))).status, statusOf(path), path)
   })
 

@@ -1,10 +1,10 @@
 // A private Redis for tests: Debian's server in a temporary folder on a free loopback port, gone with the test.
 //   await using redis = await startRedis()
 import { rm } from 'node:fs/promises'
-import { end, found, freePort, launch, ownFolder, withParent } from './programs.ts'
+import { end, freePort, isInstalled, launch, ownFolder, withParent } from './programs.ts'
 
 /** Why tests on Redis are left out, for `skip`. */
-export const noRedis: string | false = found('redis-server', '--version')
+export const noRedis: string | false = isInstalled('redis-server', '--version')
   ? false
   : 'there is no Redis here (Debian: redis-server)'
 

@@ -4,15 +4,15 @@ import { after, before, describe, test } from 'node:test'
 import { type Client, createClient } from '#api/client.ts'
 import { contract } from '#api/contract.ts'
 import type { EndpointId } from '#api/routes.ts'
-import { checker } from '#core/check.ts'
+import { checker } from '#core/schema-check.ts'
+import { type DemoServer, openDemoServer } from './demo-server.ts'
 import { storedRows } from './stored-duties.ts'
-import { openWorld, type World } from './world.ts'
 
-let world: World
+let world: DemoServer
 let client: Client
 
 before(async () => {
-  world = await openWorld()
+  world = await openDemoServer()
   client = createClient({ baseUrl: world.url, key: world.key })
 })
 after(() => world[Symbol.asyncDispose]())

@@ -16,7 +16,7 @@ import { summaryOf } from './summary.ts'
 
 const root = normalize(join(import.meta.dirname, '..'))
 const bin = (name: string) => join(root, 'node_modules', '.bin', name)
-const testFiles = '{api,server,cli,conform,console,sim,test,docs}/**/*.test.ts'
+const testFiles = '{api,server,cli,conformance,console,simulator,test,docs}/**/*.test.ts'
 const memoryFolder = '/dev/shm'
 const memoryFreeMin = 4 * 1024 ** 3
 const outputMax = 65_536
@@ -172,12 +172,12 @@ function testTask({ name, files }: Batch, work: string, index: number): Task {
   }
 }
 
-interface Ended {
+interface ProcessResult {
   readonly code: number | string | null
   readonly output: string
 }
 
-function capture(program: string, args: readonly string[], more: SpawnOptions): Promise<Ended> {
+function capture(program: string, args: readonly string[], more: SpawnOptions): Promise<ProcessResult> {
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'], ...more })
     let output = ''

@@ -1,6 +1,6 @@
 // A client over a scripted server, for the client's own tests.
 import assert from 'node:assert/strict'
-import { type ClientOptions, createClient, TetradError } from '../api/client.ts'
+import { type ClientOptions, createClient, TetradError } from '#api/client.ts'
 
 export const key = 'tetrad:7f3a:s3cr3t+secret/with=signs'
 

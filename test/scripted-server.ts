@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-export interface Asked {
+export interface RecordedRequest {
   readonly method: string
   readonly url: string
   readonly headers: IncomingMessage['headers']
@@ -19,28 +19,30 @@ export interface Scripted {
 
 export interface ScriptedServer extends AsyncDisposable {
   readonly url: string
-  readonly asked: Asked[]
+  readonly requests: RecordedRequest[]
 }
 
 /** Answers the n-th request with the n-th step; the last one stays. */
-export async function serveScript(...steps: (Scripted | ((asked: Asked) => Scripted))[]): Promise<ScriptedServer> {
-  const asked: Asked[] = []
+export async function serveScript(
+  ...steps: (Scripted | ((requests: RecordedRequest) => Scripted))[]
+): Promise<ScriptedServer> {
+  const requests: RecordedRequest[] = []
   const server = createServer(async (request, response) => {
     let body = ''
     for await (const chunk of request) body += chunk
     const { method = '', url = '', headers } = request
-    asked.push({ method, url, headers, body })
-    const step = steps[Math.min(asked.length, steps.length) - 1] ?? {}
-    const said = typeof step === 'function' ? step(asked.at(-1) as Asked) : step
-    if (said.instead === 'hang') return
-    if (said.instead === 'drop') return void request.socket.destroy()
-    response.writeHead(said.status ?? 200, { 'content-type': 'application/json', ...said.headers })
-    response.end(typeof said.body === 'string' ? said.body : JSON.stringify(said.body ?? {}))
+    requests.push({ method, url, headers, body })
+    const step = steps[Math.min(requests.length, steps.length) - 1] ?? {}
+    const scripted = typeof step === 'function' ? step(requests.at(-1) as RecordedRequest) : step
+    if (scripted.instead === 'hang') return
+    if (scripted.instead === 'drop') return void request.socket.destroy()
+    response.writeHead(scripted.status ?? 200, { 'content-type': 'application/json', ...scripted.headers })
+    response.end(typeof scripted.body === 'string' ? scripted.body : JSON.stringify(scripted.body ?? {}))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    asked,
+    requests,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))

@@ -1,5 +1,5 @@
 // Another Node process, for what only two processes can show: locks, sudden death, a disk that is full.
-//   await using other = startProcess(`const { openState } = await load('server/store/open.ts'); say('open')`)
+//   await using other = startProcess(`const { openState } = await load('server/storage/open.ts'); say('open')`)
 //   assert.equal(await other.line(), 'open')
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'

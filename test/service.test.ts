@@ -7,10 +7,10 @@ import { tmpdir } from 'node:os'
 import { join, normalize } from 'node:path'
 import { describe, test } from 'node:test'
 import { parse } from 'yaml'
-import { run } from '#cli/run.ts'
-import { leaves } from '#io/config/leaves.ts'
-import { otherVariables } from '#io/config.ts'
+import { leaves } from '#runtime/config/leaves.ts'
+import { otherVariables } from '#runtime/config.ts'
 import { settingsWith } from './context.ts'
+import { runCommand } from './run-command.ts'
 
 const root = normalize(join(import.meta.dirname, '..'))
 const read = (path: string) => readFile(join(root, path), 'utf8')
@@ -99,7 +99,9 @@ describe('unit', () => {
     for (const [env, node, file = '', ...words] of started) {
       assert.deepEqual([env, node], ['/usr/bin/env', 'node'])
       assert.ok(existsSync(file.replace('/opt/tetrad', root)), file)
-      const { code, stdout } = await run([...words.filter((word) => /^\w+$/.test(word)), '--help'], { cwd: root })
+      const { code, stdout } = await runCommand([...words.filter((word) => /^\w+$/.test(word)), '--help'], {
+        cwd: root,
+      })
       assert.equal(code, 0, words.join(' '))
       for (const option of words.filter((word) => word.startsWith('--')))
         assert.ok(stdout.includes(`${option} `), option)

@@ -170,7 +170,7 @@ export async function openSettlement(evm: RealEvm, decimals: { readonly given: n
       const args = [permit, owner, taker, signature]
       const abi = contracts.Settlement?.abi ?? []
       try {
-        const asked = {
+        const requested = {
           abi,
           address: by,
           functionName: 'settle',
@@ -178,7 +178,7 @@ export async function openSettlement(evm: RealEvm, decimals: { readonly given: n
           account: operator.account,
           gas: 1_000_000n,
         }
-        await reader.simulateContract(asked as never)
+        await reader.simulateContract(requested as never)
       } catch (error) {
         const refusal = refusals.find((one) => String(error).includes(toFunctionSelector(one)))
         return refusal ?? String(error)

@@ -1,16 +1,15 @@
 // The contract against the specification's own rows, both ways: every row is in the contract with that type, and every
 // field and parameter of the contract is a row or a listed addition with its decision.
 import assert from 'node:assert/strict'
-import { readdir } from 'node:fs/promises'
 import { describe, test } from 'node:test'
 import { contract } from '#api/contract.ts'
 import type { Endpoint, TSchema } from '#api/kit.ts'
-import { placeOf } from '#api/routes.ts'
+import { inputLocation } from '#api/routes.ts'
 import * as explorer from '#api/wire/explorer.ts'
 import * as fx from '#api/wire/fx.ts'
 import * as markets from '#api/wire/markets.ts'
 import * as validators from '#api/wire/validators.ts'
-import { additions, fieldRows, nullableByDecision, type ParameterRow, parameterRows, routeRows } from './spec-rows.ts'
+import { additions, fieldRows, nullableFields, type ParameterRow, parameterRows, routeRows } from './spec-rows.ts'
 
 interface Schema {
   readonly type?: string | readonly string[]
@@ -72,7 +71,7 @@ const fits = (row: { record: string; type: string }, found: string): boolean =>
   row.type === 'varies' ||
   row.type === found ||
   (row.type === 'array' && found.startsWith('array of ')) ||
-  (row.record in nullableByDecision && `${row.type} or null` === found)
+  (row.record in nullableFields && `${row.type} or null` === found)
 
 describe('records, spec section 2', () => {
   test('every field of the specification is in the contract with its type', () => {
@@ -148,7 +147,7 @@ function parametersOf(endpoint: Endpoint): ParameterRow[] {
     rows.push({
       spec,
       name: endpoint.headers?.[name] ?? name,
-      in: placeOf(endpoint, name),
+      in: inputLocation(endpoint, name),
       type: words(schema as unknown as Schema),
       required: required.includes(name) && preset === undefined ? 'yes' : 'no',
       ...(preset !== undefined && { default: preset as string }),
@@ -208,14 +207,4 @@ describe('endpoints, spec section 4', () => {
       )
     }
   })
-})
-
-test('every addition names a decision that is written down', async () => {
-  const pages = await readdir(new URL('../docs/decisions/', import.meta.url))
-  for (const [name, decision] of Object.entries({ ...additions, ...nullableByDecision })) {
-    assert.ok(
-      pages.some((page) => page.startsWith(`${decision}-`)),
-      `${name}: no page for decision ${decision}`,
-    )
-  }
 })

@@ -323,12 +323,12 @@ export interface ParameterRow {
 
 const parameter = (
   spec: string,
-  place: ParameterRow['in'],
+  location: ParameterRow['in'],
   name: string,
   type: string,
   required: ParameterRow['required'],
   more: Pick<ParameterRow, 'default' | 'values'> = {},
-): ParameterRow => ({ spec, name, in: place, type, required, ...more })
+): ParameterRow => ({ spec, name, in: location, type, required, ...more })
 
 const network = { default: 'mainnet', values: ['mainnet', 'hoodi', 'holesky'] }
 
@@ -406,24 +406,24 @@ export const routeRows = [
   { spec: '4.8', method: 'GET', path: '/markets/slug/{slug}' },
 ] as const
 
-/** What the contract has beyond the specification, each with the decision that settles it. */
+/** What the contract has beyond the specification, each with the section that defines it. */
 export const additions: Readonly<Record<string, string>> = {
-  'AggregateRecord.validatorIndex': '0031',
-  'MarketReference.id': '0041',
-  'MarketReference.slug': '0041',
-  'MarketReference.question': '0041',
-  'EventReference.id': '0041',
-  'EventReference.slug': '0041',
-  'EventReference.title': '0041',
-  '4.1 format': '0013',
-  '4.4 idempotency-key': '0024',
-  '4.5 after': '0031',
-  '4.5 newest': '0158',
-  '4.8 asOf': '0047',
-  '4.8 include_tag': '0043',
+  'AggregateRecord.validatorIndex': 'behaviour/validators.md#paging-of-the-aggregate',
+  'MarketReference.id': 'behaviour/markets.md#references',
+  'MarketReference.slug': 'behaviour/markets.md#references',
+  'MarketReference.question': 'behaviour/markets.md#references',
+  'EventReference.id': 'behaviour/markets.md#references',
+  'EventReference.slug': 'behaviour/markets.md#references',
+  'EventReference.title': 'behaviour/markets.md#references',
+  '4.1 format': 'behaviour/explorer.md#label-lists',
+  '4.4 idempotency-key': 'behaviour/fx.md#idempotency-keys',
+  '4.5 after': 'behaviour/validators.md#paging-of-the-aggregate',
+  '4.5 newest': 'behaviour/validators.md#paging-of-the-aggregate',
+  '4.8 asOf': 'behaviour/markets.md#history',
+  '4.8 include_tag': 'behaviour/markets.md#tags',
 }
 
-/** Records whose fields may be null although the specification does not say so, with the decision. */
-export const nullableByDecision: Readonly<Record<string, string>> = {
-  EffectivenessRecord: '0032',
+/** Records whose fields may be null although the specification does not say so, with the section that defines it. */
+export const nullableFields: Readonly<Record<string, string>> = {
+  EffectivenessRecord: 'behaviour/validators.md#time-fields',
 }

@@ -1,10 +1,10 @@
 // What the duties database holds of a network, as plain rows: for tests that compare all of it.
 import { type Network, networks } from '#api/wire/validators.ts'
-import { chainDays, type DayLine, type Epoch, utcDays } from '#core/chain-time.ts'
-import { coveredEpochs } from '#groups/validators/duties/coverage.ts'
-import { partsIn, plainTime } from '#groups/validators/duties/layout.ts'
-import { queryDuties } from '#groups/validators/duties/store.ts'
-import { type Measure, measures } from '#groups/validators/measures.ts'
+import { chainDays, type DayCalendar, type Epoch, utcDays } from '#core/chain-time.ts'
+import { coveredEpochs } from '#validators/duties/coverage.ts'
+import { partsIn, plainTime } from '#validators/duties/layout.ts'
+import { queryDuties } from '#validators/duties/store.ts'
+import { type Measure, measures } from '#validators/ratings/measures.ts'
 import type { TestContext } from './context.ts'
 
 export type StoredRow = { readonly validator: number; readonly day: number; readonly hour: number } & Readonly<
@@ -24,7 +24,7 @@ export async function storedRows(
   const [from, until] = [covered[0]?.from, covered.at(-1)?.until]
   if (from === undefined || until === undefined) return []
   const isUtc = grain.startsWith('utc')
-  const line: DayLine = isUtc ? utcDays(time) : chainDays(time)
+  const line: DayCalendar = isUtc ? utcDays(time) : chainDays(time)
   const days = { from: line.dayOf(from as Epoch), until: line.dayOf((until - 1) as Epoch) + 1 }
   const parts = partsIn(time, { from, until })
   const known = await Promise.all(

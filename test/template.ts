@@ -4,15 +4,15 @@ import { createHash } from 'node:crypto'
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { complete } from '#core/check.ts'
-import { SettingsSchema } from '#core/settings.ts'
-import { dutiesHere } from '#groups/validators/duties/store.ts'
-import { systemClock } from '#io/clock.ts'
-import { silentLog } from '#io/log.ts'
-import { systemRandom } from '#io/random.ts'
+import { complete } from '#core/schema-check.ts'
+import { systemClock } from '#runtime/clock.ts'
+import { silentLog } from '#runtime/log.ts'
+import { systemRandom } from '#runtime/random.ts'
+import { SettingsSchema } from '#runtime/settings.ts'
 import { createContext } from '#server/context.ts'
-import { dutiesMigrations, stateMigrations } from '#store/migrations.ts'
-import { openStores } from '#store/open.ts'
+import { dutiesMigrations, stateMigrations } from '#storage/migrations.ts'
+import { openStores } from '#storage/open.ts'
+import { dutiesHere } from '#validators/duties/store.ts'
 
 /** All processes of a test run share templates; test/run.ts names the folder. */
 const sharedDir = process.env.TEST_SHARED_DIR ?? tmpdir()
@@ -80,7 +80,7 @@ async function makeTemplate(name: string, make: (dir: string) => Promise<void>):
 }
 
 async function makeDemo(dir: string): Promise<void> {
-  const { openDemo } = await import('#sim/demo.ts')
+  const { startDemo: openDemo } = await import('#simulator/demo.ts')
   const demo = await openDemo()
   const stores = await openStores(dir)
   try {

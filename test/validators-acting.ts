@@ -1,11 +1,11 @@
 // Duties drawn at random, for tests that hold answers against a plain computation: nothing has to make sense as a chain, only
 // every measure has to vary, and validators have to come and go.
 import type { Epochs } from '#core/chain-time.ts'
-import { amounts, type Measure, measures } from '#groups/validators/measures.ts'
-import type { Chance } from '#sim/chance.ts'
+import type { SeededRandom } from '#simulator/seeded-random.ts'
+import { amounts, type Measure, measures } from '#validators/ratings/measures.ts'
 import type { Row } from './validators-reference.ts'
 
-export interface Actor {
+export interface TestValidator {
   readonly index: number
   /** Epochs in which it has duties. */
   readonly fromEpoch: number
@@ -15,7 +15,7 @@ export interface Actor {
 }
 
 /** Some are there all along, some come midway, some leave, some never begin. */
-export function castOf(draws: Chance, count: number, { from, until }: Epochs): Actor[] {
+export function drawValidators(draws: SeededRandom, count: number, { from, until }: Epochs): TestValidator[] {
   const midway = () => draws.whole(from + 1, until)
   let index = 0
   return Array.from({ length: count }, (_, place) => {
@@ -26,8 +26,13 @@ export function castOf(draws: Chance, count: number, { from, until }: Epochs): A
   })
 }
 
-export const actOut = (draws: Chance, cast: readonly Actor[], epochs: Epochs, hasExecution: boolean): Row[] =>
-  cast.flatMap(({ index, fromEpoch, untilEpoch, missing }) =>
+export const drawDuties = (
+  draws: SeededRandom,
+  validators: readonly TestValidator[],
+  epochs: Epochs,
+  hasExecution: boolean,
+): Row[] =>
+  validators.flatMap(({ index, fromEpoch, untilEpoch, missing }) =>
     Array.from({ length: epochs.until - epochs.from }, (_, at) => epochs.from + at)
       .filter((epoch) => epoch >= fromEpoch && epoch < untilEpoch)
       .map((epoch) => {
@@ -39,7 +44,7 @@ export const actOut = (draws: Chance, cast: readonly Actor[], epochs: Epochs, ha
 
 const ofExecution: readonly Measure[] = ['missed_execution_reward', 'priority_fee', 'baseline_mev', 'external_reward']
 
-function dutiesOf(draws: Chance, missing: number, hasExecution: boolean): Partial<Record<Measure, number>> {
+function dutiesOf(draws: SeededRandom, missing: number, hasExecution: boolean): Partial<Record<Measure, number>> {
   const chanceOf = (share: number) => (draws.happens(share) ? 1 : 0)
   const included = chanceOf(1 - missing)
   const proposes = chanceOf(1 / 40)

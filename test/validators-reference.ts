@@ -1,7 +1,7 @@
 // Ratings computed the plain way: over every single epoch, with another way of telling weeks, without a store. The
 // endpoints of group C are held against this.
 import type { ChainTime } from '#core/chain-time.ts'
-import type { Measure } from '#groups/validators/measures.ts'
+import type { Measure } from '#validators/ratings/measures.ts'
 
 export type Row = { epoch: number; validator: number } & Record<Measure, number>
 

@@ -3,18 +3,18 @@ import { strict as assert } from 'node:assert'
 import type { Endpoint, Input, Reply } from '#api/kit.ts'
 import type { Network } from '#api/wire/validators.ts'
 import type { ChainTime, Epoch, Epochs } from '#core/chain-time.ts'
-import { complete } from '#core/check.ts'
 import { Fault } from '#core/fault.ts'
 import { holes, type Range } from '#core/ranges.ts'
-import type { CommitSegment } from '#groups/validators/duties/commit.ts'
-import { coveredEpochs } from '#groups/validators/duties/coverage.ts'
-import { pieceAt, plainTime } from '#groups/validators/duties/layout.ts'
-import { type MissedField, missedFields } from '#groups/validators/duties/missed.ts'
-import { updateDuties } from '#groups/validators/duties/store.ts'
-import { type Measure, measures } from '#groups/validators/measures.ts'
-import { putValidators, toBytes } from '#groups/validators/registry.ts'
-import type { Answer, Confidence } from '#serve/answer.ts'
-import { type TestContext, testVisit } from './context.ts'
+import { complete } from '#core/schema-check.ts'
+import type { Confidence, Handler } from '#http/handler.ts'
+import type { CommitSegment } from '#validators/duties/commit.ts'
+import { coveredEpochs } from '#validators/duties/coverage.ts'
+import { plainTime, segmentAt } from '#validators/duties/layout.ts'
+import { type MissedField, missedFields } from '#validators/duties/missed.ts'
+import { updateDuties } from '#validators/duties/store.ts'
+import { type Measure, measures } from '#validators/ratings/measures.ts'
+import { putValidators, toBytes } from '#validators/registry/registry.ts'
+import { type TestContext, testRequestInfo } from './context.ts'
 
 export interface EpochRow extends Partial<Record<Measure, number>> {
   readonly epoch: number
@@ -52,7 +52,7 @@ export async function writeEpochs(
 export function segmentsOf(time: ChainTime, span: Range, rows: readonly EpochRow[]): CommitSegment[] {
   const segments: CommitSegment[] = []
   for (let epoch = span.from as Epoch; epoch < span.until; ) {
-    const end = Math.min(span.until, pieceAt(time, epoch).epochs.until) as Epoch
+    const end = Math.min(span.until, segmentAt(time, epoch).epochs.until) as Epoch
     segments.push(segmentOf({ from: epoch, until: end }, rows))
     epoch = end
   }
@@ -96,20 +96,20 @@ export const register = (context: TestContext, network: Network, indices: readon
     })),
   )
 
-export interface Asked<E extends Endpoint> {
+export interface HandlerReply<E extends Endpoint> {
   readonly body: Reply<E>
   readonly confidence: Confidence | undefined
 }
 
 /** The answer's body and confidence. */
-export async function ask<E extends Endpoint>(
-  { endpoint, reply }: Answer<E>,
+export async function callHandler<E extends Endpoint>(
+  { endpoint, handle: reply }: Handler<E>,
   context: TestContext,
   given: Input<E>,
-): Promise<Asked<E>> {
+): Promise<HandlerReply<E>> {
   const { value, problems } = complete(endpoint.input, given)
   assert.deepEqual(problems, [], 'the contract takes this question')
-  const outcome = await reply(value as never, context, testVisit())
+  const outcome = await reply(value as never, context, testRequestInfo())
   assert(outcome.is === 'body', `the answer is ${outcome.is}`)
   return { body: outcome.body as Reply<E>, confidence: outcome.confidence }
 }
@@ -126,7 +126,7 @@ export async function complaints(work: Promise<unknown>): Promise<string[]> {
 }
 
 /** The inputs of a link as an input object: what a client that follows it would send. */
-export function followed<E extends Endpoint>(endpoint: E, link: string): Input<E> {
+export function inputOfLink<E extends Endpoint>(endpoint: E, link: string): Input<E> {
   const url = new URL(link, 'http://127.0.0.1')
   const properties = endpoint.input.properties as Record<string, { type?: string }>
   const read = (name: string, text: string): unknown => {

@@ -16,7 +16,7 @@ export const FundingRecord = Type.Object({
   timeStamp: Type.String({ pattern: '^\\d+$', description: 'Unix seconds as a decimal string.' }),
   fundingAddress: Address,
   fundingTxn: Hash,
-  value: Type.String({ pattern: '^\\d+$', description: 'Wei, as a decimal string (decision 0012).' }),
+  value: Type.String({ pattern: '^\\d+$', description: 'Wei, as a decimal string.' }),
 })
 export type FundingRecord = Static<typeof FundingRecord>
 

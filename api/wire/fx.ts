@@ -6,7 +6,7 @@ import {
   endpoint,
   Num,
   oneOf,
-  Shaped,
+  PatternText,
   type Static,
   Text,
   Type,
@@ -27,9 +27,9 @@ export type Amount = Static<typeof Amount>
 export const AmountAsked = Type.Object({
   currency: Type.String({ minLength: 1, maxLength: 32, description: 'Currency code; the configuration lists them.' }),
   amount: Type.Optional(
-    Shaped('^\\d+(\\.\\d{1,6})?$', 'be a decimal text with at most six decimals, such as "1000.5"', {
+    PatternText('^\\d+(\\.\\d{1,6})?$', 'be a decimal text with at most six decimals, such as "1000.5"', {
       maxLength: 64,
-      description: 'Exactly one of the two amounts is given (decision 0020).',
+      description: 'Exactly one of the two amounts is given.',
     }),
   ),
 })

@@ -1,4 +1,4 @@
-// Group A beyond the specification: labelled entities and named addresses, found by words (decisions 0049, 0097).
+// Group A beyond the specification: labelled entities and named addresses, found by words (behaviour/http.md#endpoints-beyond-the-specification, behaviour/explorer.md#label-search).
 import { Address, endpoint, oneOf, type Static, Text, Type, withDefault } from '../kit.ts'
 import { extensionRoutes } from '../routes.ts'
 

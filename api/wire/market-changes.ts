@@ -1,5 +1,5 @@
-// Group D beyond the specification: what changed in market records, field by field (decisions 0047, 0049).
-import { DateTime, endpoint, many, nullable, oneOf, Shaped, type Static, Text, Type, withDefault } from '../kit.ts'
+// Group D beyond the specification: what changed in market records, field by field (behaviour/markets.md#history).
+import { DateTime, endpoint, many, nullable, oneOf, PatternText, type Static, Text, Type, withDefault } from '../kit.ts'
 import { extensionRoutes } from '../routes.ts'
 import { slug } from './markets.ts'
 
@@ -39,7 +39,7 @@ export const MarketChange = Type.Object({
 export type MarketChange = Static<typeof MarketChange>
 
 const cursor = (description: string) =>
-  Type.Optional(Shaped('^\\d{1,15}$', 'be a number of at most 15 digits', { description }))
+  Type.Optional(PatternText('^\\d{1,15}$', 'be a number of at most 15 digits', { description }))
 const limit = withDefault(Type.Integer({ minimum: 1, maximum: 1000, description: 'Changes per page.' }), 100)
 const kinds = Type.Optional(
   many(oneOf(changeKinds), { maxItems: 10, description: 'Only records of these kinds (all when left out).' }),

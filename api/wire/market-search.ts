@@ -1,4 +1,4 @@
-// Group D beyond the specification: markets found by words (decision 0128).
+// Group D beyond the specification: markets found by words (behaviour/markets.md#search).
 import { DateTime, endpoint, Num, type Static, Text, Type, withDefault } from '../kit.ts'
 import { extensionRoutes } from '../routes.ts'
 

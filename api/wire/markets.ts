@@ -1,10 +1,21 @@
 // Group D as the specification spells it: a market and the records related to it. Every field may be missing; null is left
-// out (decision 0040).
-import { DateTime, each as eachOf, endpoint, Flag, Num, Shaped, type Static, Text, Type, withDefault } from '../kit.ts'
+// out (behaviour/markets.md#fields-without-a-value).
+import {
+  DateTime,
+  each as eachOf,
+  endpoint,
+  Flag,
+  Num,
+  PatternText,
+  type Static,
+  Text,
+  Type,
+  withDefault,
+} from '../kit.ts'
 import { routes } from '../routes.ts'
-import { marketWords } from './market-words.ts'
+import { marketDescriptions } from './market-descriptions.ts'
 
-const each: typeof eachOf = (schema, names) => eachOf(schema, names, marketWords)
+const each: typeof eachOf = (schema, names) => eachOf(schema, names, marketDescriptions)
 
 const list = <S extends Parameters<typeof Type.Array>[0]>(schema: S) => Type.Optional(Type.Array(schema))
 
@@ -77,7 +88,7 @@ export const Collection = Type.Object({
   ...each(ImageOptimization, ['imageOptimized', 'iconOptimized', 'headerImageOptimized']),
 })
 
-/** Cycles are cut by reference (decision 0041). */
+/** Cycles are cut by reference (behaviour/markets.md#references). */
 export const EventReference = Type.Object(each(Text, ['id', 'slug', 'title']))
 export const MarketReference = Type.Object(each(Text, ['id', 'slug', 'question']))
 
@@ -388,7 +399,7 @@ export type ImageOptimization = Static<typeof ImageOptimization>
 export const MarketsFailure = Type.Object({ type: Text, error: Text })
 export type MarketsFailure = Static<typeof MarketsFailure>
 
-export const slug = Shaped('^[A-Za-z0-9._~-]{1,256}$', 'be 1 to 256 letters, digits, points, hyphens, _ and ~', {
+export const slug = PatternText('^[A-Za-z0-9._~-]{1,256}$', 'be 1 to 256 letters, digits, points, hyphens, _ and ~', {
   description: 'Exact and case-sensitive.',
 })
 
@@ -402,7 +413,7 @@ export const bySlug = endpoint({
     slug,
     include_tag: withDefault(Type.Boolean({ description: 'Leave the tags out with `false`.' }), true),
     asOf: Type.Optional(
-      Shaped('^\\d{4}-\\d\\d-\\d\\d[Tt ]', 'be a time such as 2026-11-14T09:00:00Z', {
+      PatternText('^\\d{4}-\\d\\d-\\d\\d[Tt ]', 'be a time such as 2026-11-14T09:00:00Z', {
         format: 'date-time',
         description:
           'Answers the market as it was known at this time (ISO 8601, UTC unless it says otherwise), not in the future.',

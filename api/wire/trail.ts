@@ -1,4 +1,4 @@
-// Group A beyond the specification: the trail of first fundings, hop by hop (decisions 0049, 0096). It speaks as its
+// Group A beyond the specification: the trail of first fundings, hop by hop (behaviour/http.md#endpoints-beyond-the-specification, behaviour/explorer.md#funding-trail). It speaks as its
 // group does: the same envelope, the same spelling of a funding, the same way to show a key.
 import { Address, endpoint, oneOf, type Static, Text, Type, withDefault } from '../kit.ts'
 import { extensionRoutes } from '../routes.ts'
@@ -38,7 +38,7 @@ export const Trail = Type.Object({
         '`label`: a named address. `genesis`: no transfer came in before it paid. `none`: no transfer ever came in to the address itself. `loop`: an address of this trail again. `depth`, `time`: the bounds of this call. `unknown`: the next funding cannot be told.',
     }),
     address: { ...Address, description: 'Where it ends.' },
-    says: Text,
+    message: Text,
   }),
 })
 export type Trail = Static<typeof Trail>
@@ -103,7 +103,7 @@ export const trail = endpoint({
             },
           },
         ],
-        end: { reason: 'label', address: exchange, says: 'Cobalt Exchange: hot wallet 4' },
+        end: { reason: 'label', address: exchange, message: 'Cobalt Exchange: hot wallet 4' },
       },
     },
   },

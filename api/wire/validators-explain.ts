@@ -1,4 +1,4 @@
-// Group C beyond the specification: the duties behind one validator's score (decisions 0049 and 0121). Days as 4.6 tells them,
+// Group C beyond the specification: the duties behind one validator's score (behaviour/http.md#endpoints-beyond-the-specification, behaviour/validators.md#explain-a-score). Days as 4.6 tells them,
 // with the sums that the score is made of, and every epoch in which something was not right.
 import {
   BigWhole,
@@ -16,7 +16,12 @@ import {
 } from '../kit.ts'
 import { extensionRoutes } from '../routes.ts'
 import { daysOfOne, network, pageLinks } from './validators.ts'
-import { figureWords, metadataWords, placeWords, sumWords } from './validators-words.ts'
+import {
+  figureDescriptions,
+  metadataDescriptions,
+  sumDescriptions,
+  windowDescriptions,
+} from './validators-descriptions.ts'
 
 /** Days of one page; each can tell of all its epochs. */
 export const explainedDaysMax = 100
@@ -67,16 +72,20 @@ export const ExplainedEpoch = Type.Object({
   emptyBlocks: Type.Array(Whole, { description: 'Slots of its blocks with an empty execution payload.' }),
   missedSyncSignatures: { ...Count, description: 'Sync committee signatures that lack.' },
   slashedSlot: nullable(Type.Integer({ description: 'Slot of the block that proved it guilty.' })),
-  says: Type.Array(Text, { description: 'The same in words.' }),
+  message: Type.Array(Text, { description: 'The same in words.' }),
 })
 export type ExplainedEpoch = Static<typeof ExplainedEpoch>
 
 export const ExplainedDay = Type.Object({
-  ...every(Count, ['day'], placeWords),
-  ...every(Text, ['date'], placeWords),
-  ...every(Count, ['startEpoch', 'endEpoch'], placeWords),
-  ...every(nullable(Num), ['attesterEffectiveness', 'proposerEffectiveness', 'validatorEffectiveness'], figureWords),
-  ...every(BigWhole, explainedSums, sumWords),
+  ...every(Count, ['day'], windowDescriptions),
+  ...every(Text, ['date'], windowDescriptions),
+  ...every(Count, ['startEpoch', 'endEpoch'], windowDescriptions),
+  ...every(
+    nullable(Num),
+    ['attesterEffectiveness', 'proposerEffectiveness', 'validatorEffectiveness'],
+    figureDescriptions,
+  ),
+  ...every(BigWhole, explainedSums, sumDescriptions),
   epochsKnown: Type.Boolean({
     description: 'Every epoch of the day that has been read can be told; otherwise some of `epochs` may be missing.',
   }),
@@ -95,7 +104,7 @@ export const explain = endpoint({
     ...daysOfOne('Days', explainedDaysMax),
   }),
   reply: Type.Object({
-    ...every(Count, ['validatorIndex'], metadataWords),
+    ...every(Count, ['validatorIndex'], metadataDescriptions),
     ...pageLinks,
     results: Type.Array(ExplainedDay, { description: 'Days with duties, in order.' }),
   }),
@@ -153,7 +162,7 @@ export const explain = endpoint({
               emptyBlocks: [],
               missedSyncSignatures: 0,
               slashedSlot: null,
-              says: [
+              message: [
                 'the vote of slot 15229133 names a wrong head',
                 'the vote of slot 15229133 was taken after 2 slots; there was no earlier block',
               ],
@@ -174,7 +183,7 @@ export const explain = endpoint({
               emptyBlocks: [],
               missedSyncSignatures: 0,
               slashedSlot: null,
-              says: ['the vote of slot 15229160 is missing'],
+              message: ['the vote of slot 15229160 is missing'],
             },
           ],
         },

@@ -1,4 +1,4 @@
-// Group C beyond the specification: which validators there are (decisions 0049 and 0123), by what is known about them.
+// Group C beyond the specification: which validators there are (behaviour/http.md#endpoints-beyond-the-specification, behaviour/validators.md#find-validators), by what is known about them.
 import {
   Address,
   Count,
@@ -6,7 +6,7 @@ import {
   every,
   nullable,
   oneOf,
-  Shaped,
+  PatternText,
   type Static,
   Text,
   Type,
@@ -15,20 +15,20 @@ import {
 } from '../kit.ts'
 import { extensionRoutes } from '../routes.ts'
 import { network, pageSizeMax, ValidatorIndex } from './validators.ts'
-import { metadataWords } from './validators-words.ts'
+import { metadataDescriptions } from './validators-descriptions.ts'
 
 /** By its epochs, at the last epoch that has been read. */
 export const statuses = ['pending', 'active', 'exiting', 'exited', 'withdrawable'] as const
 export type ValidatorStatus = (typeof statuses)[number]
 
 export const FoundValidator = Type.Object({
-  ...every(Count, ['validatorIndex'], metadataWords),
-  ...every(Text, ['validatorPubkey'], metadataWords),
+  ...every(Count, ['validatorIndex'], metadataDescriptions),
+  ...every(Text, ['validatorPubkey'], metadataDescriptions),
   status: oneOf(statuses, { description: 'By its epochs, at the last epoch that has been read.' }),
-  ...every(nullable(Text), ['pool', 'subpool'], metadataWords),
-  ...every(Type.Array(Text), ['nodeOperators'], metadataWords),
-  ...every(nullable(Text), ['withdrawalAddress'], metadataWords),
-  ...every(nullable(Whole), ['activationEpoch', 'exitEpoch'], metadataWords),
+  ...every(nullable(Text), ['pool', 'subpool'], metadataDescriptions),
+  ...every(Type.Array(Text), ['nodeOperators'], metadataDescriptions),
+  ...every(nullable(Text), ['withdrawalAddress'], metadataDescriptions),
+  ...every(nullable(Whole), ['activationEpoch', 'exitEpoch'], metadataDescriptions),
 })
 export type FoundValidator = Static<typeof FoundValidator>
 
@@ -42,7 +42,7 @@ export const find = endpoint({
     network,
     index: Type.Optional({ ...ValidatorIndex, description: 'Validator index.' }),
     pubkey: Type.Optional(
-      Shaped('^(0x)?[0-9a-fA-F]{6,96}$', 'be 6 to 96 hexadecimal digits, with or without 0x', {
+      PatternText('^(0x)?[0-9a-fA-F]{6,96}$', 'be 6 to 96 hexadecimal digits, with or without 0x', {
         description: 'Public key or the beginning of one, at least 6 digits, with or without 0x.',
       }),
     ),

@@ -10,7 +10,7 @@ import {
   Num,
   nullable,
   oneOf,
-  Shaped,
+  PatternText,
   type Static,
   Text,
   Type,
@@ -18,7 +18,12 @@ import {
   withDefault,
 } from '../kit.ts'
 import { routes } from '../routes.ts'
-import { figureWords, metadataWords, placeWords, sumWords } from './validators-words.ts'
+import {
+  figureDescriptions,
+  metadataDescriptions,
+  sumDescriptions,
+  windowDescriptions,
+} from './validators-descriptions.ts'
 
 export const networks = ['mainnet', 'hoodi', 'holesky'] as const
 export type Network = (typeof networks)[number]
@@ -28,8 +33,8 @@ export const pageSizeMax = 1000
 export const namedMax = 10_000
 
 export const ValidatorIndex = Type.Integer({ minimum: 0, maximum: 2 ** 40 - 1 })
-const Pubkey = Shaped('^(0x)?[0-9a-fA-F]{96}$', 'be a public key: 96 hexadecimal digits, with or without 0x')
-export const IndexOrPubkey = Shaped(
+const Pubkey = PatternText('^(0x)?[0-9a-fA-F]{96}$', 'be a public key: 96 hexadecimal digits, with or without 0x')
+export const IndexOrPubkey = PatternText(
   '^(\\d{1,12}|(0x)?[0-9a-fA-F]{96})$',
   'be a validator index, or a public key of 96 hexadecimal digits with or without 0x',
   { description: 'Validator index, or public key with or without 0x.' },
@@ -102,12 +107,12 @@ export const sums = [
 export const aggregateFields = [...ratios, ...counts, ...sums] as const
 export type AggregateField = (typeof aggregateFields)[number]
 
-/** A field that is not known, or does not fit the window, is left out (decision 0035). */
+/** A field that is not known, or does not fit the window, is left out (behaviour/validators.md#unknown-values). */
 export const AggregateRecord = Type.Object({
   /** Decision 0031: which validator a record of `groupBy=validator` is about. */
   validatorIndex: Type.Optional({ ...Count, description: 'Whom the record is about; only with `groupBy=validator`.' }),
-  ...each(Num, ratios, figureWords),
-  ...each(BigWhole, [...counts, ...sums], { ...placeWords, ...sumWords }),
+  ...each(Num, ratios, figureDescriptions),
+  ...each(BigWhole, [...counts, ...sums], { ...windowDescriptions, ...sumDescriptions }),
 })
 export type AggregateRecord = Static<typeof AggregateRecord>
 
@@ -149,12 +154,15 @@ export const effectivenessNumbers = [
   'validatorEffectiveness',
 ] as const
 
-/** Fields that do not fit the granularity are null (decision 0032). */
+/** Fields that do not fit the granularity are null (behaviour/validators.md#time-fields). */
 export const EffectivenessRecord = Type.Object({
-  ...every(nullable(Whole), effectivenessIntegers, { ...placeWords, validatorIndex: metadataWords.validatorIndex }),
-  ...every(nullable(Text), ['startDate', 'endDate', 'date'], placeWords),
-  ...every(nullable(DateTime), ['startTimestamp', 'endTimestamp'], placeWords),
-  ...every(nullable(Num), effectivenessNumbers, figureWords),
+  ...every(nullable(Whole), effectivenessIntegers, {
+    ...windowDescriptions,
+    validatorIndex: metadataDescriptions.validatorIndex,
+  }),
+  ...every(nullable(Text), ['startDate', 'endDate', 'date'], windowDescriptions),
+  ...every(nullable(DateTime), ['startTimestamp', 'endTimestamp'], windowDescriptions),
+  ...every(nullable(Num), effectivenessNumbers, figureDescriptions),
 })
 export type EffectivenessRecord = Static<typeof EffectivenessRecord>
 
@@ -171,16 +179,16 @@ export const EffectivenessPage = Type.Object({
 })
 
 export const ValidatorMetadata = Type.Object({
-  ...every(Count, ['validatorIndex'], metadataWords),
-  ...every(Text, ['validatorPubkey'], metadataWords),
-  ...every(nullable(Text), ['pool', 'dvtNetwork'], metadataWords),
-  ...every(nullable(Type.Array(Text)), ['nodeOperators', 'depositAddresses', 'dvtOperators'], metadataWords),
+  ...every(Count, ['validatorIndex'], metadataDescriptions),
+  ...every(Text, ['validatorPubkey'], metadataDescriptions),
+  ...every(nullable(Text), ['pool', 'dvtNetwork'], metadataDescriptions),
+  ...every(nullable(Type.Array(Text)), ['nodeOperators', 'depositAddresses', 'dvtOperators'], metadataDescriptions),
   ...every(
     nullable(Whole),
     ['activationEpoch', 'activationEligibilityEpoch', 'exitEpoch', 'withdrawableEpoch'],
-    metadataWords,
+    metadataDescriptions,
   ),
-  ...every(nullable(Text), ['withdrawalAddress', 'subpool'], metadataWords),
+  ...every(nullable(Text), ['withdrawalAddress', 'subpool'], metadataDescriptions),
 })
 export type ValidatorMetadata = Static<typeof ValidatorMetadata>
 
@@ -226,8 +234,7 @@ export const aggregateEffectiveness = endpoint({
     ),
     after: Type.Optional({
       ...ValidatorIndex,
-      description:
-        'Set by `next` when a page ends inside a window: the last validator index already given (decision 0031).',
+      description: 'Set by `next` when a page ends inside a window: the last validator index already given.',
     }),
     newest: Type.Optional(moment('Set by `next`: where the first page started, from which `total` is counted')),
   }),

@@ -8,7 +8,7 @@ describe('Explorer page', { skip: noBrowser }, () => {
   let address = ''
   before(async () => {
     browser = await openBrowser()
-    address = browser.world.samples.address
+    address = browser.demo.samples.address
   })
   after(async () => {
     await browser[Symbol.asyncDispose]()
@@ -113,7 +113,7 @@ describe('Explorer page', { skip: noBrowser }, () => {
     await page.getByText(/^Page 1 of 1, 20 of 20$/).waitFor()
     await browser.leave(page)
 
-    const poor = await open('', { key: await browser.world.keyFor('standard') })
+    const poor = await open('', { key: await browser.demo.keyFor('standard') })
     await poor.getByText('This endpoint needs the enterprise plan').waitFor()
     await browser.leave(poor)
   })
@@ -172,6 +172,6 @@ function longTrail(length: number): object {
     fundingTxn: `0x${'a'.repeat(64)}`,
     value: '1',
   }))
-  const end = { reason: 'depth', address: nth(length), says: 'It goes on.' }
+  const end = { reason: 'depth', address: nth(length), message: 'It goes on.' }
   return { status: '1', message: 'OK', result: { chainid: '1', address: nth(0), hops, end } }
 }

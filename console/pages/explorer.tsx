@@ -1,8 +1,8 @@
 // Explorer: from an address to who funded it and where that leads; from a name to its addresses.
 import { type FormEvent, useState } from 'react'
-import { useAsk } from '../calls.ts'
+import { useEndpoint } from '../calls.ts'
 import { useChainName, useChains } from '../parts/use-chains.ts'
-import { go, type Place } from '../place.ts'
+import { go, type PageRoute } from '../route.ts'
 import { Funding } from './explorer/funding.tsx'
 import { Labels } from './explorer/labels.tsx'
 import { Search, Suggestions } from './explorer/search.tsx'
@@ -10,7 +10,7 @@ import { depths, Trail } from './explorer/trail.tsx'
 
 const addressText = /^0x[0-9a-f]{40}$/
 
-export function Explorer({ place }: { readonly place: Place }) {
+export function Explorer({ place }: { readonly place: PageRoute }) {
   const chains = useChains()
   const [chain = chains?.[0] ?? '1', given = ''] = place.parts
   const words = place.query.get('q') ?? ''
@@ -22,7 +22,7 @@ export function Explorer({ place }: { readonly place: Place }) {
       <p className="lead">
         Where an address got its first coin from, and where that came from, back to somebody with a name.
       </p>
-      <Ask key={`${chain}/${given}/${words}`} chain={chain} chains={chains ?? []} text={given || words} />
+      <SearchForm key={`${chain}/${given}/${words}`} chain={chain} chains={chains ?? []} text={given || words} />
       {isAddress ? (
         <Address chain={chain} address={address} depth={depthIn(place.query)} />
       ) : given !== '' ? (
@@ -48,14 +48,14 @@ interface AddressProps {
 }
 
 function Address({ chain, address, depth }: AddressProps) {
-  const funding = useAsk('explorer.fundedBy', { chainid: chain, address })
-  const trail = useAsk('explorer.trail', { chainid: chain, address, depth }, { keep: true })
+  const funding = useEndpoint('explorer.fundedBy', { chainid: chain, address })
+  const trail = useEndpoint('explorer.trail', { chainid: chain, address, depth }, { keepPrevious: true })
   // Without a first hop, the first funding has said why already.
   const nowhere = funding.error && (trail.error || trail.data?.reply.result.hops.length === 0)
   return (
     <>
-      <Funding chain={chain} asked={funding} trail={trail.data} />
-      {!nowhere && <Trail chain={chain} depth={depth} asked={trail} />}
+      <Funding chain={chain} query={funding} trail={trail.data} />
+      {!nowhere && <Trail chain={chain} depth={depth} query={trail} />}
     </>
   )
 }
@@ -65,23 +65,23 @@ function depthIn(query: URLSearchParams): number {
   return Number.isInteger(asked) && asked >= 1 && asked <= depths.max ? asked : depths.usual
 }
 
-interface AskProps {
+interface SearchFormProps {
   readonly chain: string
   readonly chains: readonly string[]
   readonly text: string
 }
 
 /** One field for both: whatever is not a whole address is a name, or the beginning of an address. */
-function Ask({ chain: shown, chains, text: asked }: AskProps) {
-  const [text, setText] = useState(asked)
+function SearchForm({ chain: shown, chains, text: initialText }: SearchFormProps) {
+  const [text, setText] = useState(initialText)
   const [chain, setChain] = useState(shown)
   const chainName = useChainName()
   const choices = chains.includes(shown) ? chains : [shown, ...chains]
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    const wanted = text.trim()
-    if (addressText.test(wanted.toLowerCase())) go('explorer', [chain, wanted.toLowerCase()])
-    else go('explorer', [chain], { q: wanted })
+    const target = text.trim()
+    if (addressText.test(target.toLowerCase())) go('explorer', [chain, target.toLowerCase()])
+    else go('explorer', [chain], { q: target })
   }
   return (
     <form className="card row" onSubmit={submit}>

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { createLink } from '#server/console/sessions.ts'
+import { createLink } from '#admin/sessions.ts'
 import { type Browser, noBrowser, openBrowser } from '#test/browser.ts'
 
 describe('every page', { skip: noBrowser }, () => {
@@ -12,7 +12,7 @@ describe('every page', { skip: noBrowser }, () => {
   })
   after(() => browser[Symbol.asyncDispose]())
 
-  const signInPlace = async () => `/#/sign-in/${(await createLink(browser.world.server.context)).token}`
+  const signInPlace = async () => `/#/sign-in/${(await createLink(browser.demo.server.context)).token}`
 
   test('in a window of 360 px nothing is wider than it, and every page can be gone to', async () => {
     const page = await browser.page(await signInPlace(), { key: '', viewport: { width: 360, height: 800 } })
@@ -41,12 +41,12 @@ describe('every page', { skip: noBrowser }, () => {
     await page.getByRole('heading', { name: 'No such page' }).waitFor()
     await page.getByText('#/nope/x').waitFor()
     await browser.accessible(page)
-    await page.goto(new URL('/docs#/fx.nothing', browser.world.url).href)
+    await page.goto(new URL('/docs#/fx.nothing', browser.demo.url).href)
     await page.getByText('There is no endpoint fx.nothing.').waitFor()
-    await page.goto(new URL('/#/fx/nope', browser.world.url).href)
+    await page.goto(new URL('/#/fx/nope', browser.demo.url).href)
     await page.getByText('nope is not the id of a quote.').waitFor()
     await browser.accessible(page)
-    await page.goto(new URL('/#/fx/6f1c0a52-7f6e-4c1a-9b0e-0d8f2f3a4b5c', browser.world.url).href)
+    await page.goto(new URL('/#/fx/6f1c0a52-7f6e-4c1a-9b0e-0d8f2f3a4b5c', browser.demo.url).href)
     await page.getByText('There is no quote 6f1c0a52').waitFor()
     await browser.leave(page)
   })
@@ -62,7 +62,7 @@ describe('every page', { skip: noBrowser }, () => {
     await titled('will-the-harbour-bridge-open-in-2026 · Markets · Tetrad')
     await page.getByRole('navigation').getByRole('link', { name: 'Validators' }).click()
     await focused('Validators')
-    await page.goto(new URL('/#/validators/12', browser.world.url).href)
+    await page.goto(new URL('/#/validators/12', browser.demo.url).href)
     await focused('12')
     await titled('Validator 12 · Validators · Tetrad')
     await page.getByRole('navigation').getByRole('link', { name: 'API reference' }).click()

@@ -1,11 +1,11 @@
 // FX: from a question to a price, from a price to a signature, from a signature to the reason why it is good or not.
 // The quote's id is in the address, so that a quote can be come back to.
 
-import { useAsk } from '../calls.ts'
-import { Answer } from '../parts/answer.tsx'
+import { useEndpoint } from '../calls.ts'
 import { noKeyYet } from '../parts/failures.ts'
-import { usePass } from '../pass.tsx'
-import type { Place } from '../place.ts'
+import { QueryResult } from '../parts/query-result.tsx'
+import type { PageRoute } from '../route.ts'
+import { useConsoleContext } from '../session.tsx'
 import { AskForQuote } from './fx/ask-for-quote.tsx'
 import { CheckSignature } from './fx/check-signature.tsx'
 import { QuoteCard } from './fx/quote-card.tsx'
@@ -13,11 +13,11 @@ import { ReceiptCard } from './fx/receipt-card.tsx'
 import { TypedDataCard } from './fx/typed-data-card.tsx'
 
 const quoteId = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
-const idShown = '6f1c0a52-7f6e-4c1a-9b0e-0d8f2f3a4b5c'
+const exampleQuoteId = '6f1c0a52-7f6e-4c1a-9b0e-0d8f2f3a4b5c'
 
-export function Fx({ place }: { readonly place: Place }) {
+export function Fx({ place }: { readonly place: PageRoute }) {
   const [id] = place.parts
-  const { key } = usePass()
+  const { key } = useConsoleContext()
   return (
     <>
       <h1>FX</h1>
@@ -26,25 +26,25 @@ export function Fx({ place }: { readonly place: Place }) {
       </p>
       {id !== undefined && !quoteId.test(id) && (
         <div role="alert" className="note">
-          <code>{id}</code> is not the id of a quote. An id has 36 characters, as in <code>{idShown}</code>: it stands
-          in the reply that made the quote. Or ask for a new one here.
+          <code>{id}</code> is not the id of a quote. An id has 36 characters, as in <code>{exampleQuoteId}</code>: it
+          stands in the reply that made the quote. Or ask for a new one here.
         </div>
       )}
       {key === '' ? <div className="note warn">{noKeyYet}</div> : <AskForQuote />}
       {id !== undefined && quoteId.test(id) && key !== '' && (
-        <Standing key={id} id={id} signature={place.query.get('signature') ?? ''} />
+        <QuoteDetails key={id} id={id} signature={place.query.get('signature') ?? ''} />
       )}
     </>
   )
 }
 
-function Standing({ id, signature }: { readonly id: string; readonly signature: string }) {
-  const quote = useAsk('fx.quote', { id })
+function QuoteDetails({ id, signature }: { readonly id: string; readonly signature: string }) {
+  const quote = useEndpoint('fx.quote', { id })
   return (
-    <Answer
+    <QueryResult
       of={quote}
       waiting="Reading the quote…"
-      nothing={
+      notFound={
         <>
           There is no quote <code>{id}</code> for this key: a quote is shown only to the key that asked for it.
         </>
@@ -62,6 +62,6 @@ function Standing({ id, signature }: { readonly id: string; readonly signature: 
           <ReceiptCard id={id} />
         </>
       )}
-    </Answer>
+    </QueryResult>
   )
 }

@@ -3,19 +3,19 @@ import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-quer
 import { type FormEvent, useState } from 'react'
 import type { KeyView } from '#api/console.ts'
 import { operator } from '../operator.ts'
-import { Answer, Failure } from '../parts/answer.tsx'
 import { Columns } from '../parts/columns.tsx'
+import { formatCount, formatTime } from '../parts/format.ts'
+import { Failure, QueryResult } from '../parts/query-result.tsx'
 import { Scroll } from '../parts/scroll.tsx'
-import { count, time } from '../parts/words.ts'
-import { usePass } from '../pass.tsx'
-import { go, hrefOf, type Place } from '../place.ts'
+import { go, hrefOf, type PageRoute } from '../route.ts'
+import { useConsoleContext } from '../session.tsx'
 import { EditKey } from './keys/edit-key.tsx'
 import { NewKey } from './keys/new-key.tsx'
 import { ShownOnce } from './keys/shown-once.tsx'
 import { Usage } from './keys/usage.tsx'
 
-export function Keys({ place }: { readonly place: Place }) {
-  const { session, known } = usePass()
+export function Keys({ place }: { readonly place: PageRoute }) {
+  const { session, known } = useConsoleContext()
   const [chosen] = place.parts
   return (
     <>
@@ -29,7 +29,7 @@ export function Keys({ place }: { readonly place: Place }) {
       )}
       {session.signedIn &&
         (chosen === undefined ? (
-          <All words={place.query.get('q')?.trim() ?? ''} page={pageIn(place.query)} />
+          <All search={place.query.get('q')?.trim() ?? ''} page={pageIn(place.query)} />
         ) : (
           <Usage key={chosen} id={chosen} />
         ))}
@@ -40,11 +40,11 @@ export function Keys({ place }: { readonly place: Place }) {
 const pageIn = (query: URLSearchParams): number => Math.max(1, Math.floor(Number(query.get('page')) || 1))
 
 interface AllProps {
-  readonly words: string
+  readonly search: string
   readonly page: number
 }
 
-function All({ words, page }: AllProps) {
+function All({ search: words, page }: AllProps) {
   const queries = useQueryClient()
   const keys = useQuery({
     queryKey: ['keys', words, page],
@@ -63,14 +63,14 @@ function All({ words, page }: AllProps) {
       <section className="card" aria-labelledby="all-keys">
         <h2 id="all-keys">All keys</h2>
         <FindKey key={words} asked={words} />
-        <Answer of={keys}>
+        <QueryResult of={keys}>
           {({ keys: found, total, pageSize }) => (
             <>
               {found.length > 0 && <KeyTable keys={found} changed={again} edit={setEditing} />}
-              <Pager words={words} page={page} pages={Math.ceil(total / pageSize)} total={total} />
+              <Pager search={words} page={page} pages={Math.ceil(total / pageSize)} total={total} />
             </>
           )}
-        </Answer>
+        </QueryResult>
         <p className="soft small">
           Calls without a key are counted too: <a href={hrefOf('keys', ['anonymous'])}>their usage</a>.
         </p>
@@ -80,8 +80,8 @@ function All({ words, page }: AllProps) {
   )
 }
 
-function FindKey({ asked }: { readonly asked: string }) {
-  const [text, setText] = useState(asked)
+function FindKey({ asked: initialText }: { readonly asked: string }) {
+  const [text, setText] = useState(initialText)
   const submit = (event: FormEvent) => {
     event.preventDefault()
     go('keys', [], { q: text.trim() })
@@ -108,7 +108,7 @@ interface PagerProps extends AllProps {
   readonly total: number
 }
 
-function Pager({ words, page, pages, total }: PagerProps) {
+function Pager({ search: words, page, pages, total }: PagerProps) {
   const show = (other: number) => go('keys', [], { q: words, page: other === 1 ? undefined : other })
   return (
     <div className="row pager">
@@ -127,7 +127,7 @@ function Pager({ words, page, pages, total }: PagerProps) {
           ? words === ''
             ? 'There is no key yet.'
             : 'No key has these words in its name or id.'
-          : `Page ${page} of ${pages}, ${count(total)} ${total === 1 ? 'key' : 'keys'}`}
+          : `Page ${page} of ${pages}, ${formatCount(total)} ${total === 1 ? 'key' : 'keys'}`}
       </span>
     </div>
   )
@@ -153,10 +153,10 @@ function KeyTable({ keys, changed, edit }: TableProps) {
     change(`Revoke ${name} (${id})? Callers that use it are refused from now on.`, () => operator.revokeKey(id))
   const rotate = ({ id, name, state }: KeyView) => {
     const restore = state === 'revoked'
-    const words = restore
+    const message = restore
       ? 'It was revoked; with the new secret it works again.'
       : 'The old one is refused from now on.'
-    return change(`A new secret for ${name} (${id})? ${words}`, async () =>
+    return change(`A new secret for ${name} (${id})? ${message}`, async () =>
       setFresh((await operator.rotateKey(id, { restore })).key),
     )
   }
@@ -164,14 +164,14 @@ function KeyTable({ keys, changed, edit }: TableProps) {
     <>
       {error !== undefined && <Failure error={error} />}
       {fresh !== '' && <ShownOnce text={fresh} />}
-      <KeyRows keys={keys} acts={{ Edit: edit, 'New secret': rotate, Revoke: revoke }} />
+      <KeyRows keys={keys} actions={{ Edit: edit, 'New secret': rotate, Revoke: revoke }} />
     </>
   )
 }
 
-type Act = 'Edit' | 'New secret' | 'Revoke'
+type KeyAction = 'Edit' | 'New secret' | 'Revoke'
 
-const actsOn: Readonly<Record<KeyView['state'], readonly Act[]>> = {
+const actionsByState: Readonly<Record<KeyView['state'], readonly KeyAction[]>> = {
   active: ['Edit', 'New secret', 'Revoke'],
   revoked: ['Edit', 'New secret'],
   expired: ['Edit'],
@@ -179,10 +179,10 @@ const actsOn: Readonly<Record<KeyView['state'], readonly Act[]>> = {
 
 interface RowsProps {
   readonly keys: readonly KeyView[]
-  readonly acts: Readonly<Record<Act, (key: KeyView) => unknown>>
+  readonly actions: Readonly<Record<KeyAction, (key: KeyView) => unknown>>
 }
 
-function KeyRows({ keys, acts }: RowsProps) {
+function KeyRows({ keys, actions: acts }: RowsProps) {
   return (
     <Scroll name="Keys and what they may do">
       <table>
@@ -205,10 +205,10 @@ function KeyRows({ keys, acts }: RowsProps) {
               <td>
                 <span className={`badge ${key.state === 'active' ? 'good' : ''}`}>{key.state}</span>
               </td>
-              <td className="small">{key.lastUsedAt === null ? 'never' : time(key.lastUsedAt)}</td>
-              <td className="small">{key.expiresAt === null ? 'never' : time(key.expiresAt)}</td>
+              <td className="small">{key.lastUsedAt === null ? 'never' : formatTime(key.lastUsedAt)}</td>
+              <td className="small">{key.expiresAt === null ? 'never' : formatTime(key.expiresAt)}</td>
               <td className="right">
-                {actsOn[key.state].map((act) => (
+                {actionsByState[key.state].map((act) => (
                   <button
                     key={act}
                     type="button"
@@ -233,7 +233,7 @@ function Plans() {
   return (
     <section className="card" aria-labelledby="plans">
       <h2 id="plans">Plans</h2>
-      <Answer of={plans}>
+      <QueryResult of={plans}>
         {({ plans: found }) => (
           <table>
             <Columns of={['Plan', 'Calls a second', 'Calls a day']} figures={['Calls a second', 'Calls a day']} />
@@ -248,7 +248,7 @@ function Plans() {
             </tbody>
           </table>
         )}
-      </Answer>
+      </QueryResult>
       <p className="soft small">
         Set in the configuration under <code>plans</code>.
       </p>

@@ -1,7 +1,7 @@
 // What a person does on the Markets page, in a real browser against the demo world.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { putMarkets } from '#groups/markets/records.ts'
+import { putMarkets } from '#markets/records/put-markets.ts'
 import { type Browser, noBrowser, openBrowser } from '#test/browser.ts'
 
 describe('Markets page', { skip: noBrowser }, () => {
@@ -9,18 +9,18 @@ describe('Markets page', { skip: noBrowser }, () => {
   let slug = ''
   before(async () => {
     browser = await openBrowser()
-    slug = browser.world.samples.slug
+    slug = browser.demo.samples.slug
   })
   after(() => browser[Symbol.asyncDispose]())
 
   /** One that is closed: the feed has no more to say about it, so what happens to it is ours. */
   const quiet = async (): Promise<{ id: string; slug: string }> => {
-    const rows = await browser.world.server.context.state.all<{ body: Uint8Array }>('select body from market_documents')
+    const rows = await browser.demo.server.context.state.all<{ body: Uint8Array }>('select body from market_documents')
     const markets = rows.map(({ body }) => JSON.parse(Buffer.from(body).toString()))
     return markets.find(({ closed }) => closed) ?? assert.fail('no market of the demo world is closed')
   }
   const change = (id: string, fields: Record<string, unknown>) =>
-    browser.world.server.context.state.write((tx) =>
+    browser.demo.server.context.state.write((tx) =>
       putMarkets(tx, [{ kind: 'market', id, fields, partial: true }], Date.now()),
     )
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
+import { createLink, signOutAll } from '#admin/sessions.ts'
 import { createClient } from '#api/client.ts'
-import { createLink, signOutAll } from '#server/console/sessions.ts'
-import { createKey } from '#store/keys.ts'
+import { createKey } from '#storage/keys.ts'
 import { noBrowser, openBrowser } from '#test/browser.ts'
 
 test('what the operator sees', { skip: noBrowser }, async (t) => {
@@ -14,7 +14,7 @@ test('what the operator sees', { skip: noBrowser }, async (t) => {
       skip: noBrowser,
     },
     async () => {
-      const { world } = browser
+      const { demo: world } = browser
       const visitor = await browser.page('/', { key: '' })
       await visitor.getByRole('heading', { name: 'Ready: all checks pass' }).waitFor()
       await visitor.getByRole('img', { name: /^chain 1: from 0 to/ }).waitFor()
@@ -46,7 +46,7 @@ test('what the operator sees', { skip: noBrowser }, async (t) => {
   )
 
   await t.test('a key is made, shown once, used, counted, changed, given a new secret and revoked', async () => {
-    const { world } = browser
+    const { demo: world } = browser
     const { token } = await createLink(world.server.context)
     const page = await browser.page(`/#/sign-in/${token}`, { key: '' })
     await page.getByRole('button', { name: 'Sign out' }).waitFor()
@@ -94,7 +94,7 @@ test('what the operator sees', { skip: noBrowser }, async (t) => {
   })
 
   await t.test('a key among hundreds is found by part of its name, and the oldest by its page', async () => {
-    const { context } = browser.world.server
+    const { context } = browser.demo.server
     for (let at = 0; at < 120; at++) {
       await createKey(context.state, { name: `caller ${at}`, plan: 'free' }, context.clock, context.random)
     }
@@ -113,14 +113,14 @@ test('what the operator sees', { skip: noBrowser }, async (t) => {
     await page.getByLabel('Part of a name or an id').fill('nobody')
     await page.getByRole('button', { name: 'Search' }).click()
     await page.getByText('No key has these words').waitFor()
-    await page.goto(`${browser.world.url}/#/keys/nope`)
+    await page.goto(`${browser.demo.url}/#/keys/nope`)
     await page.getByText('There is no key nope.').waitFor()
     browser.done()
     await browser.leave(page)
   })
 
   await t.test('a restart of the server empties the plots, and nothing breaks', async () => {
-    const { token } = await createLink(browser.world.server.context)
+    const { token } = await createLink(browser.demo.server.context)
     const page = await browser.page(`/#/sign-in/${token}`, { key: '' })
     const reading = page.getByRole('img', { name: 'Blocks, epochs and records read a second' })
     await reading.waitFor()
@@ -139,7 +139,7 @@ test('what the operator sees', { skip: noBrowser }, async (t) => {
   })
 
   await t.test('a session that was ended elsewhere is noticed at the next call, whatever that asks for', async () => {
-    const { context } = browser.world.server
+    const { context } = browser.demo.server
     const acts: Record<string, (page: Page) => Locator> = {
       overview: (page) => page.getByRole('heading', { name: 'Requests a second' }),
       fx: (page) => page.getByRole('button', { name: 'Get a price' }),
@@ -150,7 +150,7 @@ test('what the operator sees', { skip: noBrowser }, async (t) => {
       const { token } = await createLink(context)
       const page = await browser.page(`/#/sign-in/${token}`, { key: '' })
       await page.getByRole('button', { name: 'Sign out' }).waitFor()
-      await page.goto(new URL(`/#/${place}`, browser.world.url).href)
+      await page.goto(new URL(`/#/${place}`, browser.demo.url).href)
       await act(page).waitFor()
       if (place === 'fx') await page.getByRole('button', { name: 'An example' }).click()
       await signOutAll(context)
@@ -159,10 +159,10 @@ test('what the operator sees', { skip: noBrowser }, async (t) => {
       await page.getByRole('button', { name: 'Set a key' }).waitFor()
       assert.equal(await page.getByRole('button', { name: 'Sign out' }).count(), 0)
       await browser.accessible(page)
-      // Refused keys count as failed attempts (decision 0006), so not every page signs in again.
+      // Refused keys count as failed attempts (behaviour/http.md#too-many-invalid-keys), so not every page signs in again.
       if (place === 'overview') {
         const again = await createLink(context)
-        await page.goto(new URL(`/#/sign-in/${again.token}`, browser.world.url).href)
+        await page.goto(new URL(`/#/sign-in/${again.token}`, browser.demo.url).href)
         await page.getByRole('button', { name: 'Sign out' }).waitFor()
         assert.equal(await page.getByText('You are signed out').count(), 0)
       }

@@ -3,38 +3,39 @@
 import { useQuery } from '@tanstack/react-query'
 import type { Overview as Report, StreamView } from '#api/console.ts'
 import { groups } from '#api/routes.ts'
-import { read } from '../door.ts'
+import { readJson } from '../http.ts'
 import { operator } from '../operator.ts'
-import { Answer } from '../parts/answer.tsx'
 import { CoverageBar } from '../parts/coverage-bar.tsx'
+import { formatCount, formatDuration } from '../parts/format.ts'
+import { QueryResult } from '../parts/query-result.tsx'
 import { useChainName } from '../parts/use-chains.ts'
-import { count, span } from '../parts/words.ts'
-import { usePass } from '../pass.tsx'
-import { hrefOf } from '../place.ts'
+import { hrefOf } from '../route.ts'
+import { useConsoleContext } from '../session.tsx'
 import { Live } from './overview/live.tsx'
 
 const everyMs = 2000
 
-interface Standing {
+interface PublicStatus {
   readonly streams: readonly StreamView[]
-  readonly checks: readonly { readonly name: string; readonly ok: boolean; readonly says: string }[]
+  readonly checks: readonly { readonly name: string; readonly ok: boolean; readonly message: string }[]
 }
 
 /** What anybody may ask. */
-async function standing(): Promise<Standing> {
+async function fetchPublicStatus(): Promise<PublicStatus> {
   // Not ready is an answer, too.
   const [{ streams }, { checks }] = await Promise.all([
-    read<Pick<Standing, 'streams'>>('/coverage'),
-    read<Pick<Standing, 'checks'>>('/readyz', [503]),
+    readJson<Pick<PublicStatus, 'streams'>>('/coverage'),
+    readJson<Pick<PublicStatus, 'checks'>>('/readyz', [503]),
   ])
   return { streams, checks }
 }
 
 export function Overview() {
-  const { session, known } = usePass()
+  const { session, known } = useConsoleContext()
   const report = useQuery({
     queryKey: ['overview', session.signedIn],
-    queryFn: (): Promise<Standing & Partial<Report>> => (session.signedIn ? operator.overview() : standing()),
+    queryFn: (): Promise<PublicStatus & Partial<Report>> =>
+      session.signedIn ? operator.overview() : fetchPublicStatus(),
     refetchInterval: everyMs,
     enabled: known,
   })
@@ -44,7 +45,7 @@ export function Overview() {
       <p className="lead">
         Four interfaces from your own nodes and feeds: how fresh and how complete the data behind them is.
       </p>
-      <Answer of={report}>
+      <QueryResult of={report}>
         {(found) => (
           // Whoever does not answer any more is neither ready nor well.
           <div className={report.isError ? 'past' : ''}>
@@ -54,34 +55,34 @@ export function Overview() {
                 <GroupCard key={group} group={group} report={found} />
               ))}
             </div>
-            {isWhole(found) ? <Live report={found} /> : <Visitor />}
+            {isOperatorReport(found) ? <Live report={found} /> : <SignInHint />}
           </div>
         )}
-      </Answer>
+      </QueryResult>
     </>
   )
 }
 
-const isWhole = (report: Standing & Partial<Report>): report is Report => report.requests !== undefined
+const isOperatorReport = (report: PublicStatus & Partial<Report>): report is Report => report.requests !== undefined
 
-function Verdict({ report }: { readonly report: Standing & Partial<Report> }) {
-  const wrong = report.checks.filter(({ ok }) => !ok)
+function Verdict({ report }: { readonly report: PublicStatus & Partial<Report> }) {
+  const failed = report.checks.filter(({ ok }) => !ok)
   return (
     <section className="card" aria-labelledby="verdict">
       <div className="spread">
-        <h2 id="verdict" className={wrong.length === 0 ? 'good' : 'bad'}>
-          {wrong.length === 0
+        <h2 id="verdict" className={failed.length === 0 ? 'good' : 'bad'}>
+          {failed.length === 0
             ? 'Ready: all checks pass'
-            : `Not ready: ${wrong.length} of ${report.checks.length} checks fail`}
+            : `Not ready: ${failed.length} of ${report.checks.length} checks fail`}
         </h2>
         {report.startedAt && report.at && (
           <span className="soft small">
-            version {report.version}, running for {span((Date.parse(report.at) - Date.parse(report.startedAt)) / 1000)},
-            on {report.engine}
+            version {report.version}, running for{' '}
+            {formatDuration((Date.parse(report.at) - Date.parse(report.startedAt)) / 1000)}, on {report.engine}
           </span>
         )}
       </div>
-      {wrong.length > 0 && <Checks checks={wrong} />}
+      {failed.length > 0 && <Checks checks={failed} />}
       <details>
         <summary>All {report.checks.length} checks</summary>
         <Checks checks={report.checks} />
@@ -90,13 +91,13 @@ function Verdict({ report }: { readonly report: Standing & Partial<Report> }) {
   )
 }
 
-function Checks({ checks }: Pick<Standing, 'checks'>) {
+function Checks({ checks }: Pick<PublicStatus, 'checks'>) {
   return (
     <dl className="facts">
-      {checks.map(({ name, ok, says }) => (
+      {checks.map(({ name, ok, message }) => (
         <div key={name} className="fact">
           <dt>{name}</dt>
-          <dd className={ok ? '' : 'bad'}>{says}</dd>
+          <dd className={ok ? '' : 'bad'}>{message}</dd>
         </div>
       ))}
     </dl>
@@ -115,7 +116,7 @@ function GroupCard({
   report,
 }: {
   readonly group: (typeof groups)[number]
-  readonly report: Standing & Partial<Report>
+  readonly report: PublicStatus & Partial<Report>
 }) {
   const streams = report.streams.filter((one) => one.group === group)
   return (
@@ -131,7 +132,7 @@ function GroupCard({
   )
 }
 
-function Stream({ stream, report }: { readonly stream: StreamView; readonly report: Standing & Partial<Report> }) {
+function Stream({ stream, report }: { readonly stream: StreamView; readonly report: PublicStatus & Partial<Report> }) {
   const chainName = useChainName()
   const chain = stream.group === 'explorer' ? /^chain (\d+)$/.exec(stream.name)?.[1] : undefined
   const progress = report.ingest?.find(({ group, stream: name }) => group === stream.group && name === stream.name)
@@ -145,21 +146,26 @@ function Stream({ stream, report }: { readonly stream: StreamView; readonly repo
       <p className="soft small">
         {stream.read !== null && stream.from !== null && stream.until !== null && (
           <>
-            {count(stream.read)} of {count(stream.until - stream.from)} read
+            {formatCount(stream.read)} of {formatCount(stream.until - stream.from)} read
             {stream.holesCount > 0 && (
               <span className="bad">
-                , {count(stream.holesCount)} {stream.holesCount === 1 ? 'hole' : 'holes'}
+                , {formatCount(stream.holesCount)} {stream.holesCount === 1 ? 'hole' : 'holes'}
               </span>
             )}
             .{' '}
           </>
         )}
-        {stream.ageSeconds === null ? 'Age not known.' : `Newest data ${span(Math.max(0, stream.ageSeconds))} old.`}
+        {stream.ageSeconds === null
+          ? 'Age not known.'
+          : `Newest data ${formatDuration(Math.max(0, stream.ageSeconds))} old.`}
         {progress && progress.done > 0 && (
           <>
             {' '}
             {progress.perSecond.toFixed(progress.perSecond < 10 ? 2 : 0)} {progress.unit}/s
-            {progress.etaSeconds !== null && progress.etaSeconds > 0 && `, ${span(progress.etaSeconds)} to go`}.
+            {progress.etaSeconds !== null &&
+              progress.etaSeconds > 0 &&
+              `, ${formatDuration(progress.etaSeconds)} to go`}
+            .
           </>
         )}
       </p>
@@ -176,7 +182,7 @@ const tones: Readonly<Record<StreamView['standing'], string>> = {
   'not followed': '',
 }
 
-function Visitor() {
+function SignInHint() {
   return (
     <div className="note">
       Requests, limits and the health of sources are the operator's to see: sign in with the link that is printed when

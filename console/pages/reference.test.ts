@@ -32,19 +32,19 @@ test('every endpoint has its page, can be called with the visitor’s key, and i
   assert.match(reply, /"PermitWitnessTransferFrom"/)
   await browser.accessible(page)
 
-  await page.goto(`${browser.world.url}/docs#/explorer.fundedBy`)
-  await page.getByLabel('address').fill(browser.world.samples.address)
+  await page.goto(`${browser.demo.url}/docs#/explorer.fundedBy`)
+  await page.getByLabel('address').fill(browser.demo.samples.address)
   await page.getByRole('button', { name: 'Send' }).click()
   await page.getByRole('region', { name: 'The reply', exact: true }).getByText('"fundingAddress"').waitFor()
   await page
-    .getByText(`client.explorer.fundedBy({ chainid: '1', address: '${browser.world.samples.address}' })`)
+    .getByText(`client.explorer.fundedBy({ chainid: '1', address: '${browser.demo.samples.address}' })`)
     .waitFor()
   const shell = await page.getByText(/^curl /).innerText()
   assert.match(shell, /apikey=tetrad%3A%3Cid%3E/)
-  assert.ok(!shell.includes(browser.world.key))
+  assert.ok(!shell.includes(browser.demo.key))
 
   for (const id of Object.keys(allRoutes)) {
-    await page.goto(`${browser.world.url}/docs#/${id}`)
+    await page.goto(`${browser.demo.url}/docs#/${id}`)
     await page.getByRole('heading', { name: id, exact: true }).waitFor()
     await page.getByRole('heading', { name: 'What can go wrong' }).waitFor()
     assert.deepEqual(await backticks(page), [], id)

@@ -1,39 +1,39 @@
 // The reference: every endpoint as the OpenAPI document tells it, with a form to call it and the call as text.
 import { useQuery } from '@tanstack/react-query'
 import { groups } from '#api/routes.ts'
-import { read } from '../door.ts'
-import { Answer } from '../parts/answer.tsx'
-import { Prose } from '../parts/prose.tsx'
-import { hrefOf, type Place } from '../place.ts'
+import { readJson } from '../http.ts'
+import { Prose } from '../parts/backtick-text.tsx'
+import { QueryResult } from '../parts/query-result.tsx'
+import { hrefOf, type PageRoute } from '../route.ts'
 import { type Document, type Entry, entriesOf } from './reference/document.ts'
 import { EndpointPage } from './reference/endpoint-page.tsx'
 
-export function Reference({ place }: { readonly place: Place }) {
+export function Reference({ place }: { readonly place: PageRoute }) {
   const document = useQuery({
     queryKey: ['openapi'],
-    queryFn: () => read<Document>('/openapi.json'),
+    queryFn: () => readJson<Document>('/openapi.json'),
     staleTime: Number.POSITIVE_INFINITY,
   })
-  const [asked] = place.parts
+  const [endpointId] = place.parts
   return (
-    <Answer of={document} waiting="Reading the OpenAPI document…">
+    <QueryResult of={document} waiting="Reading the OpenAPI document…">
       {(found) => {
         const entries = entriesOf(found)
-        const chosen = entries.find(({ id }) => id === asked)
+        const chosen = entries.find(({ id }) => id === endpointId)
         return chosen ? (
           <EndpointPage key={chosen.id} entry={chosen} document={found} />
         ) : (
           <>
-            {asked !== undefined && (
+            {endpointId !== undefined && (
               <p className="note">
-                There is no endpoint <code>{asked}</code>. These there are:
+                There is no endpoint <code>{endpointId}</code>. These there are:
               </p>
             )}
             <Index document={found} entries={entries} />
           </>
         )
       }}
-    </Answer>
+    </QueryResult>
   )
 }
 

@@ -1,11 +1,11 @@
 // Where the one-time link leads: the token goes from the address straight to the server, and out of the history.
 import { useEffect, useRef, useState } from 'react'
-import { Failure } from '../parts/answer.tsx'
-import { usePass } from '../pass.tsx'
-import { hrefOf, type Place } from '../place.ts'
+import { Failure } from '../parts/query-result.tsx'
+import { hrefOf, type PageRoute } from '../route.ts'
+import { useConsoleContext } from '../session.tsx'
 
-export function SignIn({ place }: { readonly place: Place }) {
-  const { signIn } = usePass()
+export function SignIn({ place }: { readonly place: PageRoute }) {
+  const { signIn } = useConsoleContext()
   const [error, setError] = useState<unknown>()
   const sent = useRef(false)
   const [token = ''] = place.parts

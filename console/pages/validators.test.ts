@@ -14,7 +14,7 @@ describe('Validators page', { skip: noBrowser }, () => {
 
   before(async () => {
     browser = await openBrowser()
-    client = createClient({ baseUrl: browser.world.url, key: browser.world.key })
+    client = createClient({ baseUrl: browser.demo.url, key: browser.demo.key })
     pools = (await client.validators.find({})).pools.map(({ pool }) => pool)
     const { validators } = await client.validators.find({ pool: pools[0] ?? '' })
     members = validators.map(({ validatorIndex }) => validatorIndex)
@@ -228,7 +228,7 @@ describe('Validators page', { skip: noBrowser }, () => {
     await page.getByRole('heading', { name: 'No validator 999999999 here' }).waitFor()
     await page.getByRole('link', { name: 'search for another one' }).click()
     await page.getByRole('heading', { name: 'Pools' }).waitFor()
-    await page.goto(new URL('/#/validators?network=hoodi', browser.world.url).href)
+    await page.goto(new URL('/#/validators?network=hoodi', browser.demo.url).href)
     await page.getByText('No pools are known on hoodi.').waitFor()
     await browser.leave(page)
   })
@@ -242,7 +242,7 @@ describe('Validators page', { skip: noBrowser }, () => {
     await page.getByText('Change of the balance', { exact: true }).waitFor()
     assert.ok(await fits(page))
     await browser.accessible(page)
-    await page.goto(new URL(`/#/validators/compare?of=${members.slice(0, 10).join()}`, browser.world.url).href)
+    await page.goto(new URL(`/#/validators/compare?of=${members.slice(0, 10).join()}`, browser.demo.url).href)
     await plot(page, /^Effectiveness per day/).waitFor()
     assert.ok(await fits(page))
     await browser.accessible(page)

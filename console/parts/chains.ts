@@ -1,7 +1,7 @@
 // What people call chains and their coins: the name of the configuration goes first.
-import { units } from './words.ts'
+import { formatUnits } from './format.ts'
 
-const known: Readonly<Record<string, readonly [name: string, coin: string]>> = {
+const knownChains: Readonly<Record<string, readonly [name: string, coin: string]>> = {
   1: ['Ethereum', 'ETH'],
   10: ['OP Mainnet', 'ETH'],
   56: ['BNB Smart Chain', 'BNB'],
@@ -23,13 +23,13 @@ interface Chain {
 
 /** `Ethereum (1)`; the number alone where nobody knows a name. */
 export function chainName(id: string, configured: readonly Chain[] = []): string {
-  const name = configured.find((chain) => chain.id === id)?.name ?? known[id]?.[0]
+  const name = configured.find((chain) => chain.id === id)?.name ?? knownChains[id]?.[0]
   return name === undefined ? `chain ${id}` : `${name} (${id})`
 }
 
 /** An amount of the chain's own coin. What is too small to show at `places` decimals is never shown as nothing. */
 export function coins(chain: string, wei: string, places = 6): string {
-  const shown = units(wei, 18, places)
-  const amount = shown === '0' && BigInt(wei) > 0n ? `<${units(10n ** BigInt(18 - places), 18, places)}` : shown
-  return `${amount} ${known[chain]?.[1] ?? 'coins'}`
+  const shown = formatUnits(wei, 18, places)
+  const amount = shown === '0' && BigInt(wei) > 0n ? `<${formatUnits(10n ** BigInt(18 - places), 18, places)}` : shown
+  return `${amount} ${knownChains[chain]?.[1] ?? 'coins'}`
 }

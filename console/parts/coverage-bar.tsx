@@ -1,10 +1,10 @@
 // What has been read of a stretch, with its holes: the stretch as a bar.
 import type { StreamView } from '#api/console.ts'
-import { count } from './words.ts'
+import { formatCount } from './format.ts'
 
 const width = 1000
 /** A hole of one block in ten million must still be seen. */
-const seenMin = 3
+const gapWidthMin = 3
 
 export function CoverageBar({
   stream,
@@ -13,19 +13,19 @@ export function CoverageBar({
 }) {
   const [from, until] = [stream.from ?? 0, stream.until ?? 0]
   const size = Math.max(1, until - from)
-  const at = (place: number) => ((place - from) / size) * width
-  const words = `${stream.name}: from ${count(from)} to ${count(until)}, ${stream.holesCount === 0 ? 'no holes' : `${count(stream.holesCount)} holes`}`
+  const at = (toX: number) => ((toX - from) / size) * width
+  const description = `${stream.name}: from ${formatCount(from)} to ${formatCount(until)}, ${stream.holesCount === 0 ? 'no holes' : `${formatCount(stream.holesCount)} holes`}`
   return (
-    <svg className="bar" viewBox={`0 0 ${width} 14`} preserveAspectRatio="none" role="img" aria-label={words}>
-      <title>{words}</title>
+    <svg className="bar" viewBox={`0 0 ${width} 14`} preserveAspectRatio="none" role="img" aria-label={description}>
+      <title>{description}</title>
       {until > from && (stream.read ?? 0) > 0 && <rect className="read" x={0} y={0} width={width} height={14} />}
       {stream.holes.map((hole) => (
         <rect
           key={hole.from}
           className="hole"
-          x={Math.min(at(hole.from), width - seenMin)}
+          x={Math.min(at(hole.from), width - gapWidthMin)}
           y={0}
-          width={Math.max(seenMin, at(hole.until) - at(hole.from))}
+          width={Math.max(gapWidthMin, at(hole.until) - at(hole.from))}
           height={14}
         />
       ))}

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { contract } from '#api/contract.ts'
-import { type Circumstances, toGroupError } from '#api/errors.ts'
+import { type FailureContext, toGroupError } from '#api/errors.ts'
 import { failureExample } from '#api/failures.ts'
 import type { FaultCode } from '#api/faults.ts'
-import { adviceOf, wordsOf } from './failures.ts'
+import { adviceOf, formatFailure } from './failures.ts'
 
 const endpoints = ['explorer.fundedBy', 'fx.createQuote', 'validators.metadata', 'markets.bySlug'] as const
 
@@ -12,7 +12,7 @@ const endpoints = ['explorer.fundedBy', 'fx.createQuote', 'validators.metadata',
 function errorOf(id: (typeof endpoints)[number], code: FaultCode): unknown {
   const endpoint = contract[id]
   const { status, body } = failureExample(endpoint, code)
-  const at: Circumstances = {
+  const at: FailureContext = {
     endpoint: id,
     group: endpoint.group,
     status,
@@ -25,8 +25,8 @@ function errorOf(id: (typeof endpoints)[number], code: FaultCode): unknown {
 for (const id of endpoints) {
   test(`${id}: no key yet is one plain sentence, and not that of a key that is refused`, () => {
     const [missing, refused] = [errorOf(id, 'key.missing'), errorOf(id, 'key.invalid')]
-    assert.equal(wordsOf(missing), 'This needs a key, and none is set yet.')
-    assert.match(wordsOf(refused), /^The key of these pages is not accepted/)
+    assert.equal(formatFailure(missing), 'This needs a key, and none is set yet.')
+    assert.match(formatFailure(refused), /^The key of these pages is not accepted/)
     for (const error of [missing, refused]) assert.match(adviceOf(error), /^Set a key/)
   })
 }

@@ -1,12 +1,12 @@
 // What a failure is about and how it reads: as a sentence for visitors, who know neither codes nor endpoints.
 import { TetradError } from '#api/client.ts'
-import { NoAnswer } from '../door.ts'
+import { NoResponseError } from '../http.ts'
 import { OperatorError } from '../operator.ts'
 
 export const isSilence = (error: unknown): boolean =>
-  error instanceof NoAnswer || (error instanceof TetradError && error.status === 0)
+  error instanceof NoResponseError || (error instanceof TetradError && error.status === 0)
 
-export const isNothing = (error: unknown): boolean =>
+export const isNotFound = (error: unknown): boolean =>
   error instanceof TetradError ? error.notFound : error instanceof OperatorError && error.status === 404
 
 /** Group A fails with status 200, so the words count too. */
@@ -14,7 +14,7 @@ export const isAboutKeys = (error: unknown): boolean =>
   error instanceof TetradError && (error.status === 401 || /api key/i.test(error.message))
 
 /** The texts of the four interfaces for a call without a key. */
-const missingKey = /Missing\/Invalid API Key|An API key is needed|Not authenticated/
+const missingKeyPattern = /Missing\/Invalid API Key|An API key is needed|Not authenticated/
 const setKey = 'Set a key with the button at the side of the page.'
 const noKey = 'This needs a key, and none is set yet.'
 /** For pages that know it before they ask. */
@@ -23,11 +23,11 @@ export const noKeyYet = `${noKey} ${setKey}`
 const refusedKey = 'The key of these pages is not accepted: it was mistyped, has expired or was revoked.'
 
 /** The endpoint's name at the front and the code at the end are for developers. */
-export function wordsOf(error: unknown): string {
-  const said = error instanceof Error ? error.message : String(error)
-  if (isAboutKeys(error)) return missingKey.test(said) ? noKey : refusedKey
-  const words = said.replace(/^[a-z]+\.[A-Za-z0-9]+: /, '').replace(/ \(code -?\d+\)/, '')
-  return /[.!?…]$/.test(words) ? words : `${words}.`
+export function formatFailure(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error)
+  if (isAboutKeys(error)) return missingKeyPattern.test(message) ? noKey : refusedKey
+  const text = message.replace(/^[a-z]+\.[A-Za-z0-9]+: /, '').replace(/ \(code -?\d+\)/, '')
+  return /[.!?…]$/.test(text) ? text : `${text}.`
 }
 
 export function adviceOf(error: unknown): string {

@@ -1,12 +1,12 @@
 // The key the pages call with: shown by its id only, pasted or forgotten here.
 import { type FormEvent, useRef, useState } from 'react'
-import { usePass } from '../pass.tsx'
-import { short } from './words.ts'
+import { useConsoleContext } from '../session.tsx'
+import { shortenHex } from './format.ts'
 
 const idOf = (key: string): string => key.split(':')[1] ?? '?'
 
 export function KeyButton() {
-  const { key, takeKey } = usePass()
+  const { key, setKey: takeKey } = useConsoleContext()
   const dialog = useRef<HTMLDialogElement>(null)
   const [text, setText] = useState('')
   const close = () => dialog.current?.close()
@@ -19,7 +19,7 @@ export function KeyButton() {
   return (
     <>
       <button type="button" onClick={() => dialog.current?.showModal()}>
-        {key === '' ? 'Set a key' : `Key ${short(idOf(key))}`}
+        {key === '' ? 'Set a key' : `Key ${shortenHex(idOf(key))}`}
       </button>
       <dialog ref={dialog} aria-labelledby="key-title">
         <h2 id="key-title">The key this page calls with</h2>

@@ -99,7 +99,7 @@ export function Plot(props: PlotProps) {
                     <td>{formatX(x)}</td>
                     {lines.map(({ label, values }) => (
                       <td key={label} className="num">
-                        {shown(values[index], format)}
+                        {formatOrDash(values[index], format)}
                       </td>
                     ))}
                   </tr>
@@ -113,7 +113,7 @@ export function Plot(props: PlotProps) {
   )
 }
 
-const shown = (value: number | null | undefined, format: (value: number) => string): string =>
+const formatOrDash = (value: number | null | undefined, format: (value: number) => string): string =>
   value === null || value === undefined ? '–' : format(value)
 
 const dataOf = (xs: readonly number[], lines: readonly Line[]): UPlot.AlignedData => [
@@ -121,10 +121,10 @@ const dataOf = (xs: readonly number[], lines: readonly Line[]): UPlot.AlignedDat
   ...lines.map(({ values }) => [...values]),
 ]
 
-type Drawn = PlotProps & Required<Pick<PlotProps, 'format' | 'formatX'>>
+type DrawnPlotProps = PlotProps & Required<Pick<PlotProps, 'format' | 'formatX'>>
 
 function optionsOf(
-  { lines, time = true, fromZero = false, format, formatX }: Drawn,
+  { lines, time = true, fromZero = false, format, formatX }: DrawnPlotProps,
   width: number,
   height: number,
 ): UPlot.Options {
@@ -147,7 +147,8 @@ function optionsOf(
     axes: [
       {
         ...axis,
-        values: (_plot, ticks, _axis, _space, step) => ticks.map((tick) => (time ? clock(tick, step) : formatX(tick))),
+        values: (_plot, ticks, _axis, _space, step) =>
+          ticks.map((tick) => (time ? formatTick(tick, step) : formatX(tick))),
       },
       { ...axis, size: 64, values: (_plot, ticks) => ticks.map(format) },
     ],
@@ -157,8 +158,8 @@ function optionsOf(
         label,
         stroke: colourOf(`--c${(index % 10) + 1}`),
         width: 1.75,
-        points: { show: (plot: UPlot) => plot.data[0].length < 60, filter: lonely },
-        value: (_plot: UPlot, value: number | null) => shown(value, format),
+        points: { show: (plot: UPlot) => plot.data[0].length < 60, filter: isolatedPoints },
+        value: (_plot: UPlot, value: number | null) => formatOrDash(value, format),
         ...(steps && UPlot.paths.stepped && { paths: UPlot.paths.stepped({ align: 1 }) }),
       })),
     ],
@@ -172,14 +173,14 @@ function lengthOf({ data: [xs] }: UPlot, min: number | null, max: number | null)
 }
 
 /** Where lines are too dense for points, those that no line would show. */
-function lonely(plot: UPlot, series: number, areShown: boolean): number[] | null {
+function isolatedPoints(plot: UPlot, series: number, areShown: boolean): number[] | null {
   if (areShown) return null
   const values = plot.data[series] ?? []
   return [...values.keys()].filter((at) => values[at] != null && values[at - 1] == null && values[at + 1] == null)
 }
 
 /** A tick of the time axis in UTC, as long as the distance between two of them asks for. */
-function clock(unix: number, stepSeconds: number): string {
+function formatTick(unix: number, stepSeconds: number): string {
   const text = new Date(unix * 1000).toISOString()
   if (stepSeconds >= 28 * 86_400) return text.slice(0, 7)
   if (stepSeconds >= 86_400) return text.slice(5, 10)
@@ -189,9 +190,9 @@ function clock(unix: number, stepSeconds: number): string {
 
 /** Changes whenever the colours do. */
 function useTheme(): number {
-  const [turn, setTurn] = useState(0)
+  const [version, setVersion] = useState(0)
   useEffect(() => {
-    const next = () => setTurn((before) => before + 1)
+    const next = () => setVersion((before) => before + 1)
     const system = window.matchMedia('(prefers-color-scheme: dark)')
     system.addEventListener('change', next)
     window.addEventListener('tetrad-theme', next)
@@ -200,5 +201,5 @@ function useTheme(): number {
       window.removeEventListener('tetrad-theme', next)
     }
   }, [])
-  return turn
+  return version
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ageText, oldText } from './age.ts'
+import { ageText, formatAgeOf } from './age.ts'
 
 test('ages are told in the unit one would say them in', () => {
   const said = [0, 119, 120, 7199, 7200, 172_799, 172_800].map(ageText)
@@ -8,12 +8,12 @@ test('ages are told in the unit one would say them in', () => {
 })
 
 test('what is yet to come is ahead of the clock, not of no age; less than half a second either way is now', () => {
-  assert.deepEqual([90_000_000, 10_001, 400, 0, -400].map(oldText), [
+  assert.deepEqual([90_000_000, 10_001, 400, 0, -400].map(formatAgeOf), [
     '25.0 h old',
     '10 s old',
     '0 s old',
     '0 s old',
     '0 s old',
   ])
-  assert.deepEqual([-501, -3_540_000].map(oldText), ['1 s ahead of this clock', '59 min ahead of this clock'])
+  assert.deepEqual([-501, -3_540_000].map(formatAgeOf), ['1 s ahead of this clock', '59 min ahead of this clock'])
 })

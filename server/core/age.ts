@@ -8,7 +8,7 @@ export function ageText(seconds: number): string {
 }
 
 /** `42 s old`; of what bears a time that is yet to come, `59 min ahead of this clock`. */
-export function oldText(ageMs: number): string {
+export function formatAgeOf(ageMs: number): string {
   const seconds = Math.round(ageMs / 1000)
   return seconds < 0 ? `${ageText(-seconds)} ahead of this clock` : `${ageText(Math.abs(seconds))} old`
 }

@@ -6,7 +6,7 @@ import {
   type ChainDay,
   type ChainTime,
   chainDays,
-  type DayLine,
+  type DayCalendar,
   type Epoch,
   epochStartMs,
   epochsOfHour,
@@ -65,7 +65,7 @@ const anyTime: fc.Arbitrary<ChainTime> = fc.record({
   epochsPerHour: fc.integer({ min: 1, max: 12 }),
   epochsPerDay: fc.integer({ min: 1, max: 300 }),
 })
-const lines: readonly ((time: ChainTime) => DayLine)[] = [chainDays, utcDays]
+const lines: readonly ((time: ChainTime) => DayCalendar)[] = [chainDays, utcDays]
 
 for (const lineOf of lines) {
   test(`${lineOf.name}: each epoch lies in its day, and days grow with epochs`, () => {

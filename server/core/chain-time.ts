@@ -2,7 +2,7 @@
 // Everything follows from five settings of the network; nothing here asks what time it is.
 //
 // 1. An epoch belongs to exactly one chain hour, one chain day and one UTC day: the UTC day in which it starts.
-// 2. Both kinds of days are numbered from genesis; UTC day 0 is the date of genesis (decision 0034).
+// 2. Both kinds of days are numbered from genesis; UTC day 0 is the date of genesis (behaviour/validators.md#days-and-hours).
 // 3. Later epochs never have a smaller hour or day number.
 import type { DateNumber } from './calendar.ts'
 import type { Range } from './ranges.ts'
@@ -52,7 +52,7 @@ export const overlap = (a: Epochs, b: Epochs): Epochs => ({
 })
 
 /** One way of counting days. Everything that groups days is written against this, for chain days and UTC days alike. */
-export interface DayLine<Day extends number = number> {
+export interface DayCalendar<Day extends number = number> {
   dayOf(epoch: Epoch): Day
   /** May be empty where epochs are longer than days. */
   epochsOf(day: Day): Epochs
@@ -64,7 +64,7 @@ export interface DayLine<Day extends number = number> {
   dayAt(atMs: number): Day
 }
 
-export function chainDays(time: ChainTime): DayLine<ChainDay> {
+export function chainDays(time: ChainTime): DayCalendar<ChainDay> {
   const lengthSeconds = epochSeconds(time) * time.epochsPerDay
   return {
     dayOf: (epoch) => Math.floor(epoch / time.epochsPerDay) as ChainDay,
@@ -75,7 +75,7 @@ export function chainDays(time: ChainTime): DayLine<ChainDay> {
   }
 }
 
-export function utcDays(time: ChainTime): DayLine<UtcDay> {
+export function utcDays(time: ChainTime): DayCalendar<UtcDay> {
   const genesisDate = Math.floor(time.genesisUnix / daySeconds)
   const firstEpochFrom = (date: number): Epoch =>
     Math.max(0, Math.ceil((date * daySeconds - time.genesisUnix) / epochSeconds(time))) as Epoch

@@ -1,5 +1,5 @@
 // When a source of rates rests, and how much of a span of time it was awake: a rate from Friday is not old on Sunday if
-// nobody makes rates in between (decision 0081). Pure; time zones come from the platform's own tables.
+// nobody makes rates in between (behaviour/fx.md#closed-hours). Pure; time zones come from the platform's own tables.
 //
 // 1. Closed hours are wall-clock hours of one time zone; their edges are turned into instants one by one, so that a
 //    change of clocks inside a weekend is counted as long as it is.
@@ -15,7 +15,7 @@ export interface ClosedHours {
   readonly dates: readonly string[]
 }
 
-export const weekShape =
+export const weekPattern =
   /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun) ([01]\d|2[0-3]):([0-5]\d) - (Mon|Tue|Wed|Thu|Fri|Sat|Sun) ([01]\d|2[0-3]):([0-5]\d)$/
 
 const weekdays = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat']
@@ -33,8 +33,8 @@ export function openMs(closed: ClosedHours, fromMs: number, untilMs: number): nu
   const week = weekOf(closed.week)
   const spans: Span[] = []
   // A week's closed hours may have begun up to seven days before.
-  const firstDay = Math.floor(wallOf(closed.timeZone, fromMs) / dayMs) - 7
-  const lastDay = Math.floor(wallOf(closed.timeZone, untilMs) / dayMs)
+  const firstDay = Math.floor(wallClockMs(closed.timeZone, fromMs) / dayMs) - 7
+  const lastDay = Math.floor(wallClockMs(closed.timeZone, untilMs) / dayMs)
   for (let day = firstDay; day <= lastDay; day++) {
     const beginsMs = day * dayMs
     if (week && new Date(beginsMs).getUTCDay() === week.weekday) {
@@ -62,7 +62,7 @@ function covered(spans: readonly Span[], fromMs: number, untilMs: number): numbe
 }
 
 function weekOf(text: string | undefined) {
-  const [, startDay = '', startHour, startMinute, endDay = '', endHour, endMinute] = weekShape.exec(text ?? '') ?? []
+  const [, startDay = '', startHour, startMinute, endDay = '', endHour, endMinute] = weekPattern.exec(text ?? '') ?? []
   if (startDay === '') return undefined
   const minutes = (day: string, hour?: string, minute?: string) =>
     weekdays.indexOf(day) * 1440 + Number(hour) * 60 + Number(minute)
@@ -114,7 +114,7 @@ export function formatOf(timeZone: string): Intl.DateTimeFormat {
 }
 
 /** What the clock on the wall shows at an instant, written as if it were UTC. */
-function wallOf(timeZone: string, atMs: number): number {
+function wallClockMs(timeZone: string, atMs: number): number {
   if (timeZone === 'UTC') return atMs
   const part = Object.fromEntries(
     formatOf(timeZone)
@@ -127,7 +127,7 @@ function wallOf(timeZone: string, atMs: number): number {
 
 /** The instant at which the clock on the wall shows this; of an hour that comes twice one of the two. */
 export function instantOf(timeZone: string, wallMs: number): number {
-  const offsetAt = (atMs: number) => wallOf(timeZone, atMs) - atMs
+  const offsetAt = (atMs: number) => wallClockMs(timeZone, atMs) - atMs
   const guess = wallMs - offsetAt(wallMs)
   return wallMs - offsetAt(guess)
 }

@@ -74,28 +74,34 @@ test('comparison sees the value, not the scale', () => {
 test('product, inverse and mean are exact: 1.5 × 0.2 = 0.3, mean of 1/3 and 1/2 = 5/12', () => {
   assert.equal(formatDecimal(multiply(decimal('1.5'), decimal('0.2'))), '0.30')
   const third = inverse(fractionOf(decimal('3')))
-  assert.equal(compareFractions(mean(third, { over: 1n, under: 2n }), { over: 5n, under: 12n }), 0)
-  assert.equal(compareFractions(product(third, { over: 3n, under: 1n }), { over: 1n, under: 1n }), 0)
+  assert.equal(
+    compareFractions(mean(third, { numerator: 1n, denominator: 2n }), { numerator: 5n, denominator: 12n }),
+    0,
+  )
+  assert.equal(
+    compareFractions(product(third, { numerator: 3n, denominator: 1n }), { numerator: 1n, denominator: 1n }),
+    0,
+  )
   assert.throws(() => inverse(fractionOf(decimal('0'))))
 })
 
 test('significant digits are cut, never rounded up', () => {
-  assert.equal(formatDecimal(toSignificant({ over: 2n, under: 3n }, 5)), '0.66666')
-  assert.equal(formatDecimal(toSignificant({ over: 20_000n, under: 3n }, 5)), '6666.6')
-  assert.equal(formatDecimal(toSignificant({ over: 99_999_999n, under: 1n }, 5)), '99999000')
-  assert.equal(formatDecimal(toSignificant({ over: 1n, under: 8n }, 15)), '0.125')
-  assert.equal(formatDecimal(toSignificant({ over: 1n, under: 3_000_000n }, 3)), '0.000000333')
+  assert.equal(formatDecimal(toSignificant({ numerator: 2n, denominator: 3n }, 5)), '0.66666')
+  assert.equal(formatDecimal(toSignificant({ numerator: 20_000n, denominator: 3n }, 5)), '6666.6')
+  assert.equal(formatDecimal(toSignificant({ numerator: 99_999_999n, denominator: 1n }, 5)), '99999000')
+  assert.equal(formatDecimal(toSignificant({ numerator: 1n, denominator: 8n }, 15)), '0.125')
+  assert.equal(formatDecimal(toSignificant({ numerator: 1n, denominator: 3_000_000n }, 3)), '0.000000333')
 })
 
 test('the significant part is at most the fraction and within one in the last digit', () => {
   const positive = fc.bigInt({ min: 1n, max: 10n ** 40n })
   fc.assert(
     fc.property(positive, positive, fc.integer({ min: 2, max: 20 }), (over, under, figures) => {
-      const cut = toSignificant({ over, under }, figures)
-      const exact = { over, under }
+      const cut = toSignificant({ numerator: over, denominator: under }, figures)
+      const exact = { numerator: over, denominator: under }
       assert.ok(compareFractions(fractionOf(cut), exact) <= 0)
       // cut × (1 + 10^(1 − figures)) > exact
-      const above = { over: 10n ** BigInt(figures - 1) + 1n, under: 10n ** BigInt(figures - 1) }
+      const above = { numerator: 10n ** BigInt(figures - 1) + 1n, denominator: 10n ** BigInt(figures - 1) }
       assert.ok(compareFractions(product(fractionOf(cut), above), exact) > 0)
       assert.ok(cut.digits.toString().replace(/0+$/, '').length <= figures)
     }),

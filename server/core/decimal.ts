@@ -11,19 +11,19 @@ export interface Decimal {
 }
 
 export interface Fraction {
-  readonly over: bigint
-  readonly under: bigint
+  readonly numerator: bigint
+  readonly denominator: bigint
 }
 
 export type Rounding = 'down' | 'up'
 
-const shape = /^(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,3}))?$/
+const decimalPattern = /^(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,3}))?$/
 const textCharsMax = 128
 const exponentMax = 100
 
 /** A plain or exponent notation of zero or more; undefined for anything else, signs included. */
 export function parseDecimal(text: string): Decimal | undefined {
-  const found = text.length <= textCharsMax ? shape.exec(text) : null
+  const found = text.length <= textCharsMax ? decimalPattern.exec(text) : null
   if (!found) return undefined
   const [, whole = '', behind = '', exponent = '0'] = found
   const shift = Number(exponent)
@@ -50,9 +50,9 @@ export function formatDecimal({ digits, scale }: Decimal): string {
 export const tenTo = (power: number): bigint => 10n ** BigInt(power)
 
 /** The only division: over ÷ under to a whole number. */
-export function divide(over: bigint, under: bigint, rounding: Rounding): bigint {
-  if (over < 0n || under <= 0n) throw new Error('divide takes over ≥ 0 and under > 0')
-  return rounding === 'down' ? over / under : (over + under - 1n) / under
+export function divide(numerator: bigint, denominator: bigint, rounding: Rounding): bigint {
+  if (numerator < 0n || denominator <= 0n) throw new Error('divide takes over ≥ 0 and under > 0')
+  return rounding === 'down' ? numerator / denominator : (numerator + denominator - 1n) / denominator
 }
 
 /** How many units of 10^-places a decimal is: 1.5 at 6 places is 1 500 000. */
@@ -71,28 +71,31 @@ export const multiply = (a: Decimal, b: Decimal): Decimal => ({
 /** Negative, zero or positive, as for sorting. */
 export const compare = (a: Decimal, b: Decimal): number => compareFractions(fractionOf(a), fractionOf(b))
 
-export const fractionOf = ({ digits, scale }: Decimal): Fraction => ({ over: digits, under: tenTo(scale) })
+export const fractionOf = ({ digits, scale }: Decimal): Fraction => ({ numerator: digits, denominator: tenTo(scale) })
 
-export const inverse = ({ over, under }: Fraction): Fraction => {
+export const inverse = ({ numerator: over, denominator: under }: Fraction): Fraction => {
   if (over === 0n) throw new Error('zero has no inverse')
-  return { over: under, under: over }
+  return { numerator: under, denominator: over }
 }
 
-export const product = (a: Fraction, b: Fraction): Fraction => ({ over: a.over * b.over, under: a.under * b.under })
+export const product = (a: Fraction, b: Fraction): Fraction => ({
+  numerator: a.numerator * b.numerator,
+  denominator: a.denominator * b.denominator,
+})
 
 export const mean = (a: Fraction, b: Fraction): Fraction => ({
-  over: a.over * b.under + b.over * a.under,
-  under: 2n * a.under * b.under,
+  numerator: a.numerator * b.denominator + b.numerator * a.denominator,
+  denominator: 2n * a.denominator * b.denominator,
 })
 
 export function compareFractions(a: Fraction, b: Fraction): number {
-  const left = a.over * b.under
-  const right = b.over * a.under
+  const left = a.numerator * b.denominator
+  const right = b.numerator * a.denominator
   return left < right ? -1 : left > right ? 1 : 0
 }
 
 /** The largest decimal of so many significant digits that is not above the fraction. */
-export function toSignificant({ over, under }: Fraction, figures: number): Decimal {
+export function toSignificant({ numerator: over, denominator: under }: Fraction, figures: number): Decimal {
   if (over === 0n) return { digits: 0n, scale: 0 }
   // The lengths give the magnitude to within one digit, so one figure too many at most; that one is cut off.
   const scale = figures + under.toString().length - over.toString().length

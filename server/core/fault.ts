@@ -5,14 +5,14 @@ import { type FaultCode, faults } from '#api/faults.ts'
 /** One thing wrong with one input. `at` is the path to it, `['query', 'size']`. */
 export interface Problem {
   readonly at: readonly string[]
-  readonly says: string
+  readonly message: string
   /** What the caller sent, when it is safe and short enough to repeat. */
   readonly value?: unknown
 }
 
 export interface FaultOptions {
   /** Replaces the table's public words. */
-  readonly says?: string
+  readonly message?: string
   /** For the log only. */
   readonly detail?: string
   readonly problems?: readonly Problem[]
@@ -26,18 +26,18 @@ export interface FaultOptions {
 
 export class Fault extends Error {
   readonly code: FaultCode
-  readonly says: string
+  readonly publicMessage: string
   readonly problems: readonly Problem[]
   readonly retryAfterMs: number | undefined
   readonly terms: Readonly<Record<string, string | number>>
   readonly headers: Readonly<Record<string, string>>
 
   constructor(code: FaultCode, options: FaultOptions = {}) {
-    const says = options.says ?? faults[code].says
-    super(`${code}: ${options.detail ?? says}`, { cause: options.cause })
+    const message = options.message ?? faults[code].message
+    super(`${code}: ${options.detail ?? message}`, { cause: options.cause })
     this.name = 'Fault'
     this.code = code
-    this.says = says
+    this.publicMessage = message
     this.problems = options.problems ?? []
     this.retryAfterMs = options.retryAfterMs
     this.terms = options.terms ?? {}
@@ -50,5 +50,5 @@ export class Fault extends Error {
 }
 
 /** A fault about one input. */
-export const invalid = (at: readonly string[], says: string, value?: unknown): Fault =>
-  new Fault('input.invalid', { problems: [{ at, says, value }], detail: `${at.join('.')}: ${says}` })
+export const invalid = (at: readonly string[], message: string, value?: unknown): Fault =>
+  new Fault('input.invalid', { problems: [{ at, message, value }], detail: `${at.join('.')}: ${message}` })

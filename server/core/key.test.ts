@@ -5,12 +5,12 @@ import fc from 'fast-check'
 import {
   digestOf,
   keyText,
-  nobodysDigest,
   sameDigest,
   secretBytes,
   splitKey,
   toKeyId,
   toSecret,
+  unknownKeyDigest,
   withoutKeys,
 } from './key.ts'
 
@@ -51,7 +51,7 @@ test('the digest is the SHA-256 of the whole key, so it holds under its own id o
   const expected = createHash('sha256').update(`tetrad:${key.id}:${secret}`).digest()
   assert.ok(sameDigest(digestOf(key), expected))
   assert.ok(!sameDigest(digestOf({ ...key, id: 'other' }), expected))
-  assert.ok(!sameDigest(nobodysDigest, expected))
+  assert.ok(!sameDigest(unknownKeyDigest, expected))
   assert.ok(!sameDigest(expected.subarray(1), expected))
 })
 

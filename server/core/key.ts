@@ -1,6 +1,6 @@
 // An API key is `tetrad:<id>:<secret>`. The id may be shown and logged; the secret is shown once and kept only as a digest.
 // The digest is one SHA-256, on purpose: slow hashes protect words that people choose, and a secret of 256 random bits
-// cannot be searched at any speed, while a slow hash would let anyone burn our processor with garbage (decision 0003).
+// cannot be searched at any speed, while a slow hash would let anyone burn our processor with garbage (decisions/hash-keys-with-one-sha-256.md).
 import { hash, timingSafeEqual } from 'node:crypto'
 
 export const keyIdBytes = 8
@@ -36,8 +36,8 @@ export function splitKey(text: string): KeyParts | undefined {
 /** Over the whole key, so that a digest is worth nothing under another id. */
 export const digestOf = (key: KeyParts): Uint8Array => hash('sha256', keyText(key), 'buffer')
 
-/** What an unknown id is compared with: the work is the same, and nothing has this digest (decision 0007). */
-export const nobodysDigest: Uint8Array = new Uint8Array(32)
+/** What an unknown id is compared with: the work is the same, and nothing has this digest (behaviour/http.md#invalid-keys). */
+export const unknownKeyDigest: Uint8Array = new Uint8Array(32)
 
 /** Takes the same time wherever the two differ. */
 export const sameDigest = (a: Uint8Array, b: Uint8Array): boolean => a.length === b.length && timingSafeEqual(a, b)

@@ -42,7 +42,7 @@ export function holes(tidy: readonly Range[], span: Range): Range[] {
   return missing
 }
 
-/** For people and the x-tetrad-coverage header (decision 0053): `complete`, `none`, or `100-199,300-399` with both ends included. */
+/** For people and the x-tetrad-coverage header (behaviour/http.md#confidence-headers): `complete`, `none`, or `100-199,300-399` with both ends included. */
 export function describeCoverage(tidy: readonly Range[], span: Range): string {
   if (holes(tidy, span).length === 0) return 'complete'
   const there = within(tidy, span)

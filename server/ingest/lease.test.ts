@@ -3,26 +3,34 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { after, before, describe, test } from 'node:test'
-import { storedChain } from '#groups/validators/duties/networks.ts'
-import { dutiesHere, updateDuties } from '#groups/validators/duties/store.ts'
-import { nextTurn, OwnedClock, systemClock } from '#io/clock.ts'
-import { openLog, silentLog } from '#io/log.ts'
-import { openDuties, openState } from '#store/open.ts'
-import type { State, StateWriter } from '#store/state.ts'
-import { stateWith } from '#test/admission.ts'
+import { ManualClock, nextEventLoopTurn, systemClock } from '#runtime/clock.ts'
+import { openLog, silentLog } from '#runtime/log.ts'
+import { openDuties, openState } from '#storage/open.ts'
+import type { State, StateWriter } from '#storage/state.ts'
+import { stateWith } from '#test/authorization.ts'
 import { openContext, seededRandom, testNowMs } from '#test/context.ts'
 import { noPostgres, type PostgresServer, startPostgres } from '#test/postgres.ts'
-import { inTurn, type LeaseContext, LeaseLost, leasedDuties, leasedState, runOnce, whileHolding } from './lease.ts'
+import { storedChain } from '#validators/duties/networks.ts'
+import { dutiesHere, updateDuties } from '#validators/duties/store.ts'
+import {
+  type LeaseContext,
+  LeaseLost,
+  leasedDuties,
+  leasedState,
+  runOnce,
+  runUnderLease,
+  runWhileLeased,
+} from './lease.ts'
 
 /** Lets everything that can run without time passing run, the store included. */
 const settle = async () => {
-  for (let turn = 0; turn < 50; turn++) await nextTurn()
+  for (let turn = 0; turn < 50; turn++) await nextEventLoopTurn()
 }
 
 /** One of several processes: its own connection, its own clock, its own loop. */
 async function aProcess(dir: string, seed: string) {
   const state = leasedState(await openState(dir))
-  const clock = new OwnedClock(testNowMs)
+  const clock = new ManualClock(testNowMs)
   const lines: string[] = []
   const context: LeaseContext = {
     state,
@@ -35,11 +43,11 @@ async function aProcess(dir: string, seed: string) {
   /** Writes as the ingester would, from outside. */
   let write: (() => Promise<unknown>) | undefined
   const put = () => state.write((tx) => tx.run(`insert into keys_seen (name) values ('${seed}')`))
-  const ended = whileHolding(
+  const ended = runWhileLeased(
     context,
     {
       name: 'rates',
-      tell: (is) => {
+      reportHolding: (is) => {
         holds = is
       },
       work: (signal) => {
@@ -55,7 +63,7 @@ async function aProcess(dir: string, seed: string) {
     write: () => write?.(),
     async move(byMs: number) {
       for (let passed = 0; passed < byMs; passed += 1000) {
-        clock.move(1000)
+        clock.advance(1000)
         await settle()
       }
     },
@@ -137,7 +145,7 @@ describe('two processes, their clocks in our hands', () => {
   })
 })
 
-describe('work that ends, decision 0150', () => {
+describe('work that ends', () => {
   /** Asks for its turn; `said` is how that ended, once it has. */
   const asking = (context: LeaseContext, wait: boolean, work: (signal: AbortSignal) => Promise<unknown>) => {
     const stop = new AbortController()
@@ -145,17 +153,20 @@ describe('work that ends, decision 0150', () => {
     const settled = (how: unknown) => {
       asked.said = how
     }
-    inTurn(context, { name: 'rates', wait }, work, stop.signal).then((turn) => settled(turn ?? 'refused'), settled)
+    runUnderLease(context, { name: 'rates', wait }, work, stop.signal).then(
+      (turn) => settled(turn ?? 'refused'),
+      settled,
+    )
     return asked
   }
 
   test('a free lease is taken for the time of the work and given back, also when it fails', async () => {
     await using context = await openContext()
     const leases = () => context.state.all<{ holder: string; token: number }>('select holder, token from leases')
-    const turn = await inTurn(context, { name: 'rates', wait: false }, leases, new AbortController().signal)
+    const turn = await runUnderLease(context, { name: 'rates', wait: false }, leases, new AbortController().signal)
     assert.match(turn?.done[0]?.holder ?? '', /^.+$/)
     assert.deepEqual(await leases(), [{ holder: '', token: 1 }])
-    const failing = inTurn(
+    const failing = runUnderLease(
       context,
       { name: 'rates', wait: false },
       () => Promise.reject(new Error('no')),
@@ -174,7 +185,7 @@ describe('work that ends, decision 0150', () => {
     const patient = asking(context, true, async () => begun.push('patient'))
     const pass = async (ms: number) => {
       for (let passed = 0; passed < ms; passed += 500) {
-        context.clock.move(500)
+        context.clock.advance(500)
         await settle()
       }
     }
@@ -195,12 +206,12 @@ describe('work that ends, decision 0150', () => {
     assert.equal(one.holds(), true)
     const asked = asking(context, false, async () => 'mine')
     for (let passed = 0; passed < 14_000; passed += 500) {
-      context.clock.move(500)
+      context.clock.advance(500)
       await settle()
     }
     assert.equal(asked.said, undefined)
     for (let passed = 0; passed < 3000; passed += 500) {
-      context.clock.move(500)
+      context.clock.advance(500)
       await settle()
     }
     assert.deepEqual(asked.said, { done: 'mine' })
@@ -241,7 +252,7 @@ describe('duties on PostgreSQL', { skip: noPostgres }, () => {
       put: (genesisUnix: number) => updateDuties(duties, 'writeChain', { network: 'hoodi', chain: chain(genesisUnix) }),
       stored: () => storedChain(duties, 'hoodi').then((found) => found?.genesisUnix),
       inTurn: (work: () => Promise<void>) =>
-        inTurn(
+        runUnderLease(
           context,
           { name: 'beacon', wait: true, pace: { beatMs: 60_000, deadMs: 0, lookMs: 1 } },
           work,
@@ -311,10 +322,10 @@ describe('duties on PostgreSQL', { skip: noPostgres }, () => {
 test('an ingester with nothing to do gives the lease back; one that fails is begun again', async () => {
   await using context = await openContext()
   const stop = new AbortController()
-  await whileHolding(context, { name: 'nothing', work: async () => {} }, stop.signal)
+  await runWhileLeased(context, { name: 'nothing', work: async () => {} }, stop.signal)
   assert.deepEqual(await context.state.all('select holder, token from leases'), [{ holder: '', token: 1 }])
   let begun = 0
-  const ended = whileHolding(
+  const ended = runWhileLeased(
     context,
     {
       name: 'broken',
@@ -326,7 +337,7 @@ test('an ingester with nothing to do gives the lease back; one that fails is beg
     stop.signal,
   )
   while (begun < 3) {
-    context.clock.move(1000)
+    context.clock.advance(1000)
     await settle()
   }
   stop.abort()
@@ -346,7 +357,7 @@ test('where the state is a file nothing is written for it', async (t) => {
   assert.equal(context.state.version(), before)
 })
 
-test('an ingester that fails is told, waited for and begun again, and what it left running is ended, decision 0190', async () => {
+test('an ingester that fails is told, waited for and begun again, and what it left running is ended', async () => {
   await using context = await openContext()
   const lines: string[] = []
   const log = openLog('info', (line) => lines.push(line))
@@ -361,7 +372,7 @@ test('an ingester that fails is told, waited for and begun again, and what it le
   for (let seconds = 0; left.length < 3; seconds++) {
     assert.ok(seconds < 60, 'it is begun again')
     await settle()
-    context.clock.move(1000)
+    context.clock.advance(1000)
   }
   assert.deepEqual(
     left.map(({ aborted }) => aborted),

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { OwnedClock } from '#io/clock.ts'
-import type { Random } from '#io/random.ts'
-import { Bell, type PollOutcome, PollTimeout, poll, waitMs } from './poll.ts'
+import { ManualClock } from '#runtime/clock.ts'
+import type { Random } from '#runtime/random.ts'
+import { type PollOutcome, PollTimeout, poll, WakeSignal, waitMs } from './poll.ts'
 
 const steady = (byte: number): Random => ({ bytes: (count) => new Uint8Array(count).fill(byte), uuid: () => '' })
 /** Lets everything that can run without time passing run. */
 const settle = () => new Promise((resolve) => setImmediate(resolve))
 
 function watch(work: (signal: AbortSignal) => Promise<string>) {
-  const clock = new OwnedClock(0)
+  const clock = new ManualClock(0)
   const stop = new AbortController()
   const outcomes: PollOutcome<string>[] = []
   const startsMs: number[] = []
@@ -30,7 +30,7 @@ function watch(work: (signal: AbortSignal) => Promise<string>) {
   )
   const move = async (byMs: number) => {
     for (let passed = 0; passed < byMs; passed += 100) {
-      clock.move(100)
+      clock.advance(100)
       await settle()
     }
   }
@@ -110,9 +110,9 @@ test('the wait after failures lies between half the backoff and the whole of it,
 })
 
 test('a bell ends the wait, also when it was rung during the attempt', async () => {
-  const clock = new OwnedClock(0)
+  const clock = new ManualClock(0)
   const stop = new AbortController()
-  const bell = new Bell()
+  const bell = new WakeSignal()
   let attempts = 0
   const polling = poll(
     { clock, random: steady(0) },
@@ -120,10 +120,10 @@ test('a bell ends the wait, also when it was rung during the attempt', async () 
       everyMs: 3_600_000,
       timeoutMs: 1000,
       backoffMaxMs: 3_600_000,
-      bell,
+      wakeSignal: bell,
       work: async () => {
         attempts += 1
-        if (attempts === 2) bell.ring()
+        if (attempts === 2) bell.wake()
       },
       report: () => {},
     },
@@ -131,7 +131,7 @@ test('a bell ends the wait, also when it was rung during the attempt', async () 
   )
   await settle()
   assert.equal(attempts, 1)
-  bell.ring()
+  bell.wake()
   for (let turn = 0; turn < 5; turn++) await settle()
   assert.equal(attempts, 3, 'nobody rang again')
   stop.abort()

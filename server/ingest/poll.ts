@@ -4,8 +4,8 @@
 // 1. Attempts never overlap, unless the work ignores its signal: it must end soon after that aborts.
 // 2. A failure never ends the loop; only the signal does, and at once.
 // 3. The wait never exceeds everyMs after a success, nor backoffMaxMs after failures.
-import type { Clock } from '#io/clock.ts'
-import type { Random } from '#io/random.ts'
+import type { Clock } from '#runtime/clock.ts'
+import type { Random } from '#runtime/random.ts'
 
 export interface PollPlan<T> {
   /** From the start of one attempt to the start of the next. */
@@ -15,7 +15,7 @@ export interface PollPlan<T> {
   readonly backoffMaxMs: number
   readonly work: (signal: AbortSignal) => Promise<T>
   /** Ends the wait for the next attempt. */
-  readonly bell?: Bell
+  readonly wakeSignal?: WakeSignal
   readonly report: (outcome: PollOutcome<T>) => void
 }
 
@@ -24,17 +24,17 @@ export type PollOutcome<T> =
   | { readonly is: 'failed'; readonly error: unknown; readonly tookMs: number; readonly failures: number }
 
 /** Rung during an attempt, it makes the next one follow at once. */
-export class Bell {
-  #rung = new AbortController()
+export class WakeSignal {
+  #controller = new AbortController()
 
-  ring(): void {
-    this.#rung.abort()
+  wake(): void {
+    this.#controller.abort()
   }
 
   /** Aborts with the next ring. */
-  listen(): AbortSignal {
-    this.#rung = new AbortController()
-    return this.#rung.signal
+  nextWake(): AbortSignal {
+    this.#controller = new AbortController()
+    return this.#controller.signal
   }
 }
 
@@ -55,24 +55,24 @@ export async function poll<T>(
   while (!signal.aborted) {
     const startMs = clock.monotonicMs()
     const tookMs = () => clock.monotonicMs() - startMs
-    const early = plan.bell ? AbortSignal.any([signal, plan.bell.listen()]) : signal
-    const ended = await attempt(clock, plan, signal)
-    if (ended.is === 'done') {
-      plan.report({ ...ended, tookMs: tookMs(), failuresBefore: failures })
+    const early = plan.wakeSignal ? AbortSignal.any([signal, plan.wakeSignal.nextWake()]) : signal
+    const outcome = await attempt(clock, plan, signal)
+    if (outcome.is === 'done') {
+      plan.report({ ...outcome, tookMs: tookMs(), failuresBefore: failures })
       failures = 0
     } else {
       // What breaks off because of the stop is no failure of the source.
       if (signal.aborted) return
       failures += 1
-      plan.report({ ...ended, tookMs: tookMs(), failures })
+      plan.report({ ...outcome, tookMs: tookMs(), failures })
     }
     await clock.sleep(Math.max(0, waitMs(plan, failures, random) - tookMs()), early)
   }
 }
 
-type Ended<T> = { readonly is: 'done'; readonly value: T } | { readonly is: 'failed'; readonly error: unknown }
+type AttemptOutcome<T> = { readonly is: 'done'; readonly value: T } | { readonly is: 'failed'; readonly error: unknown }
 
-async function attempt<T>(clock: Clock, plan: PollPlan<T>, signal: AbortSignal): Promise<Ended<T>> {
+async function attempt<T>(clock: Clock, plan: PollPlan<T>, signal: AbortSignal): Promise<AttemptOutcome<T>> {
   const over = new AbortController()
   const late = new AbortController()
   void clock.sleep(plan.timeoutMs, AbortSignal.any([signal, over.signal])).then(() => {

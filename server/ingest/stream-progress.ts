@@ -1,6 +1,6 @@
 // When each stream of data last made progress, as far as this process knows. A stream that is behind and makes progress is
-// catching up, which takes hours or days the first time. One that is behind and makes none has stalled (decision 0131).
-import type { Clock } from '#io/clock.ts'
+// catching up, which takes hours or days the first time. One that is behind and makes none has stalled (behaviour/operations.md#stream-status).
+import type { Clock } from '#runtime/clock.ts'
 
 export interface StreamProgress {
   /** Time of the last step, by stream. */

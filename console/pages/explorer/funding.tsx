@@ -2,38 +2,38 @@
 import type { UseQueryResult } from '@tanstack/react-query'
 import { ExplorerError, type ReplyOf } from '#api/client.ts'
 import type { Trail } from '#api/wire/trail.ts'
-import type { Asked } from '../../calls.ts'
+import type { QueryReply } from '../../calls.ts'
 import { coins } from '../../parts/chains.ts'
+import { formatCount, formatDuration, formatTime } from '../../parts/format.ts'
 import { useChains } from '../../parts/use-chains.ts'
-import { count, span, time } from '../../parts/words.ts'
-import { hrefOf } from '../../place.ts'
-import { Named } from './named.tsx'
-import { Sure } from './sure.tsx'
-import { Trouble } from './trouble.tsx'
+import { hrefOf } from '../../route.ts'
+import { Confidence } from './confidence.tsx'
+import { ExplorerErrorNotice } from './error-notice.tsx'
+import { LabelName } from './label-name.tsx'
 
-type FundingReply = Asked<ReplyOf<'explorer.fundedBy'>>
+type FundingReply = QueryReply<ReplyOf<'explorer.fundedBy'>>
 
 interface FundingProps {
   readonly chain: string
-  readonly asked: UseQueryResult<FundingReply>
+  readonly query: UseQueryResult<FundingReply>
   /** What else is known of the address. */
-  readonly trail: Asked<{ readonly result: Trail }> | undefined
+  readonly trail: QueryReply<{ readonly result: Trail }> | undefined
 }
 
-export function Funding({ chain, asked, trail }: FundingProps) {
+export function Funding({ chain, query, trail }: FundingProps) {
   const label = trail?.reply.result.label
   return (
     <section className="card" aria-labelledby="funding-title">
       <h2 id="funding-title">First funding</h2>
       {label && (
         <p>
-          This is <Named label={label} />.
+          This is <LabelName label={label} />.
         </p>
       )}
-      {asked.data ? (
-        <Facts chain={chain} {...asked.data} />
-      ) : asked.error ? (
-        <Missing chain={chain} error={asked.error} meta={trail?.meta} />
+      {query.data ? (
+        <Facts chain={chain} {...query.data} />
+      ) : query.error ? (
+        <FundingMissing chain={chain} error={query.error} meta={trail?.meta} />
       ) : (
         <p className="busy" role="status">
           Looking it up; an address that was never asked for may take some seconds…
@@ -60,15 +60,15 @@ function Facts({ chain, reply, meta }: FundingReply & { readonly chain: string }
       </dd>
       <dt>When</dt>
       <dd>
-        {time(Number(timeStamp))} <span className="soft">· {span(agoSeconds)} ago</span>
+        {formatTime(Number(timeStamp))} <span className="soft">· {formatDuration(agoSeconds)} ago</span>
       </dd>
       <dt>Block</dt>
-      <dd>{count(block)}</dd>
+      <dd>{formatCount(block)}</dd>
       <dt>Transaction</dt>
       <dd className="mono">{fundingTxn}</dd>
       <dt>How sure</dt>
       <dd>
-        <Sure meta={meta} />
+        <Confidence meta={meta} />
       </dd>
     </dl>
   )
@@ -78,13 +78,13 @@ interface MissingProps {
   readonly chain: string
   readonly error: Error
   /** Of the trail, which ends where it starts and says how much has been read. */
-  readonly meta: Asked<unknown>['meta']
+  readonly meta: QueryReply<unknown>['meta']
 }
 
-function Missing({ chain, error, meta }: MissingProps) {
+function FundingMissing({ chain, error, meta }: MissingProps) {
   const chains = useChains()
   if (!(error instanceof ExplorerError && error.notFound))
-    return <Trouble error={error} chain={chain} chains={chains} />
+    return <ExplorerErrorNotice error={error} chain={chain} chains={chains} />
   return (
     <>
       <p className="note">
@@ -92,15 +92,15 @@ function Missing({ chain, error, meta }: MissingProps) {
         allocations, block rewards and withdrawals do not count, because they have no funding transaction.
       </p>
       <p className="small">
-        <Sure meta={meta} />
+        <Confidence meta={meta} />
       </p>
-      <Elsewhere chain={chain} chains={chains} />
+      <OtherChains chain={chain} chains={chains} />
     </>
   )
 }
 
 /** An address may live on another chain. */
-function Elsewhere({
+function OtherChains({
   chain,
   chains = [],
 }: {

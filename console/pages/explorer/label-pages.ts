@@ -15,9 +15,9 @@ export function matching(labels: readonly LabelRecord[], text: string): readonly
 /** The page that is asked for, or the last one there is. */
 export function pageOf<T>(
   all: readonly T[],
-  asked: number,
+  requested: number,
 ): { readonly rows: readonly T[]; readonly page: number; readonly pages: number } {
   const pages = Math.max(1, Math.ceil(all.length / rowsMax))
-  const page = Math.max(0, Math.min(asked, pages - 1))
+  const page = Math.max(0, Math.min(requested, pages - 1))
   return { rows: all.slice(page * rowsMax, (page + 1) * rowsMax), page, pages }
 }

@@ -2,16 +2,16 @@
 // as files to take away. The whole list comes in one answer, so it is filtered and paged here.
 import { useState } from 'react'
 import type { LabelRecord } from '#api/wire/explorer.ts'
-import { useAsk } from '../../calls.ts'
-import { Failure } from '../../parts/answer.tsx'
+import { useEndpoint } from '../../calls.ts'
 import { Columns } from '../../parts/columns.tsx'
+import { formatCount, formatTime } from '../../parts/format.ts'
+import { Failure } from '../../parts/query-result.tsx'
 import { Scroll } from '../../parts/scroll.tsx'
 import { useChainName, useChains } from '../../parts/use-chains.ts'
-import { count, time } from '../../parts/words.ts'
-import { usePass } from '../../pass.tsx'
-import { hrefOf } from '../../place.ts'
+import { hrefOf } from '../../route.ts'
+import { useConsoleContext } from '../../session.tsx'
+import { ExplorerErrorNotice } from './error-notice.tsx'
 import { matching, pageOf } from './label-pages.ts'
-import { Trouble } from './trouble.tsx'
 
 interface LabelsProps {
   readonly chain: string
@@ -22,8 +22,8 @@ interface LabelsProps {
 
 export function Labels({ chain, words, page }: LabelsProps) {
   const [whole, setWhole] = useState(false)
-  const second = useAsk('explorer.labelListV2', { chainid: chain })
-  const first = useAsk('explorer.labelListV1', {}, { when: whole && chain === '1' })
+  const second = useEndpoint('explorer.labelListV2', { chainid: chain })
+  const first = useEndpoint('explorer.labelListV1', {}, { when: whole && chain === '1' })
   const chains = useChains()
   const chainName = useChainName()
   const result = first.data?.reply.result ?? second.data?.reply.result
@@ -46,7 +46,7 @@ export function Labels({ chain, words, page }: LabelsProps) {
       ) : result ? (
         <Browse labels={result} chain={chain} words={words} page={page} />
       ) : error ? (
-        <Trouble error={error} chain={chain} chains={chains} />
+        <ExplorerErrorNotice error={error} chain={chain} chains={chains} />
       ) : (
         <p className="busy" role="status">
           Asking for the list…
@@ -57,10 +57,15 @@ export function Labels({ chain, words, page }: LabelsProps) {
 }
 
 /** Replaced and not added: the back button leads to the page before, not to the letter before. */
-const show = (chain: string, words: string, page: number) =>
+const openPage = (chain: string, words: string, page: number) =>
   window.location.replace(hrefOf('explorer', [chain], { only: words, page: page || undefined }))
 
-function Browse({ labels, chain, words, page: asked }: LabelsProps & { readonly labels: readonly LabelRecord[] }) {
+function Browse({
+  labels,
+  chain,
+  words,
+  page: requestedPage,
+}: LabelsProps & { readonly labels: readonly LabelRecord[] }) {
   if (labels.length === 0)
     return (
       <p className="note">
@@ -69,12 +74,12 @@ function Browse({ labels, chain, words, page: asked }: LabelsProps & { readonly 
       </p>
     )
   const found = matching(labels, words)
-  const { rows, page, pages } = pageOf(found, asked)
+  const { rows, page, pages } = pageOf(found, requestedPage)
   return (
     <>
       <label className="field">
         Only those with these words
-        <input type="search" value={words} onChange={({ target }) => show(chain, target.value, 0)} />
+        <input type="search" value={words} onChange={({ target }) => openPage(chain, target.value, 0)} />
       </label>
       <Scroll name="Named entities">
         <table>
@@ -90,23 +95,23 @@ function Browse({ labels, chain, words, page: asked }: LabelsProps & { readonly 
                   {label.shortdescription}
                   {label.notes !== '' && <div className="soft small">{label.notes}</div>}
                 </td>
-                <td style={{ whiteSpace: 'nowrap' }}>{time(label.lastupdatedtimestamp).slice(0, 10)}</td>
+                <td style={{ whiteSpace: 'nowrap' }}>{formatTime(label.lastupdatedtimestamp).slice(0, 10)}</td>
               </tr>
             ))}
           </tbody>
         </table>
       </Scroll>
       <div className="row pager">
-        <button type="button" disabled={page === 0} onClick={() => show(chain, words, page - 1)}>
+        <button type="button" disabled={page === 0} onClick={() => openPage(chain, words, page - 1)}>
           Back
         </button>
-        <button type="button" disabled={page >= pages - 1} onClick={() => show(chain, words, page + 1)}>
+        <button type="button" disabled={page >= pages - 1} onClick={() => openPage(chain, words, page + 1)}>
           On
         </button>
         <span className="soft" role="status">
           {found.length === 0
             ? 'None has these words.'
-            : `Page ${page + 1} of ${pages}, ${count(found.length)} of ${count(labels.length)}`}
+            : `Page ${page + 1} of ${pages}, ${formatCount(found.length)} of ${formatCount(labels.length)}`}
         </span>
       </div>
     </>
@@ -115,7 +120,7 @@ function Browse({ labels, chain, words, page: asked }: LabelsProps & { readonly 
 
 /** A link is good for five minutes only, so it is asked for when it is wanted. */
 function Downloads({ chain }: { readonly chain: string }) {
-  const { client } = usePass()
+  const { client } = useConsoleContext()
   const [error, setError] = useState<unknown>()
   const take = async (format: 'csv' | 'json') => {
     setError(undefined)

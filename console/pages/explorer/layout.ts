@@ -1,26 +1,26 @@
 // Where the addresses of a trail stand on the sheet: in rows that turn at their ends, like a path up a hill, so that
 // neighbours in the trail are neighbours in the picture and a hundred of them need no sideways scrolling.
 
-export interface Spot {
+export interface Point {
   readonly x: number
   readonly y: number
 }
 
 /** The line between one spot and the next, drawn the way the coin went: from the later spot to the earlier. */
-export interface Bend {
-  readonly from: Spot
-  readonly to: Spot
+export interface Connector {
+  readonly from: Point
+  readonly to: Point
   /** Where its words stand: in the middle above and below the line, or beside it. */
-  readonly label: Spot & { readonly anchor: 'middle' | 'start' | 'end' }
+  readonly label: Point & { readonly anchor: 'middle' | 'start' | 'end' }
 }
 
-export interface Sheet {
+export interface Layout {
   readonly columns: number
   readonly width: number
   readonly height: number
   readonly nodeWidth: number
-  readonly spots: readonly Spot[]
-  readonly bends: readonly Bend[]
+  readonly points: readonly Point[]
+  readonly connectors: readonly Connector[]
 }
 
 export const nodeHeight = 66
@@ -28,9 +28,9 @@ const nodeWidth = 208
 const loneWidthMax = 340
 const gap = { x: 120, xMax: 200, y: 62 } as const
 /** Between a line and the words beside it. */
-const aside = 12
+const labelOffset = 12
 
-export function sheetOf(count: number, widthMax: number): Sheet {
+export function layoutTrail(count: number, widthMax: number): Layout {
   const fitting = Math.max(1, Math.floor((widthMax + gap.x) / (nodeWidth + gap.x)))
   const columns = Math.max(1, Math.min(count, fitting))
   const wide = columns === 1 ? Math.max(1, Math.min(widthMax, loneWidthMax)) : nodeWidth
@@ -49,12 +49,12 @@ export function sheetOf(count: number, widthMax: number): Sheet {
     width: columns * wide + (columns - 1) * between,
     height: Math.max(0, rows * (nodeHeight + gap.y) - gap.y),
     nodeWidth: wide,
-    spots,
-    bends: spots.slice(1).map((later, index) => bend(spots[index] as Spot, later, wide, columns)),
+    points: spots,
+    connectors: spots.slice(1).map((later, index) => connect(spots[index] as Point, later, wide, columns)),
   }
 }
 
-function bend(earlier: Spot, later: Spot, wide: number, columns: number): Bend {
+function connect(earlier: Point, later: Point, wide: number, columns: number): Connector {
   if (earlier.y === later.y) {
     const forward = later.x > earlier.x
     const y = earlier.y + nodeHeight / 2
@@ -69,6 +69,10 @@ function bend(earlier: Spot, later: Spot, wide: number, columns: number): Bend {
   ]
   // Words go inwards, so that they never leave the sheet.
   const inwards = columns > 1 && earlier.x > 0 ? 'end' : 'start'
-  const label = { x: x + (inwards === 'end' ? -aside : aside), y: (from.y + to.y) / 2, anchor: inwards } as const
+  const label = {
+    x: x + (inwards === 'end' ? -labelOffset : labelOffset),
+    y: (from.y + to.y) / 2,
+    anchor: inwards,
+  } as const
   return { from, to, label }
 }

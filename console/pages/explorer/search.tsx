@@ -1,32 +1,32 @@
 // Labels by words of a name, a slug, or the beginning of an address; and some to begin with.
 import { TetradError } from '#api/client.ts'
 import type { FoundLabel } from '#api/wire/label-search.ts'
-import { useAsk } from '../../calls.ts'
+import { useEndpoint } from '../../calls.ts'
 import { Columns } from '../../parts/columns.tsx'
 import { Scroll } from '../../parts/scroll.tsx'
 import { useChainName, useChains } from '../../parts/use-chains.ts'
-import { hrefOf } from '../../place.ts'
-import { Trouble } from './trouble.tsx'
+import { hrefOf } from '../../route.ts'
+import { ExplorerErrorNotice } from './error-notice.tsx'
 
 const rowsMax = 50
 const wordsChars = 200
 
 export function Search({ words, chain }: { readonly words: string; readonly chain: string }) {
-  const asked = useAsk('explorer.labelSearch', { q: words.slice(0, wordsChars), limit: rowsMax })
+  const query = useEndpoint('explorer.labelSearch', { q: words.slice(0, wordsChars), limit: rowsMax })
   const chains = useChains()
-  const nothing = asked.error instanceof TetradError && asked.error.notFound
-  const found = nothing ? [] : asked.data?.reply.result
+  const nothing = query.error instanceof TetradError && query.error.notFound
+  const found = nothing ? [] : query.data?.reply.result
   return (
     <section className="card" aria-labelledby="search-title">
       <h2 id="search-title">Called “{words}”</h2>
       {found ? (
         found.length === 0 ? (
-          <Nobody words={words} chain={chain} />
+          <NoMatches words={words} chain={chain} />
         ) : (
-          <Found labels={addressesFirst(found)} />
+          <SearchResults labels={addressesFirst(found)} />
         )
-      ) : asked.error ? (
-        <Trouble error={asked.error} chain={chain} chains={chains} />
+      ) : query.error ? (
+        <ExplorerErrorNotice error={query.error} chain={chain} chains={chains} />
       ) : (
         <p className="busy" role="status">
           Looking for names…
@@ -42,7 +42,7 @@ const addressesFirst = (labels: readonly FoundLabel[]): readonly FoundLabel[] =>
   ...labels.filter(({ kind }) => kind === 'entity'),
 ]
 
-function Nobody({ words, chain }: { readonly words: string; readonly chain: string }) {
+function NoMatches({ words, chain }: { readonly words: string; readonly chain: string }) {
   return (
     <p className="note">
       Nobody is called so here. Every word must begin a word of the name; try fewer of them, or{' '}
@@ -52,7 +52,7 @@ function Nobody({ words, chain }: { readonly words: string; readonly chain: stri
   )
 }
 
-function Found({ labels }: { readonly labels: readonly FoundLabel[] }) {
+function SearchResults({ labels }: { readonly labels: readonly FoundLabel[] }) {
   const chainName = useChainName()
   return (
     <>
@@ -93,8 +93,8 @@ const examplesMax = 3
 
 /** Named addresses to begin with, from what this server knows; none when it knows none. */
 export function Suggestions({ chain }: { readonly chain: string }) {
-  const asked = useAsk('explorer.labelSearch', { q: likely, chainid: chain, limit: rowsMax })
-  const examples = (asked.data?.reply.result ?? []).filter(({ address }) => address !== undefined)
+  const query = useEndpoint('explorer.labelSearch', { q: likely, chainid: chain, limit: rowsMax })
+  const examples = (query.data?.reply.result ?? []).filter(({ address }) => address !== undefined)
   if (examples.length === 0) return null
   return (
     <p>

@@ -17,7 +17,7 @@ const trail: Trail = {
   chainid: '1',
   address: address(1),
   hops: [hop(2, 1), { ...hop(3, 2), label }],
-  end: { reason: 'label', address: address(3), says: 'Somebody' },
+  end: { reason: 'label', address: address(3), message: 'Somebody' },
 }
 
 test('one step more than hops: the asked address, then every funder, the end at the last', () => {

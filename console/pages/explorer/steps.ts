@@ -1,7 +1,7 @@
 // A trail as what a picture and a table show of it: the addresses from the asked one back, and why it ends.
 import type { AddressLabel, Trail, TrailEnd, TrailHop } from '#api/wire/trail.ts'
 
-export interface Step {
+export interface TrailStep {
   readonly address: string
   /** Hops back from the asked address. */
   readonly hop: number
@@ -12,8 +12,8 @@ export interface Step {
   readonly end?: TrailEnd
 }
 
-export function stepsOf({ address, label, hops, end }: Trail): readonly Step[] {
-  const steps: Step[] = [
+export function stepsOf({ address, label, hops, end }: Trail): readonly TrailStep[] {
+  const steps: TrailStep[] = [
     { address, hop: 0, ...(label && { label }) },
     ...hops.map((paid, index) => ({
       address: paid.fundingAddress,
@@ -26,7 +26,7 @@ export function stepsOf({ address, label, hops, end }: Trail): readonly Step[] {
 }
 
 /** One or two words at the last node. */
-const endWords: Readonly<Record<TrailEnd, string>> = {
+const endLabels: Readonly<Record<TrailEnd, string>> = {
   label: 'named',
   genesis: 'origin',
   none: 'never funded',
@@ -37,14 +37,14 @@ const endWords: Readonly<Record<TrailEnd, string>> = {
 }
 
 /** Above a node: how far back it is, and what it is to the trail. */
-export function captionOf({ hop, end }: Step): string {
-  const place = hop === 0 ? 'asked for' : hop === 1 ? '1 hop back' : `${hop} hops back`
-  return end ? `${place} · ${endWords[end]}` : place
+export function captionOf({ hop, end }: TrailStep): string {
+  const distance = hop === 0 ? 'asked for' : hop === 1 ? '1 hop back' : `${hop} hops back`
+  return end ? `${distance} · ${endLabels[end]}` : distance
 }
 
 /** What to ask for next when a trail goes on; undefined when one call can go no deeper. */
 export const deeper = (depth: number, depthMax: number): number | undefined =>
   depth < depthMax ? Math.min(depthMax, depth * 2) : undefined
 
-export const cut = (text: string, chars: number): string =>
+export const truncate = (text: string, chars: number): string =>
   text.length > chars ? `${text.slice(0, chars - 1).trimEnd()}…` : text

@@ -2,32 +2,32 @@
 import { type UseQueryResult, useQueryClient } from '@tanstack/react-query'
 import type { ReplyOf } from '#api/client.ts'
 import type { Trail as TrailRecord } from '#api/wire/trail.ts'
-import type { Asked } from '../../calls.ts'
-import { Answer } from '../../parts/answer.tsx'
+import type { QueryReply } from '../../calls.ts'
 import { coins } from '../../parts/chains.ts'
 import { Columns } from '../../parts/columns.tsx'
+import { formatCount, formatTime, shortenHex } from '../../parts/format.ts'
+import { QueryResult } from '../../parts/query-result.tsx'
 import { Scroll } from '../../parts/scroll.tsx'
 import { useChains } from '../../parts/use-chains.ts'
-import { count, short, time } from '../../parts/words.ts'
-import { hrefOf } from '../../place.ts'
-import { Named } from './named.tsx'
-import { Picture } from './picture.tsx'
+import { hrefOf } from '../../route.ts'
+import { Confidence } from './confidence.tsx'
+import { adviceOf, ExplorerErrorNotice } from './error-notice.tsx'
+import { LabelName } from './label-name.tsx'
 import { deeper, stepsOf } from './steps.ts'
-import { Sure } from './sure.tsx'
-import { adviceOf, Trouble } from './trouble.tsx'
+import { TrailDiagram } from './trail-diagram.tsx'
 
 /** Of the endpoint: what it takes when nothing is said, and the most it takes. */
 export const depths = { usual: 20, max: 100 } as const
 
-type TrailReply = Asked<ReplyOf<'explorer.trail'>>
+type TrailReply = QueryReply<ReplyOf<'explorer.trail'>>
 
 interface TrailProps {
   readonly chain: string
   readonly depth: number
-  readonly asked: UseQueryResult<TrailReply>
+  readonly query: UseQueryResult<TrailReply>
 }
 
-export function Trail({ chain, depth, asked }: TrailProps) {
+export function Trail({ chain, depth, query }: TrailProps) {
   const chains = useChains()
   return (
     <section className="card" aria-labelledby="trail-title">
@@ -36,12 +36,12 @@ export function Trail({ chain, depth, asked }: TrailProps) {
         Who funded it, who funded that one, and so on back to a named address. Arrows show where the coin went; choose
         an address to go on from there.
       </p>
-      {asked.error && !asked.data ? (
-        <Trouble error={asked.error} chain={chain} chains={chains} />
+      {query.error && !query.data ? (
+        <ExplorerErrorNotice error={query.error} chain={chain} chains={chains} />
       ) : (
-        <Answer of={asked} waiting="Following the trail; one that nobody has followed before takes longer…">
-          {({ reply, meta }) => <Followed trail={reply.result} meta={meta} depth={depth} />}
-        </Answer>
+        <QueryResult of={query} waiting="Following the trail; one that nobody has followed before takes longer…">
+          {({ reply, meta }) => <TrailResult trail={reply.result} meta={meta} depth={depth} />}
+        </QueryResult>
       )}
     </section>
   )
@@ -49,55 +49,57 @@ export function Trail({ chain, depth, asked }: TrailProps) {
 
 interface FollowedProps {
   readonly trail: TrailRecord
-  readonly meta: Asked<unknown>['meta']
+  readonly meta: QueryReply<unknown>['meta']
   readonly depth: number
 }
 
-function Followed({ trail, meta, depth }: FollowedProps) {
+function TrailResult({ trail, meta, depth }: FollowedProps) {
   return (
     <>
-      <Picture trail={trail} />
+      <TrailDiagram trail={trail} />
       <p>
-        <End trail={trail} />
+        <TrailEndText trail={trail} />
       </p>
-      <Onwards trail={trail} depth={depth} />
+      <ContinueTrail trail={trail} depth={depth} />
       {trail.hops.length > 0 && <Hops trail={trail} />}
       <p className="small">
-        <Sure meta={meta} />
+        <Confidence meta={meta} />
       </p>
     </>
   )
 }
 
-function End({ trail: { hops, end } }: { readonly trail: TrailRecord }) {
+function TrailEndText({ trail: { hops, end } }: { readonly trail: TrailRecord }) {
   const named = hops.at(-1)?.label
   switch (end.reason) {
     case 'label':
-      return <>It leads to a named address: {named ? <Named label={named} /> : end.says}.</>
+      return <>It leads to a named address: {named ? <LabelName label={named} /> : end.message}.</>
     case 'genesis':
     case 'none':
       return (
         <>
-          It ends at {short(end.address)}. {end.says}
+          It ends at {shortenHex(end.address)}. {end.message}
         </>
       )
     case 'loop':
-      return <>It goes in a circle from here: {end.says}</>
+      return <>It goes in a circle from here: {end.message}</>
     case 'depth':
-      return <>It goes on beyond {short(end.address)}: no more hops were asked for.</>
+      return <>It goes on beyond {shortenHex(end.address)}: no more hops were asked for.</>
     case 'time':
-      return <>It goes on beyond {short(end.address)}: the time of one call was over. The search goes on meanwhile.</>
+      return (
+        <>It goes on beyond {shortenHex(end.address)}: the time of one call was over. The search goes on meanwhile.</>
+      )
     case 'unknown':
       return (
         <>
-          Beyond {short(end.address)} nothing can be told: {end.says}. {adviceOf(end.says)}
+          Beyond {shortenHex(end.address)} nothing can be told: {end.message}. {adviceOf(end.message)}
         </>
       )
   }
 }
 
 /** The way on where a trail was cut off. */
-function Onwards({ trail, depth }: { readonly trail: TrailRecord; readonly depth: number }) {
+function ContinueTrail({ trail, depth }: { readonly trail: TrailRecord; readonly depth: number }) {
   const queries = useQueryClient()
   const { chainid, address, end } = trail
   if (end.reason === 'time')
@@ -113,7 +115,7 @@ function Onwards({ trail, depth }: { readonly trail: TrailRecord; readonly depth
   return (
     <p>
       {next === undefined ? (
-        <a href={hrefOf('explorer', [chainid, end.address])}>Go on from {short(end.address)}</a>
+        <a href={hrefOf('explorer', [chainid, end.address])}>Go on from {shortenHex(end.address)}</a>
       ) : (
         <a href={hrefOf('explorer', [chainid, address], { depth: next })}>Go deeper: up to {next} hops</a>
       )}
@@ -137,14 +139,14 @@ function Hops({ trail }: { readonly trail: TrailRecord }) {
                     <td>
                       {label && <div>{label.name}</div>}
                       <a className="mono" href={hrefOf('explorer', [trail.chainid, address])}>
-                        {short(address)}
+                        {shortenHex(address)}
                       </a>
                     </td>
                     <td className="num">{coins(trail.chainid, paid.value, 18)}</td>
-                    <td>{time(Number(paid.timeStamp))}</td>
-                    <td className="num">{count(paid.block)}</td>
+                    <td>{formatTime(Number(paid.timeStamp))}</td>
+                    <td className="num">{formatCount(paid.block)}</td>
                     <td className="mono" title={paid.fundingTxn}>
-                      {short(paid.fundingTxn)}
+                      {shortenHex(paid.fundingTxn)}
                     </td>
                   </tr>
                 ),

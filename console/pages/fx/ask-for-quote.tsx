@@ -1,30 +1,30 @@
 // The question: which currencies, how much, how soon, and for whom.
 import { type FormEvent, useState } from 'react'
-import { useAsk } from '../../calls.ts'
-import { Answer, Failure } from '../../parts/answer.tsx'
-import { usePass } from '../../pass.tsx'
-import { go } from '../../place.ts'
+import { useEndpoint } from '../../calls.ts'
+import { Failure, QueryResult } from '../../parts/query-result.tsx'
+import { go } from '../../route.ts'
+import { useConsoleContext } from '../../session.tsx'
 import { accountOf, hasWallet } from './wallet.ts'
 
 /** An address nobody has the key of: good for looking, not for trading. */
-const nobody = `0x${'0'.repeat(36)}dEaD`
+const burnAddress = `0x${'0'.repeat(36)}dEaD`
 
 type Side = 'from' | 'to'
 type Tenor = 'instant' | 'hourly' | 'daily'
 
 export function AskForQuote() {
-  const offered = useAsk('fx.currencies', {})
+  const offered = useEndpoint('fx.currencies', {})
   return (
-    <Answer of={offered} waiting="Reading what is offered…">
+    <QueryResult of={offered} waiting="Reading what is offered…">
       {({ reply: { currencies, tenors } }) => (
         <Form codes={currencies.map(({ currency }) => currency)} tenors={tenors} />
       )}
-    </Answer>
+    </QueryResult>
   )
 }
 
 function Form({ codes, tenors }: { readonly codes: readonly string[]; readonly tenors: readonly Tenor[] }) {
-  const { client } = usePass()
+  const { client } = useConsoleContext()
   const [from, setFrom] = useState(codes[0] ?? '')
   const [to, setTo] = useState(codes[1] ?? '')
   const [given, setGiven] = useState<Side>('from')
@@ -34,7 +34,7 @@ function Form({ codes, tenors }: { readonly codes: readonly string[]; readonly t
   const [recipient, setRecipient] = useState('')
   const [error, setError] = useState<unknown>()
   const [busy, setBusy] = useState(false)
-  const ask = async (event: FormEvent) => {
+  const requestQuote = async (event: FormEvent) => {
     event.preventDefault()
     setBusy(true)
     setError(undefined)
@@ -58,7 +58,7 @@ function Form({ codes, tenors }: { readonly codes: readonly string[]; readonly t
   return (
     <section className="card" aria-labelledby="ask">
       <h2 id="ask">Ask for a quote</h2>
-      <form onSubmit={ask}>
+      <form onSubmit={requestQuote}>
         <div className="row">
           <Choice name="You give" value={from} of={codes} change={setFrom} />
           <Choice name="You get" value={to} of={codes} change={setTo} />
@@ -111,7 +111,7 @@ function Form({ codes, tenors }: { readonly codes: readonly string[]; readonly t
                 My wallet's
               </button>
             ) : (
-              <button type="button" onClick={() => setRecipient(nobody)}>
+              <button type="button" onClick={() => setRecipient(burnAddress)}>
                 An example
               </button>
             )}

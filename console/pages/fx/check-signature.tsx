@@ -1,23 +1,23 @@
 // The sign-doctor: a signature in, a verdict out, and if it is bad the field that is to blame.
 import { useMutation } from '@tanstack/react-query'
 import { type FormEvent, useEffect, useState } from 'react'
-import type { Diagnosis } from '#api/wire/fx-desk.ts'
-import { Failure } from '../../parts/answer.tsx'
-import { short, time } from '../../parts/words.ts'
-import { usePass } from '../../pass.tsx'
-import { usePlace } from '../../place.ts'
+import type { Diagnosis } from '#api/wire/fx-extensions.ts'
+import { formatTime, shortenHex } from '../../parts/format.ts'
+import { Failure } from '../../parts/query-result.tsx'
+import { useRoute } from '../../route.ts'
+import { useConsoleContext } from '../../session.tsx'
 
 export function CheckSignature({ id, signature: given }: { readonly id: string; readonly signature: string }) {
-  const { client } = usePass()
-  const place = usePlace()
+  const { client } = useConsoleContext()
+  const place = useRoute()
   const [signature, setSignature] = useState(given)
   const [signer, setSigner] = useState(place.query.get('signer') ?? '')
   const check = useMutation({
-    mutationFn: (asked: { signature: string; signer: string }) =>
+    mutationFn: (result: { signature: string; signer: string }) =>
       client.fx.checkSignature({
         id,
-        signature: asked.signature,
-        ...(asked.signer !== '' && { signer: asked.signer }),
+        signature: result.signature,
+        ...(result.signer !== '' && { signer: result.signer }),
       }),
   })
   const { mutate } = check
@@ -95,15 +95,15 @@ function Verdict({ found }: { readonly found: Diagnosis }) {
         <dt>Digest</dt>
         <dd className="mono">{found.digest}</dd>
         <dt>Permit</dt>
-        <dd>{found.deadlinePassed ? 'its deadline has passed' : `good until ${time(found.deadline)}`}</dd>
+        <dd>{found.deadlinePassed ? 'its deadline has passed' : `good until ${formatTime(found.deadline)}`}</dd>
         <dt>Quote</dt>
         <dd>{found.expired ? 'has expired' : 'still stands'}</dd>
       </dl>
       {found.findings.length > 0 && (
         <ul>
-          {found.findings.map(({ field, says, expected, found: seen }) => (
-            <li key={`${field} ${says}`}>
-              <code>{field}</code> {says}
+          {found.findings.map(({ field, message, expected, found: seen }) => (
+            <li key={`${field} ${message}`}>
+              <code>{field}</code> {message}
               {expected !== undefined && <>; the quote has {brief(expected)}</>}
               {seen !== undefined && <>, signed was {brief(seen)}</>}
             </li>
@@ -112,9 +112,9 @@ function Verdict({ found }: { readonly found: Diagnosis }) {
       )}
       {found.chain.length > 0 && (
         <ul>
-          {found.chain.map(({ name, ok, says }) => (
+          {found.chain.map(({ name, ok, message }) => (
             <li key={name} className={ok ? 'good' : 'bad'}>
-              {name}: {says}
+              {name}: {message}
             </li>
           ))}
         </ul>
@@ -123,4 +123,4 @@ function Verdict({ found }: { readonly found: Diagnosis }) {
   )
 }
 
-const brief = (text: string) => <code title={text}>{text.startsWith('0x') ? short(text) : text}</code>
+const brief = (text: string) => <code title={text}>{text.startsWith('0x') ? shortenHex(text) : text}</code>

@@ -1,7 +1,7 @@
 // A quote at a glance: what for what, at which rate, and how long it still stands.
 import { useEffect, useState } from 'react'
 import type { Quote } from '#api/wire/fx.ts'
-import { less, span, time } from '../../parts/words.ts'
+import { formatDuration, formatTime, subtractDecimals } from '../../parts/format.ts'
 
 export function QuoteCard({ quote }: { readonly quote: Quote }) {
   return (
@@ -24,7 +24,7 @@ export function QuoteCard({ quote }: { readonly quote: Quote }) {
         </dd>
         <dt>After the fee</dt>
         <dd>
-          {less(quote.to.amount, quote.fee)} {quote.to.currency}
+          {subtractDecimals(quote.to.amount, quote.fee)} {quote.to.currency}
         </dd>
         {quote.collateral !== undefined && (
           <>
@@ -35,9 +35,9 @@ export function QuoteCard({ quote }: { readonly quote: Quote }) {
           </>
         )}
         <dt>Made</dt>
-        <dd>{time(quote.createdAt)}</dd>
+        <dd>{formatTime(quote.createdAt)}</dd>
         <dt>Stands until</dt>
-        <dd>{time(quote.expiresAt)}</dd>
+        <dd>{formatTime(quote.expiresAt)}</dd>
         <dt>Id</dt>
         <dd className="mono">{quote.id}</dd>
       </dl>
@@ -58,7 +58,7 @@ function Countdown({ createdAt, expiresAt }: { readonly createdAt: string; reado
   return (
     <span className="row">
       <meter aria-label="Time left" min={0} max={wholeMs} value={leftMs} />
-      <span className="badge good">{span(Math.ceil(leftMs / 1000))} left</span>
+      <span className="badge good">{formatDuration(Math.ceil(leftMs / 1000))} left</span>
     </span>
   )
 }

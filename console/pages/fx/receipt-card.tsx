@@ -1,20 +1,20 @@
 // How the price came about: sources, mid, terms and rounding, signed by the server.
-import type { SignedReceipt } from '#api/wire/fx-desk.ts'
-import { useAsk } from '../../calls.ts'
-import { Answer } from '../../parts/answer.tsx'
+import type { SignedReceipt } from '#api/wire/fx-extensions.ts'
+import { useEndpoint } from '../../calls.ts'
 import { Columns } from '../../parts/columns.tsx'
 import { Copyable } from '../../parts/copyable.tsx'
+import { formatTime } from '../../parts/format.ts'
+import { QueryResult } from '../../parts/query-result.tsx'
 import { Scroll } from '../../parts/scroll.tsx'
-import { time } from '../../parts/words.ts'
 
 export function ReceiptCard({ id }: { readonly id: string }) {
-  const receipt = useAsk('fx.receipt', { id })
+  const receipt = useEndpoint('fx.receipt', { id })
   return (
     <section className="card" aria-labelledby="receipt">
       <h2 id="receipt">How it was priced</h2>
-      <Answer of={receipt} nothing="No receipt was kept for this quote.">
+      <QueryResult of={receipt} notFound="No receipt was kept for this quote.">
         {({ reply }) => <Figures signed={reply} />}
-      </Answer>
+      </QueryResult>
     </section>
   )
 }
@@ -42,7 +42,7 @@ function Figures({ signed }: { readonly signed: SignedReceipt }) {
                   {base}/{quote}
                 </td>
                 <td className="num mono">{rate}</td>
-                <td>{time(at)}</td>
+                <td>{formatTime(at)}</td>
                 <td>{used ? 'yes' : <span className="warn">left out: too far from the others</span>}</td>
               </tr>
             ))}

@@ -1,13 +1,13 @@
 // What is to be signed, field by field, with what each figure means; and the wallet.
 import { useState } from 'react'
 import type { Quote, TypedData } from '#api/wire/fx.ts'
-import { useAsk } from '../../calls.ts'
-import { Failure } from '../../parts/answer.tsx'
+import { useEndpoint } from '../../calls.ts'
 import { Columns } from '../../parts/columns.tsx'
 import { Copyable } from '../../parts/copyable.tsx'
+import { formatTime, formatUnits } from '../../parts/format.ts'
+import { Failure } from '../../parts/query-result.tsx'
 import { Scroll } from '../../parts/scroll.tsx'
-import { time, units } from '../../parts/words.ts'
-import { go } from '../../place.ts'
+import { go } from '../../route.ts'
 import { hasWallet, signInWallet, walletText } from './wallet.ts'
 
 export function TypedDataCard({ quote, typedData }: { readonly quote: Quote; readonly typedData: TypedData }) {
@@ -47,12 +47,12 @@ export function TypedDataCard({ quote, typedData }: { readonly quote: Quote; rea
 }
 
 function Fields({ quote, typedData: { domain, message } }: { readonly quote: Quote; readonly typedData: TypedData }) {
-  const offered = useAsk('fx.currencies', {})
+  const offered = useEndpoint('fx.currencies', {})
   const currencies = offered.data?.reply.currencies ?? []
   const tokenAt = (contract: string) => currencies.find((one) => one.contract.toLowerCase() === contract.toLowerCase())
   const amount = (base: bigint | number | string, contract: string): string => {
     const token = tokenAt(contract)
-    return token ? `${units(base, token.decimals, token.decimals)} ${token.currency}` : ''
+    return token ? `${formatUnits(base, token.decimals, token.decimals)} ${token.currency}` : ''
   }
   const { consideration, fee, recipient } = message.witness
   const rows: readonly (readonly [string, string, string])[] = [
@@ -67,7 +67,7 @@ function Fields({ quote, typedData: { domain, message } }: { readonly quote: Quo
     ],
     ['spender', message.spender, 'The contract that may take it'],
     ['nonce', String(message.nonce), 'Makes this permit good for one use'],
-    ['deadline', String(message.deadline), `Not after ${time(message.deadline)}`],
+    ['deadline', String(message.deadline), `Not after ${formatTime(message.deadline)}`],
     ['consideration.quoteId', consideration.quoteId, 'This quote'],
     ['consideration.base', consideration.base, `The token you get: ${quote.to.currency}`],
     ['consideration.quote', consideration.quote, `The token you give: ${quote.from.currency}`],
@@ -81,7 +81,7 @@ function Fields({ quote, typedData: { domain, message } }: { readonly quote: Quo
       consideration.quoteAmount,
       `You give ${amount(consideration.quoteAmount, consideration.quote)}`,
     ],
-    ['consideration.maturity', String(consideration.maturity), `Settled by ${time(consideration.maturity)}`],
+    ['consideration.maturity', String(consideration.maturity), `Settled by ${formatTime(consideration.maturity)}`],
     ['fee', String(fee), amount(fee, consideration.base)],
     ['recipient', recipient, 'Who receives it'],
   ]

@@ -14,7 +14,7 @@ export const hasWallet = (): boolean => provider() !== undefined
 export async function accountOf(): Promise<string> {
   const wallet = provider()
   if (!wallet) throw new Error('This browser has no wallet; sign elsewhere and paste the signature.')
-  const accounts = (await asked(wallet, 'eth_requestAccounts')) as readonly string[]
+  const accounts = (await callWallet(wallet, 'eth_requestAccounts')) as readonly string[]
   const [account] = accounts
   if (account === undefined) throw new Error('The wallet shows no account.')
   return account
@@ -29,16 +29,16 @@ export async function signInWallet(typedData: TypedData): Promise<Signed> {
   const signer = await accountOf()
   const wallet = provider() as Provider
   await onChain(wallet, typedData.domain.chainId)
-  const signature = await asked(wallet, 'eth_signTypedData_v4', [signer, walletText(typedData)])
+  const signature = await callWallet(wallet, 'eth_signTypedData_v4', [signer, walletText(typedData)])
   if (typeof signature !== 'string') throw new Error('The wallet gave no signature.')
   return { signature, signer }
 }
 
 /** Wallets refuse to sign for a chain they are not on. */
 async function onChain(wallet: Provider, chainId: number): Promise<void> {
-  const present = Number((await asked(wallet, 'eth_chainId')) as string)
+  const present = Number((await callWallet(wallet, 'eth_chainId')) as string)
   if (present === chainId) return
-  await asked(wallet, 'wallet_switchEthereumChain', [{ chainId: `0x${chainId.toString(16)}` }])
+  await callWallet(wallet, 'wallet_switchEthereumChain', [{ chainId: `0x${chainId.toString(16)}` }])
 }
 
 export function walletText(typedData: TypedData): string {
@@ -47,7 +47,7 @@ export function walletText(typedData: TypedData): string {
   )
 }
 
-async function asked(wallet: Provider, method: string, params: readonly unknown[] = []): Promise<unknown> {
+async function callWallet(wallet: Provider, method: string, params: readonly unknown[] = []): Promise<unknown> {
   try {
     return await wallet.request({ method, params })
   } catch (error) {

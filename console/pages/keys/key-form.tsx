@@ -1,7 +1,7 @@
 // What a key may do, to be filled in: for a new one, and for one that exists.
 import { type FormEvent, type ReactNode, useState } from 'react'
 import { type Group, groups, type Plan, plans } from '#api/routes.ts'
-import { Failure } from '../../parts/answer.tsx'
+import { Failure } from '../../parts/query-result.tsx'
 
 export interface KeyFields {
   readonly name: string

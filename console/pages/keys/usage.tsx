@@ -3,11 +3,11 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { KeyUsage } from '#api/console.ts'
 import { operator } from '../../operator.ts'
-import { Answer } from '../../parts/answer.tsx'
 import { Columns } from '../../parts/columns.tsx'
+import { formatCount } from '../../parts/format.ts'
 import { type Line, Plot } from '../../parts/plot.tsx'
-import { count } from '../../parts/words.ts'
-import { hrefOf } from '../../place.ts'
+import { QueryResult } from '../../parts/query-result.tsx'
+import { hrefOf } from '../../route.ts'
 
 const spans = [7, 30, 90] as const
 const daySeconds = 86_400
@@ -38,9 +38,9 @@ export function Usage({ id }: { readonly id: string }) {
           ))}
         </div>
       </div>
-      <Answer
+      <QueryResult
         of={usage}
-        nothing={
+        notFound={
           <>
             There is no key <code>{id}</code>. Choose one from <a href={hrefOf('keys')}>all keys</a>; those of sessions
             that have ended are gone.
@@ -48,7 +48,7 @@ export function Usage({ id }: { readonly id: string }) {
         }
       >
         {(found) => <Figures usage={found} />}
-      </Answer>
+      </QueryResult>
     </section>
   )
 }
@@ -73,8 +73,8 @@ function Figures({ usage }: { readonly usage: KeyUsage }) {
             {endpoints.map(([endpoint, { admitted, refused }]) => (
               <tr key={endpoint}>
                 <td className="mono">{endpoint}</td>
-                <td className="num">{count(admitted)}</td>
-                <td className="num">{count(refused)}</td>
+                <td className="num">{formatCount(admitted)}</td>
+                <td className="num">{formatCount(refused)}</td>
               </tr>
             ))}
           </tbody>

@@ -4,13 +4,13 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { Market } from '#api/wire/markets.ts'
 import type { Trail } from '#api/wire/trail.ts'
-import { Failure } from '../../parts/answer.tsx'
 import { Columns } from '../../parts/columns.tsx'
+import { Failure } from '../../parts/query-result.tsx'
 import { Scroll } from '../../parts/scroll.tsx'
 import { useChainName, useChains } from '../../parts/use-chains.ts'
-import { usePass } from '../../pass.tsx'
-import { hrefOf } from '../../place.ts'
-import { addressesIn, spelled } from './reading.ts'
+import { hrefOf } from '../../route.ts'
+import { useConsoleContext } from '../../session.tsx'
+import { addressesIn, spelled } from './market-values.ts'
 
 export function Addresses({ market }: { readonly market: Market }) {
   const chains = useChains() ?? ['1']
@@ -59,7 +59,9 @@ export function Addresses({ market }: { readonly market: Market }) {
                       </a>
                     </td>
                     {wanted && (
-                      <td>{trails.data ? leads(trails.data.get(address)) : trails.error ? '–' : 'asking…'}</td>
+                      <td>
+                        {trails.data ? describeTrailEnd(trails.data.get(address)) : trails.error ? '–' : 'asking…'}
+                      </td>
                     )}
                   </tr>
                 ))}
@@ -74,7 +76,7 @@ export function Addresses({ market }: { readonly market: Market }) {
 }
 
 function useTrails(chain: string, addresses: readonly string[], when: boolean) {
-  const { client, key } = usePass()
+  const { client, key } = useConsoleContext()
   return useQuery({
     queryKey: ['markets/trails', chain, addresses, key],
     enabled: when,
@@ -90,9 +92,9 @@ function useTrails(chain: string, addresses: readonly string[], when: boolean) {
   })
 }
 
-function leads(trail: Trail | undefined): string {
+function describeTrailEnd(trail: Trail | undefined): string {
   if (!trail) return ''
   const { hops, end } = trail
-  if (hops.length === 0) return end.says
-  return `${hops.length} ${hops.length === 1 ? 'hop' : 'hops'} back: ${end.says}`
+  if (hops.length === 0) return end.message
+  return `${hops.length} ${hops.length === 1 ? 'hop' : 'hops'} back: ${end.message}`
 }

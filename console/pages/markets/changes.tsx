@@ -1,11 +1,11 @@
 // The changes of a market as a list to read: when, which field, from what to what.
 import { useState } from 'react'
 import type { MarketChange } from '#api/wire/market-changes.ts'
-import { count, time } from '../../parts/words.ts'
-import { isTelling, stamp } from './history.ts'
-import { spelled } from './reading.ts'
-import { shownValue } from './values.ts'
-import { hrefWith } from './way.ts'
+import { formatCount, formatTime } from '../../parts/format.ts'
+import { isVisibleChange, stamp } from './history.ts'
+import { hrefWith } from './market-href.ts'
+import { spelled } from './market-values.ts'
+import { formatValue } from './values.ts'
 
 interface ChangesProps {
   readonly slug: string
@@ -19,7 +19,7 @@ interface ChangesProps {
 const rowsStep = 25
 
 export function Changes({ slug, changes: all, query, onOlder, busy }: ChangesProps) {
-  const changes = all.filter(isTelling)
+  const changes = all.filter(isVisibleChange)
   const asOf = query.get('asOf')
   const [rows, setRows] = useState(rowsStep)
   const rest = changes.length - rows
@@ -57,7 +57,7 @@ export function Changes({ slug, changes: all, query, onOlder, busy }: ChangesPro
       <p className="row">
         {rest > 0 && (
           <button type="button" onClick={() => setRows(rows + 4 * rowsStep)}>
-            Show more of {count(rest)}
+            Show more of {formatCount(rest)}
           </button>
         )}
         {rest <= 0 && onOlder && (
@@ -70,7 +70,7 @@ export function Changes({ slug, changes: all, query, onOlder, busy }: ChangesPro
         )}
         {changes.length < all.length && (
           <span className="soft small">
-            {count(all.length - changes.length)} more renewed only the source’s own time stamp.
+            {formatCount(all.length - changes.length)} more renewed only the source’s own time stamp.
           </span>
         )}
       </p>
@@ -78,7 +78,7 @@ export function Changes({ slug, changes: all, query, onOlder, busy }: ChangesPro
   )
 }
 
-const words: Readonly<Record<MarketChange['change'], string>> = {
+const changeLabels: Readonly<Record<MarketChange['change'], string>> = {
   created: 'first seen here',
   changed: '',
   vanished: 'no feed shows it any more',
@@ -94,11 +94,11 @@ interface OneChangeProps {
 }
 
 function OneChange({ change: { at, kind, id, slug, change, fields }, href, shown }: OneChangeProps) {
-  const telling = fields.filter(({ field }) => field !== stamp)
+  const visibleFields = fields.filter(({ field }) => field !== stamp)
   return (
     <li className={shown ? 'shown' : undefined}>
       <a className="when" href={href} title="The market as it was then">
-        {time(at)}
+        {formatTime(at)}
       </a>
       <div>
         {kind !== 'market' && (
@@ -107,11 +107,12 @@ function OneChange({ change: { at, kind, id, slug, change, fields }, href, shown
           </span>
         )}
         {shown && <span className="badge warn">shown above</span>}
-        {words[change]}
+        {changeLabels[change]}
         <div className="fields">
-          {telling.map(({ field, before, after }) => (
+          {visibleFields.map(({ field, before, after }) => (
             <span key={field}>
-              <span className="soft">{spelled(field)}</span> {shownValue(before)} → <strong>{shownValue(after)}</strong>
+              <span className="soft">{spelled(field)}</span> {formatValue(before)} →{' '}
+              <strong>{formatValue(after)}</strong>
             </span>
           ))}
         </div>

@@ -1,8 +1,8 @@
 // What is known about a market, in figures and dates. A field without a value has no row.
 import type { ReactNode } from 'react'
 import type { Market } from '#api/wire/markets.ts'
-import { time } from '../../parts/words.ts'
-import { grouped } from './reading.ts'
+import { formatTime } from '../../parts/format.ts'
+import { grouped } from './market-values.ts'
 
 type Row = readonly [label: string, value: ReactNode]
 
@@ -42,10 +42,10 @@ function figuresOf(market: Market): Row[] {
 
 function datesOf(market: Market): Row[] {
   return given([
-    ['Starts', market.startDate && time(market.startDate)],
-    ['Ends', market.endDate && time(market.endDate)],
-    ['Closed', market.closedTime && time(market.closedTime)],
-    ['Changed at source', market.updatedAt && time(market.updatedAt)],
+    ['Starts', market.startDate && formatTime(market.startDate)],
+    ['Ends', market.endDate && formatTime(market.endDate)],
+    ['Closed', market.closedTime && formatTime(market.closedTime)],
+    ['Changed at source', market.updatedAt && formatTime(market.updatedAt)],
   ])
 }
 

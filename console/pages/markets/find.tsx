@@ -1,19 +1,19 @@
 // Finding a market: the most traded open ones to begin with, and any by its words while they are typed.
 import { type FormEvent, useEffect, useEffectEvent, useRef, useState } from 'react'
 import type { FoundMarket } from '#api/wire/market-search.ts'
-import { useAsk } from '../../calls.ts'
-import { Answer } from '../../parts/answer.tsx'
-import { time } from '../../parts/words.ts'
-import { hrefOf } from '../../place.ts'
-import { grouped, outcomesOf, percentOf } from './reading.ts'
+import { useEndpoint } from '../../calls.ts'
+import { formatTime } from '../../parts/format.ts'
+import { QueryResult } from '../../parts/query-result.tsx'
+import { hrefOf } from '../../route.ts'
+import { formatPercent, grouped, outcomesOf } from './market-values.ts'
 
 const rows = { usual: 20, max: 50 } as const
 const typingMs = 250
 const everyMs = 10_000
 
-export function Find({ words, all }: { readonly words: string; readonly all: boolean }) {
+export function Find({ words: text, all }: { readonly words: string; readonly all: boolean }) {
   const limit = all ? rows.max : rows.usual
-  const asked = useAsk('markets.search', { q: words, limit }, { everyMs, keep: true })
+  const query = useEndpoint('markets.search', { q: text, limit }, { everyMs, keepPrevious: true })
   return (
     <>
       <h1>Markets</h1>
@@ -21,15 +21,17 @@ export function Find({ words, all }: { readonly words: string; readonly all: boo
         Prediction markets from your feeds: how each stands, how it came to stand so, and who is behind the addresses in
         it.
       </p>
-      <SearchBox words={words} />
+      <SearchBox words={text} />
       <section className="card" aria-labelledby="found-title">
-        <h2 id="found-title">{words === '' ? 'Most traded open markets' : `Markets with “${words}”`}</h2>
-        <Answer of={asked} waiting="Looking for markets…">
-          {({ reply: { markets } }) => (markets.length === 0 ? <Nothing words={words} /> : <Found markets={markets} />)}
-        </Answer>
-        {asked.data?.reply.markets.length === rows.usual && !all && (
+        <h2 id="found-title">{text === '' ? 'Most traded open markets' : `Markets with “${text}”`}</h2>
+        <QueryResult of={query} waiting="Looking for markets…">
+          {({ reply: { markets } }) =>
+            markets.length === 0 ? <NoMatches words={text} /> : <MarketResults markets={markets} />
+          }
+        </QueryResult>
+        {query.data?.reply.markets.length === rows.usual && !all && (
           <p>
-            <a href={hrefOf('markets', [], { q: words, all: 1 })}>Show more</a>
+            <a href={hrefOf('markets', [], { q: text, all: 1 })}>Show more</a>
           </p>
         )}
       </section>
@@ -41,17 +43,17 @@ export function Find({ words, all }: { readonly words: string; readonly all: boo
  * Follows what is typed. The first letter of a search adds to the history and the others replace it, so that the back
  * button leads from one search to the one before and not through its letters.
  */
-function SearchBox({ words }: { readonly words: string }) {
-  const [text, setText] = useState(words)
+function SearchBox({ words: initialText }: { readonly words: string }) {
+  const [text, setText] = useState(initialText)
   /** What this field put into the address; anything else there came from outside. */
-  const own = useRef(words)
+  const own = useRef(initialText)
   const typing = useRef(false)
   useEffect(() => {
-    if (own.current === words) return
-    own.current = words
+    if (own.current === initialText) return
+    own.current = initialText
     typing.current = false
-    setText(words)
-  }, [words])
+    setText(initialText)
+  }, [initialText])
   const show = (shown: string) => {
     if (shown === own.current) return
     own.current = shown
@@ -96,7 +98,7 @@ function SearchBox({ words }: { readonly words: string }) {
   )
 }
 
-function Nothing({ words }: { readonly words: string }) {
+function NoMatches({ words }: { readonly words: string }) {
   if (words === '')
     return (
       <p className="note">
@@ -112,7 +114,7 @@ function Nothing({ words }: { readonly words: string }) {
   )
 }
 
-function Found({ markets }: { readonly markets: readonly FoundMarket[] }) {
+function MarketResults({ markets }: { readonly markets: readonly FoundMarket[] }) {
   return (
     <ul className="found">
       {markets.map((market) => (
@@ -130,7 +132,7 @@ function Found({ markets }: { readonly markets: readonly FoundMarket[] }) {
             )}
           </span>
           <span className="ends soft small">
-            {market.endDate !== undefined && `ends ${time(market.endDate).slice(0, 10)}`}
+            {market.endDate !== undefined && `ends ${formatTime(market.endDate).slice(0, 10)}`}
           </span>
         </li>
       ))}
@@ -144,7 +146,7 @@ function First({ market }: { readonly market: FoundMarket }) {
   return (
     <span className="first">
       <span>
-        {first.name} {percentOf(first.price)}
+        {first.name} {formatPercent(first.price)}
       </span>
       <span className="track" aria-hidden="true">
         <span style={{ width: `${first.share * 100}%` }} />

@@ -2,7 +2,7 @@
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
 import type { MarketChange } from '#api/wire/market-changes.ts'
-import { usePass } from '../../pass.tsx'
+import { useConsoleContext } from '../../session.tsx'
 
 const pageChanges = 500
 /** Ten thousand changes are more than anybody reads, and as much as a plot can show. */
@@ -10,7 +10,7 @@ const pagesMax = 20
 const liveMax = 1000
 
 export function useChanges(slug: string, related: boolean) {
-  const { client, key } = usePass()
+  const { client, key } = useConsoleContext()
   return useInfiniteQuery({
     queryKey: ['markets.changesBySlug', slug, related, key],
     initialPageParam: '',
@@ -39,7 +39,7 @@ export interface Live {
 
 /** Follows one market after the cursor that is known when it begins. */
 export function useLive(slug: string, on: boolean, after: string | undefined): Live {
-  const { client } = usePass()
+  const { client } = useConsoleContext()
   const [live, setLive] = useState<Live>({ state: 'off', changes: [] })
   const begin = useRef(after)
   begin.current = after

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { MarketChange } from '#api/wire/market-changes.ts'
-import { applied, drawn, isTelling, merged, momentsOf } from './history.ts'
+import { applied, isVisibleChange, merged, momentsOf, toPlotData } from './history.ts'
 
 const at = (second: number): string => new Date(second * 1000).toISOString()
 const changed = (cursor: number, second: number, fields: MarketChange['fields'], more = {}): MarketChange => ({
@@ -28,7 +28,7 @@ const changes = [
 
 test('the past unrolls from the newest change: each value holds from its change on, up to now', () => {
   const moments = momentsOf(market, changes, 100)
-  assert.deepEqual(drawn('prices', market, moments), {
+  assert.deepEqual(toPlotData('prices', market, moments), {
     // Created at 10; changes of prices at 60 and 90; now is 100. What happened to the question and the event is not drawn.
     xs: [10, 60, 90, 100],
     lines: [
@@ -37,14 +37,14 @@ test('the past unrolls from the newest change: each value holds from its change 
     ],
   })
   // There was no volume before 60.
-  assert.deepEqual(drawn('volume', market, moments).lines[0]?.values, [null, 50, 50, 50])
+  assert.deepEqual(toPlotData('volume', market, moments).lines[0]?.values, [null, 50, 50, 50])
   // A field that never changed was always what it is.
-  assert.deepEqual(drawn('book', market, moments).lines[0]?.values, [0.69, 0.69, 0.69, 0.69])
+  assert.deepEqual(toPlotData('book', market, moments).lines[0]?.values, [0.69, 0.69, 0.69, 0.69])
 })
 
 test('a market that is older than its latest change is no matter: the change says what came after', () => {
   const stale = { ...market, outcomePrices: '["0.6","0.4"]' }
-  const prices = drawn('prices', stale, momentsOf(stale, changes, 100))
+  const prices = toPlotData('prices', stale, momentsOf(stale, changes, 100))
   assert.deepEqual(prices.lines[0]?.values, [0.5, 0.6, 0.7, 0.7])
 })
 
@@ -75,7 +75,7 @@ test('what the stream told stands above the answer: the newest word wins, links 
 
 test('a change of the time stamp alone tells nothing; anything beside it does', () => {
   const stamped = { field: 'updatedAt', before: 'a', after: 'b' }
-  assert.equal(isTelling(changed(1, 1, [stamped])), false)
-  assert.equal(isTelling(changed(1, 1, [stamped, { field: 'bestBid', after: 1 }])), true)
-  assert.equal(isTelling(changed(1, 1, [], { change: 'vanished' })), true)
+  assert.equal(isVisibleChange(changed(1, 1, [stamped])), false)
+  assert.equal(isVisibleChange(changed(1, 1, [stamped, { field: 'bestBid', after: 1 }])), true)
+  assert.equal(isVisibleChange(changed(1, 1, [], { change: 'vanished' })), true)
 })

@@ -3,13 +3,13 @@
 
 import type { MarketChange } from '#api/wire/market-changes.ts'
 import type { Market } from '#api/wire/markets.ts'
-import { listIn } from './reading.ts'
+import { listIn } from './market-values.ts'
 
 /** The fields that are drawn. */
 const drawnFields = ['outcomePrices', 'bestBid', 'bestAsk', 'lastTradePrice', 'volumeNum', 'liquidityNum'] as const
 type DrawnField = (typeof drawnFields)[number]
 
-export interface Moment {
+export interface MarketMoment {
   readonly atUnix: number
   readonly values: Readonly<Partial<Record<DrawnField, unknown>>>
 }
@@ -17,10 +17,10 @@ export interface Moment {
 const isDrawn = (field: string): field is DrawnField => (drawnFields as readonly string[]).includes(field)
 
 /** Oldest first. `changes` are newest first, of any records; only the market's own count. */
-export function momentsOf(market: Market, changes: readonly MarketChange[], nowUnix: number): readonly Moment[] {
+export function momentsOf(market: Market, changes: readonly MarketChange[], nowUnix: number): readonly MarketMoment[] {
   const values: Partial<Record<DrawnField, unknown>> = {}
   for (const field of drawnFields) values[field] = market[field]
-  const moments: Moment[] = []
+  const moments: MarketMoment[] = []
   for (const { at, kind, id, change, fields } of changes) {
     if (kind !== 'market' || id !== market.id) continue
     const drawn = fields.filter(({ field }) => isDrawn(field))
@@ -39,13 +39,13 @@ export function momentsOf(market: Market, changes: readonly MarketChange[], nowU
 export const plotNames = ['prices', 'book', 'volume', 'liquidity'] as const
 export type PlotName = (typeof plotNames)[number]
 
-export interface Drawn {
+export interface PlotData {
   readonly xs: readonly number[]
   readonly lines: readonly { readonly label: string; readonly values: readonly (number | null)[]; steps: true }[]
 }
 
-export function drawn(name: PlotName, market: Market, moments: readonly Moment[]): Drawn {
-  const line = (label: string, valueAt: (values: Moment['values']) => unknown) => ({
+export function toPlotData(name: PlotName, market: Market, moments: readonly MarketMoment[]): PlotData {
+  const line = (label: string, valueAt: (values: MarketMoment['values']) => unknown) => ({
     label,
     values: moments.map(({ values }) => figure(valueAt(values))),
     steps: true as const,
@@ -78,15 +78,15 @@ const linked = new Set(['events', 'categories', 'tags', 'imageOptimized', 'iconO
 export function applied(market: Market, live: readonly MarketChange[]): Market {
   const own = live.filter(({ kind, id }) => kind === 'market' && id === market.id)
   if (own.length === 0) return market
-  const told = own.toReversed().flatMap(({ fields }) => fields.filter(({ field }) => !linked.has(field)))
-  return { ...market, ...Object.fromEntries(told.map(({ field, after }) => [field, after])) }
+  const fieldsAfter = own.toReversed().flatMap(({ fields }) => fields.filter(({ field }) => !linked.has(field)))
+  return { ...market, ...Object.fromEntries(fieldsAfter.map(({ field, after }) => [field, after])) }
 }
 
 /** Sources touch this field all the time. */
 export const stamp = 'updatedAt'
 
 /** Says more than that a source has looked at the record again. */
-export const isTelling = ({ change, fields }: Pick<MarketChange, 'change' | 'fields'>): boolean =>
+export const isVisibleChange = ({ change, fields }: Pick<MarketChange, 'change' | 'fields'>): boolean =>
   change !== 'changed' || fields.some(({ field }) => field !== stamp)
 
 /** Newest first, each once: what the stream brought above what the list had. */

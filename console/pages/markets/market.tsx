@@ -3,19 +3,19 @@ import { useMemo } from 'react'
 import type { ResponseMeta } from '#api/client.ts'
 import type { MarketChange } from '#api/wire/market-changes.ts'
 import type { Market as MarketRecord } from '#api/wire/markets.ts'
-import { useAsk } from '../../calls.ts'
-import { Answer, Failure } from '../../parts/answer.tsx'
-import { time } from '../../parts/words.ts'
-import { hrefOf } from '../../place.ts'
+import { useEndpoint } from '../../calls.ts'
+import { formatTime } from '../../parts/format.ts'
+import { Failure, QueryResult } from '../../parts/query-result.tsx'
+import { hrefOf } from '../../route.ts'
 import { Addresses } from './addresses.tsx'
-import { Around } from './around.tsx'
 import { Changes } from './changes.tsx'
 import { Facts } from './facts.tsx'
 import { type Live, useChanges, useLive } from './follow.ts'
 import { applied, merged } from './history.ts'
+import { MarketHistory, PastNote } from './market-history.tsx'
+import { marketStatus } from './market-values.ts'
 import { Outcomes } from './outcomes.tsx'
-import { Past, PastNote } from './past.tsx'
-import { standingOf } from './reading.ts'
+import { RelatedRecords } from './related-records.tsx'
 import { plainly } from './values.ts'
 
 /** The stream tells what changes; this finds out when the server itself is gone. */
@@ -28,8 +28,12 @@ interface MarketProps {
 
 export function Market({ slug, query }: MarketProps) {
   const asOf = query.get('asOf') ?? undefined
-  const now = useAsk('markets.bySlug', { slug }, { everyMs })
-  const then = useAsk('markets.bySlug', { slug, asOf: asOf ?? '' }, { when: asOf !== undefined, keep: true })
+  const now = useEndpoint('markets.bySlug', { slug }, { everyMs })
+  const then = useEndpoint(
+    'markets.bySlug',
+    { slug, asOf: asOf ?? '' },
+    { when: asOf !== undefined, keepPrevious: true },
+  )
   const kept = useChanges(slug, query.get('related') === '1')
   const known = useMemo(() => kept.data?.pages.flatMap(({ changes }) => changes) ?? [], [kept.data])
   const live = useLive(slug, asOf === undefined && kept.data !== undefined, known[0]?.cursor)
@@ -46,32 +50,32 @@ export function Market({ slug, query }: MarketProps) {
       </p>
       {asOf !== undefined && <PastNote slug={slug} query={query} />}
       {shown.error && !shown.data ? (
-        <Missing slug={slug} error={shown.error} />
+        <MarketMissing slug={slug} error={shown.error} />
       ) : (
-        <Answer of={shown} waiting="Asking for the market…">
+        <QueryResult of={shown} waiting="Asking for the market…">
           {({ reply, meta }) => {
             const market = asOf === undefined ? (present ?? reply) : reply
             return (
               <>
                 <Head market={market} slug={slug} live={live} lost={now.error !== null} past={asOf !== undefined} />
-                <Standing market={market} meta={meta} />
-                <Past key={asOf} slug={slug} market={present ?? market} changes={changes} query={query} />
+                <MarketStatus market={market} meta={meta} />
+                <MarketHistory key={asOf} slug={slug} market={present ?? market} changes={changes} query={query} />
                 <div className="cards">
-                  <Around market={market} />
+                  <RelatedRecords market={market} />
                   <Addresses market={market} />
                 </div>
                 <Log kept={kept} slug={slug} changes={changes} query={query} />
-                <Whole market={market} />
+                <FullRecord market={market} />
               </>
             )
           }}
-        </Answer>
+        </QueryResult>
       )}
     </>
   )
 }
 
-function Standing({ market, meta }: { readonly market: MarketRecord; readonly meta: ResponseMeta | undefined }) {
+function MarketStatus({ market, meta }: { readonly market: MarketRecord; readonly meta: ResponseMeta | undefined }) {
   return (
     <div className="cards">
       <section className="card" aria-labelledby="outcomes-title">
@@ -83,7 +87,7 @@ function Standing({ market, meta }: { readonly market: MarketRecord; readonly me
       <section className="card" aria-labelledby="facts-title">
         <h2 id="facts-title">Figures and dates</h2>
         <Facts market={market} />
-        {meta?.asOf !== undefined && <p className="soft small">Last seen in a feed: {time(meta.asOf)}.</p>}
+        {meta?.asOf !== undefined && <p className="soft small">Last seen in a feed: {formatTime(meta.asOf)}.</p>}
       </section>
     </div>
   )
@@ -96,7 +100,7 @@ interface LogProps extends MarketProps {
 
 function Log({ kept, ...props }: LogProps) {
   return (
-    <Answer of={kept} waiting="Reading what changed…">
+    <QueryResult of={kept} waiting="Reading what changed…">
       {() => (
         <Changes
           {...props}
@@ -104,7 +108,7 @@ function Log({ kept, ...props }: LogProps) {
           busy={kept.isFetchingNextPage}
         />
       )}
-    </Answer>
+    </QueryResult>
   )
 }
 
@@ -117,14 +121,14 @@ interface HeadProps {
 }
 
 function Head({ market, slug, live, lost, past }: HeadProps) {
-  const { word, tone } = standingOf(market)
+  const { label, tone } = marketStatus(market)
   return (
     <>
       <h1>{market.question || market.slug || slug}</h1>
       <p className="row tags">
-        <span className={`badge ${tone}`}>{word}</span>
+        <span className={`badge ${tone}`}>{label}</span>
         {market.category && <span className="badge">{market.category}</span>}
-        {!past && <Pulse live={live} lost={lost} />}
+        {!past && <LiveStatus live={live} lost={lost} />}
         {market.slug !== undefined && market.slug !== slug && (
           <span className="soft">
             {past ? 'Then called' : 'Now called'} <code>{market.slug}</code>
@@ -135,8 +139,8 @@ function Head({ market, slug, live, lost, past }: HeadProps) {
   )
 }
 
-function Pulse({ live: { state, error }, lost }: { readonly live: Live; readonly lost: boolean }) {
-  const says = lost
+function LiveStatus({ live: { state, error }, lost }: { readonly live: Live; readonly lost: boolean }) {
+  const text = lost
     ? 'The server does not answer; trying again'
     : state === 'live'
       ? 'Live'
@@ -148,12 +152,12 @@ function Pulse({ live: { state, error }, lost }: { readonly live: Live; readonly
       className={`pulse ${lost || state === 'stopped' ? 'warn' : state === 'live' ? 'good' : 'soft'}`}
       role="status"
     >
-      {says}
+      {text}
     </span>
   )
 }
 
-function Missing({ slug, error }: { readonly slug: string; readonly error: unknown }) {
+function MarketMissing({ slug, error }: { readonly slug: string; readonly error: unknown }) {
   return (
     <>
       <h1>{slug}</h1>
@@ -172,7 +176,7 @@ function Missing({ slug, error }: { readonly slug: string; readonly error: unkno
 }
 
 /** Everything, for those who build on it. */
-function Whole({ market }: { readonly market: MarketRecord }) {
+function FullRecord({ market }: { readonly market: MarketRecord }) {
   return (
     <details>
       <summary>The whole record as the interface answers it</summary>

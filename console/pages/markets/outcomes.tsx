@@ -1,6 +1,6 @@
 // The outcomes of a market as bars, and what is bid and asked for the first of them.
 import type { Market } from '#api/wire/markets.ts'
-import { outcomesOf, percentOf } from './reading.ts'
+import { formatPercent, outcomesOf } from './market-values.ts'
 
 export function Outcomes({ market }: { readonly market: Market }) {
   const outcomes = outcomesOf(market)
@@ -13,7 +13,7 @@ export function Outcomes({ market }: { readonly market: Market }) {
             {name}
             {market.closed === true && share === 1 && <span className="badge good">won</span>}
           </span>
-          <span className="price">{price === undefined ? 'no price' : percentOf(price)}</span>
+          <span className="price">{price === undefined ? 'no price' : formatPercent(price)}</span>
           <span className="track" aria-hidden="true">
             <span style={{ width: `${share * 100}%`, background: `var(--c${(index % 10) + 1})` }} />
           </span>

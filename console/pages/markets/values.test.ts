@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { shownValue } from './values.ts'
+import { formatValue } from './values.ts'
 
 test('values read as words, whatever their kind', () => {
   assert.deepEqual(
-    ['["0.6","0.4"]', 0.61, true, false, undefined, '', '[broken', ['101', '102'], { rate: 2n ** 70n }].map(shownValue),
+    ['["0.6","0.4"]', 0.61, true, false, undefined, '', '[broken', ['101', '102'], { rate: 2n ** 70n }].map(
+      formatValue,
+    ),
     [
       '0.6 · 0.4',
       '0.61',
@@ -20,7 +22,7 @@ test('values read as words, whatever their kind', () => {
 })
 
 test('a long text is cut and says so', () => {
-  const shown = shownValue('x'.repeat(500))
+  const shown = formatValue('x'.repeat(500))
   assert.equal(shown.length, 80)
   assert.ok(shown.endsWith('…'))
 })

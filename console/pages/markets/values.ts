@@ -1,9 +1,9 @@
 // A value of a changed field as a few words.
-import { listIn } from './reading.ts'
+import { listIn } from './market-values.ts'
 
 const charsMax = 80
 
-export function shownValue(value: unknown): string {
+export function formatValue(value: unknown): string {
   if (value === undefined || value === null || value === '') return 'nothing'
   if (value === true) return 'yes'
   if (value === false) return 'no'

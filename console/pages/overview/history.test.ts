@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Overview } from '#api/console.ts'
-import { emptyHistory, linesOf, remember } from './history.ts'
+import { emptyHistory, remember, toLines } from './history.ts'
 
 const report = (second: number, calls: number, more: Partial<Overview> = {}): Overview => ({
   at: new Date(second * 1000).toISOString(),
@@ -27,7 +27,7 @@ const report = (second: number, calls: number, more: Partial<Overview> = {}): Ov
 })
 
 test('two readings give a rate: 10 more calls in 4 seconds are 2.5 a second, at 2 ms each; paths beside are not counted', () => {
-  const { xs, requests, refused, latency } = linesOf(remember(remember(emptyHistory, report(10, 100)), report(14, 110)))
+  const { xs, requests, refused, latency } = toLines(remember(remember(emptyHistory, report(10, 100)), report(14, 110)))
   assert.deepEqual(xs, [14])
   assert.deepEqual(requests.find(({ label }) => label === 'fx')?.values, [2.5])
   assert.deepEqual(requests.find(({ label }) => label === 'markets')?.values, [0])
@@ -36,7 +36,7 @@ test('two readings give a rate: 10 more calls in 4 seconds are 2.5 a second, at 
 })
 
 test('without answers there is no time of an answer', () => {
-  assert.deepEqual(linesOf(remember(remember(emptyHistory, report(1, 5)), report(2, 5))).latency[0]?.values, [null])
+  assert.deepEqual(toLines(remember(remember(emptyHistory, report(1, 5)), report(2, 5))).latency[0]?.values, [null])
 })
 
 test('a restart starts anew, the same reading twice counts once, and old readings are let go of', () => {

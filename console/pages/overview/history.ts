@@ -4,7 +4,7 @@ import type { Overview } from '#api/console.ts'
 import { groups } from '#api/routes.ts'
 import type { Line } from '../../parts/plot.tsx'
 
-export interface Reading {
+export interface OverviewSample {
   readonly atSeconds: number
   readonly startedAt: string
   readonly requests: ReadonlyMap<string, number>
@@ -14,21 +14,21 @@ export interface Reading {
   readonly seconds: number
 }
 
-export type History = readonly Reading[]
+export type History = readonly OverviewSample[]
 export const emptyHistory: History = []
 
 /** Five minutes at one reading in two seconds. */
-const readingsMax = 150
+const samplesMax = 150
 
 export function remember(history: History, report: Overview): History {
-  const reading = readingOf(report)
+  const reading = toSample(report)
   const last = history.at(-1)
   if (last && last.startedAt !== reading.startedAt) return [reading]
   if (last && last.atSeconds >= reading.atSeconds) return history
-  return [...history, reading].slice(-readingsMax)
+  return [...history, reading].slice(-samplesMax)
 }
 
-function readingOf({ at, startedAt, requests, limited, ingest }: Overview): Reading {
+function toSample({ at, startedAt, requests, limited, ingest }: Overview): OverviewSample {
   const byGroup = new Map<string, number>()
   let [answered, seconds] = [0, 0]
   for (const one of requests) {
@@ -50,7 +50,7 @@ function readingOf({ at, startedAt, requests, limited, ingest }: Overview): Read
   }
 }
 
-export interface Lines {
+export interface OverviewLines {
   readonly xs: readonly number[]
   readonly requests: readonly Line[]
   readonly refused: readonly Line[]
@@ -58,9 +58,12 @@ export interface Lines {
   readonly ingest: readonly Line[]
 }
 
-export function linesOf(history: History): Lines {
-  const pairs = history.slice(1).map((now, index) => [history[index] as Reading, now] as const)
-  const rates = (pick: (reading: Reading) => ReadonlyMap<string, number>, always: readonly string[] = []): Line[] => {
+export function toLines(history: History): OverviewLines {
+  const pairs = history.slice(1).map((now, index) => [history[index] as OverviewSample, now] as const)
+  const rates = (
+    pick: (reading: OverviewSample) => ReadonlyMap<string, number>,
+    always: readonly string[] = [],
+  ): Line[] => {
     const names = new Set([...always, ...history.flatMap((reading) => [...pick(reading).keys()])])
     return [...names].map((label) => ({
       label,

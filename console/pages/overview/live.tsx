@@ -2,16 +2,16 @@
 import { useEffect, useState } from 'react'
 import type { Overview, SourceView } from '#api/console.ts'
 import { Columns } from '../../parts/columns.tsx'
+import { formatCount, formatDuration } from '../../parts/format.ts'
 import { Plot } from '../../parts/plot.tsx'
 import { Scroll } from '../../parts/scroll.tsx'
-import { count, span } from '../../parts/words.ts'
-import { emptyHistory, type History, linesOf, remember } from './history.ts'
+import { emptyHistory, type History, remember, toLines } from './history.ts'
 import { stateOf } from './source-state.ts'
 
 export function Live({ report }: { readonly report: Overview }) {
   const [history, setHistory] = useState<History>(emptyHistory)
   useEffect(() => setHistory((before) => remember(before, report)), [report])
-  const { xs, requests, refused, latency, ingest } = linesOf(history)
+  const { xs, requests, refused, latency, ingest } = toLines(history)
   return (
     <>
       <div className="cards">
@@ -58,19 +58,19 @@ function Sources({ sources }: { readonly sources: readonly SourceView[] }) {
 }
 
 function Source({ source }: { readonly source: SourceView }) {
-  const { group, kind, name, says, lastGoodAt, latencyMs } = source
-  const { word, tone } = stateOf(source)
+  const { group, kind, name, message, lastGoodAt, latencyMs } = source
+  const { label, tone } = stateOf(source)
   return (
     <tr>
       <td>
         {name} <span className="soft small">{`${group} ${kind}`}</span>
       </td>
       <td>
-        <span className={`badge ${tone}`}>{word}</span>
+        <span className={`badge ${tone}`}>{label}</span>
       </td>
-      <td>{lastGoodAt === null ? '–' : `${span((Date.now() - Date.parse(lastGoodAt)) / 1000)} ago`}</td>
+      <td>{lastGoodAt === null ? '–' : `${formatDuration((Date.now() - Date.parse(lastGoodAt)) / 1000)} ago`}</td>
       <td className="num">{latencyMs === null ? '–' : `${latencyMs.toFixed(0)} ms`}</td>
-      <td className="soft">{says}</td>
+      <td className="soft">{message}</td>
     </tr>
   )
 }
@@ -87,11 +87,11 @@ function Requests({ report }: { readonly report: Overview }) {
             {rows.map(({ endpoint, answered, seconds, outcomes }) => (
               <tr key={endpoint}>
                 <td className="mono">{endpoint}</td>
-                <td className="num">{count(answered)}</td>
+                <td className="num">{formatCount(answered)}</td>
                 <td className="num">{answered === 0 ? '–' : `${((seconds / answered) * 1000).toFixed(1)} ms`}</td>
                 <td className="soft small">
                   {Object.entries(outcomes)
-                    .map(([outcome, times]) => `${outcome} ${count(times)}`)
+                    .map(([outcome, times]) => `${outcome} ${formatCount(times)}`)
                     .join(', ')}
                 </td>
               </tr>

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { stateOf } from './source-state.ts'
 
 test('a source that is not well says how often it failed, or what else is wrong with its kind; never that it failed no times', () => {
-  const word = (kind: 'node' | 'rates' | 'feed', failures: number) => stateOf({ ok: false, kind, failures }).word
+  const word = (kind: 'node' | 'rates' | 'feed', failures: number) => stateOf({ ok: false, kind, failures }).label
   assert.deepEqual(
     [word('rates', 3), word('feed', 1), word('rates', 0), word('feed', 0), word('node', 0)],
     ['failing ×3', 'failing ×1', 'not used', 'stale', 'failing'],

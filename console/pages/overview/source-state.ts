@@ -6,12 +6,12 @@ import type { SourceView } from '#api/console.ts'
 const otherwise: Readonly<Record<SourceView['kind'], string>> = { node: 'failing', rates: 'not used', feed: 'stale' }
 
 export interface SourceState {
-  readonly word: string
+  readonly label: string
   readonly tone: 'good' | 'bad' | ''
 }
 
 export function stateOf({ ok, kind, failures }: Pick<SourceView, 'ok' | 'kind' | 'failures'>): SourceState {
-  if (ok === null) return { word: 'not asked', tone: '' }
-  if (ok) return { word: 'good', tone: 'good' }
-  return { word: failures > 0 ? `failing ×${failures}` : otherwise[kind], tone: 'bad' }
+  if (ok === null) return { label: 'not asked', tone: '' }
+  if (ok) return { label: 'good', tone: 'good' }
+  return { label: failures > 0 ? `failing ×${failures}` : otherwise[kind], tone: 'bad' }
 }

@@ -87,8 +87,8 @@ export function entriesOf(document: Document): readonly Entry[] {
 
 function entryOf(id: AnyId, operation: Operation & { readonly description: string }): Entry {
   const route = allRoutes[id]
-  const answer = operation.responses['200']?.content ?? {}
-  const [content] = Object.values(answer)
+  const success = operation.responses['200']?.content ?? {}
+  const [content] = Object.values(success)
   const [body] = Object.values(operation.requestBody?.content ?? {})
   const example = content?.examples?.[id]
   return {
@@ -99,7 +99,7 @@ function entryOf(id: AnyId, operation: Operation & { readonly description: strin
     parameters: (operation.parameters ?? []).filter((one) => isOf(id, one) && !(one.name in (route.select ?? {}))),
     body: body?.schema,
     bodyExample: body?.examples?.[id]?.value,
-    reply: replyOf(id, operation, content?.schema ?? {}),
+    reply: replySchema(id, operation, content?.schema ?? {}),
     replyExample: example?.value,
     needs: example?.description,
     failures: failuresOf(operation),
@@ -115,7 +115,7 @@ function noteOf(id: AnyId, description: string): string {
 }
 
 /** Answers of the endpoints at this path stand in their order, before what all of them share. */
-function replyOf(id: AnyId, operation: Operation, schema: Schema): Schema {
+function replySchema(id: AnyId, operation: Operation, schema: Schema): Schema {
   return schema.anyOf?.[operation['x-endpoints'].indexOf(id)] ?? schema
 }
 
@@ -142,17 +142,23 @@ const depthMax = 4
 /** Every field of a schema, one row each; records within are followed, each only once on its way down. */
 export function fieldsOf(schema: Schema, document: Document): readonly FieldRow[] {
   const rows: FieldRow[] = []
-  walk(schema, '', [], document, rows)
+  collectFields(schema, '', [], document, rows)
   return rows
 }
 
-function walk(given: Schema, path: string, above: readonly string[], document: Document, rows: FieldRow[]): void {
+function collectFields(
+  given: Schema,
+  path: string,
+  above: readonly string[],
+  document: Document,
+  rows: FieldRow[],
+): void {
   const { schema, name } = resolved(given, document)
   if (name !== undefined && above.includes(name)) return
   const seen = name === undefined ? above : [...above, name]
   if (seen.length > depthMax || rows.length >= rowsMax) return
-  if (schema.items) walk(schema.items, `${path}[]`, seen, document, rows)
-  for (const one of schema.anyOf ?? []) walk(one, path, seen, document, rows)
+  if (schema.items) collectFields(schema.items, `${path}[]`, seen, document, rows)
+  for (const one of schema.anyOf ?? []) collectFields(one, path, seen, document, rows)
   for (const [field, inner] of Object.entries(schema.properties ?? {})) {
     const at = path === '' || path === '[]' ? `${path}${path === '' ? '' : '.'}${field}` : `${path}.${field}`
     rows.push({
@@ -161,7 +167,7 @@ function walk(given: Schema, path: string, above: readonly string[], document: D
       required: schema.required?.includes(field) ?? false,
       description: inner.description ?? resolved(inner, document).schema.description ?? '',
     })
-    walk(inner, at, seen, document, rows)
+    collectFields(inner, at, seen, document, rows)
   }
 }
 

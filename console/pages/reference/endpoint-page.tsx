@@ -1,12 +1,13 @@
 // One endpoint of the reference: what it takes, what it gives, what can go wrong, and a place to try it.
+
+import { Prose } from '../../parts/backtick-text.tsx'
 import { Columns } from '../../parts/columns.tsx'
-import { Prose } from '../../parts/prose.tsx'
 import { Scroll } from '../../parts/scroll.tsx'
-import { hrefOf } from '../../place.ts'
+import { hrefOf } from '../../route.ts'
 import { type Document, type Entry, fieldsOf, typeOf } from './document.ts'
 import { TryIt } from './try-it.tsx'
 
-const keyWords = {
+const authLabels = {
   apikey: 'query parameter apikey',
   bearer: 'header authorization: Bearer <key>',
   open: 'none needed',
@@ -43,7 +44,7 @@ export function EndpointPage({ entry, document }: { readonly entry: Entry; reado
           </>
         )}
         <dt>Key</dt>
-        <dd>{keyWords[entry.auth]}</dd>
+        <dd>{authLabels[entry.auth]}</dd>
         <dt>Plan</dt>
         <dd>{entry.plan === 'free' ? 'any' : `${entry.plan} or higher`}</dd>
         {entry.perSecond && (

@@ -4,24 +4,24 @@ import { type FormEvent, useId, useMemo, useState } from 'react'
 import { toRequest } from '#api/request.ts'
 import { allRoutes } from '#api/routes.ts'
 import { clientOf, curlOf } from '#api/samples.ts'
+import { Prose } from '../../parts/backtick-text.tsx'
 import { Copyable } from '../../parts/copyable.tsx'
 import { noKeyYet } from '../../parts/failures.ts'
 import { indented } from '../../parts/indented.ts'
-import { Prose } from '../../parts/prose.tsx'
 import { Scroll } from '../../parts/scroll.tsx'
-import { usePass } from '../../pass.tsx'
+import { useConsoleContext } from '../../session.tsx'
 import type { Entry, Parameter } from './document.ts'
 
 type Texts = Readonly<Record<string, string>>
 
-interface Seen {
+interface ShownResponse {
   readonly status: number
   readonly tookMs: number
   readonly headers: readonly (readonly [string, string])[]
   readonly text: string
 }
 
-const textOf = (value: unknown): string => (value === undefined ? '' : [value].flat().join(','))
+const toInputText = (value: unknown): string => (value === undefined ? '' : [value].flat().join(','))
 
 /** Only what was asked for counts; a header is known to the client by its own name. */
 function inputOf(entry: Entry, texts: Texts, body: string): Record<string, unknown> {
@@ -36,12 +36,12 @@ function inputOf(entry: Entry, texts: Texts, body: string): Record<string, unkno
 }
 
 export function TryIt({ entry }: { readonly entry: Entry }) {
-  const { key } = usePass()
+  const { key } = useConsoleContext()
   const [texts, setTexts] = useState<Texts>(() =>
-    Object.fromEntries(entry.parameters.map(({ name, example }) => [name, textOf(example)])),
+    Object.fromEntries(entry.parameters.map(({ name, example }) => [name, toInputText(example)])),
   )
   const [body, setBody] = useState(() => JSON.stringify(entry.bodyExample ?? {}, null, 2))
-  const [seen, setSeen] = useState<Seen>()
+  const [seen, setSeen] = useState<ShownResponse>()
   const [problem, setProblem] = useState('')
   const [busy, setBusy] = useState(false)
   const sample = useMemo(() => {
@@ -79,7 +79,7 @@ export function TryIt({ entry }: { readonly entry: Entry }) {
       <form onSubmit={send}>
         <div className="row">
           {entry.parameters.map((one) => (
-            <Input
+            <ParameterInput
               key={one.name}
               of={one}
               text={texts[one.name] ?? ''}
@@ -122,7 +122,7 @@ export function TryIt({ entry }: { readonly entry: Entry }) {
   )
 }
 
-async function call(entry: Entry, input: Record<string, unknown>, key: string): Promise<Seen> {
+async function call(entry: Entry, input: Record<string, unknown>, key: string): Promise<ShownResponse> {
   const { url, method, headers, body } = toRequest(
     entry.id,
     window.location.origin,
@@ -141,7 +141,7 @@ async function call(entry: Entry, input: Record<string, unknown>, key: string): 
   }
 }
 
-function Result({ seen: { status, tookMs, headers, text } }: { readonly seen: Seen }) {
+function Result({ seen: { status, tookMs, headers, text } }: { readonly seen: ShownResponse }) {
   return (
     <div aria-live="polite">
       <p>
@@ -161,7 +161,7 @@ function Result({ seen: { status, tookMs, headers, text } }: { readonly seen: Se
   )
 }
 
-function Input({
+function ParameterInput({
   of,
   text,
   change,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { clockOf, standingOf, unixOf } from './chain-clock.ts'
+import { clockOf, unixOf, validatorStatus } from './chain-clock.ts'
 
 const record = {
   startEpoch: 475_875,
@@ -27,10 +27,13 @@ test('a record that does not say where it lies tells nothing', () => {
 
 test('where a validator stands follows from its epochs', () => {
   const none = { activationEligibilityEpoch: 1, activationEpoch: null, exitEpoch: null, withdrawableEpoch: null }
-  assert.equal(standingOf(none, 100), 'pending')
-  assert.equal(standingOf({ ...none, activationEpoch: 101 }, 100), 'pending')
-  assert.equal(standingOf({ ...none, activationEpoch: 100 }, 100), 'active')
-  assert.equal(standingOf({ ...none, activationEpoch: 5, exitEpoch: 101, withdrawableEpoch: 200 }, 100), 'exiting')
-  assert.equal(standingOf({ ...none, activationEpoch: 5, exitEpoch: 100, withdrawableEpoch: 200 }, 100), 'exited')
-  assert.equal(standingOf({ ...none, activationEpoch: 5, exitEpoch: 50, withdrawableEpoch: 100 }, 100), 'withdrawable')
+  assert.equal(validatorStatus(none, 100), 'pending')
+  assert.equal(validatorStatus({ ...none, activationEpoch: 101 }, 100), 'pending')
+  assert.equal(validatorStatus({ ...none, activationEpoch: 100 }, 100), 'active')
+  assert.equal(validatorStatus({ ...none, activationEpoch: 5, exitEpoch: 101, withdrawableEpoch: 200 }, 100), 'exiting')
+  assert.equal(validatorStatus({ ...none, activationEpoch: 5, exitEpoch: 100, withdrawableEpoch: 200 }, 100), 'exited')
+  assert.equal(
+    validatorStatus({ ...none, activationEpoch: 5, exitEpoch: 50, withdrawableEpoch: 100 }, 100),
+    'withdrawable',
+  )
 })

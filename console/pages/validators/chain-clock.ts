@@ -6,14 +6,14 @@ export interface ChainClock {
   readonly epochSeconds: number
 }
 
-interface Told {
+interface EpochTimes {
   readonly startEpoch: number | null
   readonly endEpoch: number | null
   readonly startTimestamp: string | null
   readonly endTimestamp: string | null
 }
 
-export function clockOf({ startEpoch, endEpoch, startTimestamp, endTimestamp }: Told): ChainClock | undefined {
+export function clockOf({ startEpoch, endEpoch, startTimestamp, endTimestamp }: EpochTimes): ChainClock | undefined {
   if (startEpoch === null || endEpoch === null || startTimestamp === null || endTimestamp === null) return undefined
   const [unix, until] = [Date.parse(startTimestamp) / 1000, Date.parse(endTimestamp) / 1000]
   const epochSeconds = (until - unix) / (endEpoch + 1 - startEpoch)
@@ -30,10 +30,10 @@ export interface Epochs {
   readonly withdrawableEpoch: number | null
 }
 
-export type Standing = 'pending' | 'active' | 'exiting' | 'exited' | 'withdrawable'
+export type ValidatorStatus = 'pending' | 'active' | 'exiting' | 'exited' | 'withdrawable'
 
 /** Where a validator stands at an epoch. */
-export function standingOf(epochs: Epochs, now: number): Standing {
+export function validatorStatus(epochs: Epochs, now: number): ValidatorStatus {
   const { activationEpoch, exitEpoch, withdrawableEpoch } = epochs
   if (withdrawableEpoch !== null && withdrawableEpoch <= now) return 'withdrawable'
   if (exitEpoch !== null) return exitEpoch <= now ? 'exited' : 'exiting'

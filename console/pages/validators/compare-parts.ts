@@ -1,7 +1,7 @@
 // What both kinds of comparison, of validators and of pools, have in common.
 import type { ReactNode } from 'react'
 import type { Network } from '#api/wire/validators.ts'
-import type { Parties } from './side-by-side.ts'
+import type { Subjects } from './side-by-side.ts'
 
 /** What is compared, as the address has it: validators, or two pools. */
 export interface Chosen {
@@ -11,10 +11,10 @@ export interface Chosen {
 }
 
 /** What both kinds of comparison are given. */
-export interface CompareParts {
+export interface ComparisonProps {
   readonly network: Network
   readonly networkChoice: ReactNode
   readonly onChoose: (chosen: Partial<Chosen>) => void
   /** Draws them when it is known who they are. */
-  readonly children: (parties: Parties) => ReactNode
+  readonly children: (parties: Subjects) => ReactNode
 }

@@ -1,24 +1,24 @@
 // Two pools to compare: which ones, and whom each of them stands for.
 import { useMemo } from 'react'
-import { useAsk } from '../../calls.ts'
-import { Answer } from '../../parts/answer.tsx'
-import { count } from '../../parts/words.ts'
-import { hrefOf } from '../../place.ts'
-import type { CompareParts } from './compare-parts.ts'
+import { useEndpoint } from '../../calls.ts'
+import { formatCount } from '../../parts/format.ts'
+import { QueryResult } from '../../parts/query-result.tsx'
+import { hrefOf } from '../../route.ts'
+import type { ComparisonProps } from './compare-parts.ts'
 import { Choice } from './controls.tsx'
 import { type Members, useMembers } from './members.ts'
 import { poolsMax } from './pools.tsx'
-import type { Parties } from './side-by-side.ts'
+import type { Subjects } from './side-by-side.ts'
 
-interface ComparePoolsProps extends CompareParts {
+interface ComparePoolsProps extends ComparisonProps {
   readonly pools: readonly [string, string]
 }
 
 export function ComparePools({ pools, network, networkChoice, onChoose, children }: ComparePoolsProps) {
   const [pool, against] = pools
-  const known = useAsk('validators.find', { network, limit: poolsMax })
+  const known = useEndpoint('validators.find', { network, limit: poolsMax })
   const [one, other] = [useMembers(network, pool), useMembers(network, against)]
-  const parties = useMemo<Parties | undefined>(() => {
+  const subjects = useMemo<Subjects | undefined>(() => {
     if (!one.data || !other.data) return undefined
     const linked = (name: string) => hrefOf('validators', [], { network, q: name })
     return [
@@ -34,20 +34,20 @@ export function ComparePools({ pools, network, networkChoice, onChoose, children
         <PoolChoice label="Pool" value={pool} names={names} onChoose={(name) => onChoose({ pool: name })} />
         <PoolChoice label="Against" value={against} names={names} onChoose={(name) => onChoose({ against: name })} />
       </section>
-      <Answer of={known}>{() => null}</Answer>
-      <Answer of={one} waiting={`Asking who is in ${pool}…`}>
+      <QueryResult of={known}>{() => null}</QueryResult>
+      <QueryResult of={one} waiting={`Asking who is in ${pool}…`}>
         {(members) => <TooLarge name={pool} members={members} />}
-      </Answer>
-      <Answer of={other} waiting={`Asking who is in ${against}…`}>
+      </QueryResult>
+      <QueryResult of={other} waiting={`Asking who is in ${against}…`}>
         {(members) => <TooLarge name={against} members={members} />}
-      </Answer>
-      {parties && (parties[0].indices.length === 0 || parties[1]?.indices.length === 0) && (
+      </QueryResult>
+      {subjects && (subjects[0].indices.length === 0 || subjects[1]?.indices.length === 0) && (
         <p className="note">
-          {parties[0].indices.length === 0 ? pool : against} has no validators on {network}. Choose another pool or
+          {subjects[0].indices.length === 0 ? pool : against} has no validators on {network}. Choose another pool or
           network.
         </p>
       )}
-      {parties?.every(({ indices }) => indices.length > 0) && pool !== against && children(parties)}
+      {subjects?.every(({ indices }) => indices.length > 0) && pool !== against && children(subjects)}
       {(pool === '' || against === '' || pool === against) && <p className="note">Choose two different pools above.</p>}
     </>
   )
@@ -65,7 +65,7 @@ const PoolChoice = ({ label, value, names, onChoose }: PoolChoiceProps) => (
     label={label}
     value={value}
     options={names.includes(value) ? names : [value, ...names]}
-    words={{ '': 'choose…' }}
+    labels={{ '': 'choose…' }}
     onChoose={onChoose}
   />
 )
@@ -74,7 +74,8 @@ function TooLarge({ name, members }: { readonly name: string; readonly members: 
   if (members.total <= members.indices.length) return null
   return (
     <p className="note warn">
-      {name} has {count(members.total)} validators; the first {count(members.indices.length)} of them are compared.
+      {name} has {formatCount(members.total)} validators; the first {formatCount(members.indices.length)} of them are
+      compared.
     </p>
   )
 }

@@ -1,20 +1,20 @@
 // Up to ten validators to compare: adding one by index or key, leaving one out.
 import { type FormEvent, useMemo, useState } from 'react'
 import type { Network } from '#api/wire/validators.ts'
-import { Failure } from '../../parts/answer.tsx'
-import { usePass } from '../../pass.tsx'
-import { hrefOf } from '../../place.ts'
-import type { CompareParts } from './compare-parts.ts'
-import { comparedMax, type Parties } from './side-by-side.ts'
+import { Failure } from '../../parts/query-result.tsx'
+import { hrefOf } from '../../route.ts'
+import { useConsoleContext } from '../../session.tsx'
+import type { ComparisonProps } from './compare-parts.ts'
+import { comparedMax, type Subjects } from './side-by-side.ts'
 
-interface CompareSingleProps extends CompareParts {
+interface CompareSingleProps extends ComparisonProps {
   readonly indices: readonly number[]
 }
 
 export function CompareSingle({ indices, network, networkChoice, onChoose, children }: CompareSingleProps) {
   // The same validators are the same parties, so that a plot that stands is not drawn anew.
   const of = indices.join()
-  const parties = useMemo<Parties>(
+  const subjects = useMemo<Subjects>(
     () => [
       {
         indices: of === '' ? [] : of.split(',').map(Number),
@@ -53,7 +53,7 @@ export function CompareSingle({ indices, network, networkChoice, onChoose, child
         )}
       </section>
       {indices.length > 0 ? (
-        children(parties)
+        children(subjects)
       ) : (
         <p className="note">
           Nothing is chosen yet. Add a validator above, or choose some{' '}
@@ -72,7 +72,7 @@ interface AddProps {
 
 /** A key is asked for its index; so is an index, which may be one that nobody knows. */
 function Add({ network, isFull, onAdd }: AddProps) {
-  const { client } = usePass()
+  const { client } = useConsoleContext()
   const [text, setText] = useState('')
   const [error, setError] = useState<unknown>()
   const add = async (event: FormEvent) => {

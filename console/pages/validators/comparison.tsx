@@ -2,23 +2,23 @@
 import { useMemo } from 'react'
 import type { InputOf } from '#api/client.ts'
 import type { Network } from '#api/wire/validators.ts'
-import { useAsk } from '../../calls.ts'
-import { Answer, Failure } from '../../parts/answer.tsx'
-import { count } from '../../parts/words.ts'
+import { useEndpoint } from '../../calls.ts'
+import { formatCount } from '../../parts/format.ts'
+import { Failure, QueryResult } from '../../parts/query-result.tsx'
 import { type ChainClock, clockOf, unixOf } from './chain-clock.ts'
-import { Lines, type Measure, Sums } from './compared.tsx'
-import { boundsOf, type Look } from './look.ts'
-import type { Parties, Party } from './side-by-side.ts'
+import { ComparisonPlot, type Measure, Sums } from './compared.tsx'
+import type { Subject, Subjects } from './side-by-side.ts'
+import { boundsOf, type ValidatorsView } from './view.ts'
 
 interface ComparisonProps {
-  readonly parties: Parties
-  readonly look: Look
+  readonly subjects: Subjects
+  readonly view: ValidatorsView
   readonly measure: Measure
 }
 
-export function Comparison({ parties, look, measure }: ComparisonProps) {
-  const newest = useNewest(parties[0], look.network)
-  const other = useNewest(parties[1], look.network)
+export function Comparison({ subjects, view, measure }: ComparisonProps) {
+  const newest = useNewest(subjects[0], view.network)
+  const other = useNewest(subjects[1], view.network)
   const failed = newest.error ?? other.error
   if (failed) return <Failure error={failed} />
   if (newest.isWaiting || other.isWaiting)
@@ -32,7 +32,7 @@ export function Comparison({ parties, look, measure }: ComparisonProps) {
   if (!clock)
     return <p className="note">No duties of any of these are known here. Choose others, or another network.</p>
   const date = new Date(unixOf(clock, epoch) * 1000).toISOString().slice(0, 10)
-  return <Dated parties={parties} look={look} measure={measure} clock={clock} newest={date} />
+  return <Dated subjects={subjects} view={view} measure={measure} clock={clock} newest={date} />
 }
 
 interface Newest {
@@ -43,24 +43,24 @@ interface Newest {
 }
 
 /** The newest day with a record, and how its epochs lie in time. */
-function useNewest(party: Party | undefined, network: Network): Newest {
-  const day = useAsk(
+function useNewest(subject: Subject | undefined, network: Network): Newest {
+  const day = useEndpoint(
     'validators.aggregateEffectiveness',
     {
       network,
-      indices: [...(party?.indices ?? [])],
+      indices: [...(subject?.indices ?? [])],
       groupBy: 'validator',
       granularity: 'day',
       include: ['startEpoch'],
       size: 1,
     },
-    { when: party !== undefined, keep: true },
+    { when: subject !== undefined, keepPrevious: true },
   )
   const record = day.data?.reply.data[0]
-  const one = useAsk(
+  const one = useEndpoint(
     'validators.effectiveness',
     { network, validator_index_or_pubkey: record?.validatorIndex ?? 0, sortOrder: 'desc', limit: 1 },
-    { when: record !== undefined, keep: true },
+    { when: record !== undefined, keepPrevious: true },
   )
   const place = one.data?.reply.results[0]
   const clock = useMemo(() => place && clockOf(place), [place])
@@ -79,54 +79,54 @@ interface DatedProps extends ComparisonProps {
 
 const windowsMax = 1000
 
-function Dated({ parties, look, measure, clock, newest }: DatedProps) {
-  const first = useFigures(parties[0], look, newest)
-  const second = useFigures(parties[1], look, newest)
+function Dated({ subjects, view, measure, clock, newest }: DatedProps) {
+  const first = useFigures(subjects[0], view, newest)
+  const second = useFigures(subjects[1], view, newest)
   return (
     <>
-      <Answer of={first.windows}>
+      <QueryResult of={first.windows}>
         {({ reply }) => (
           <>
             {reply.total > windowsMax && (
               <p className="note warn">
-                The newest {windowsMax} of {count(reply.total)} records are drawn. Choose longer windows or a shorter
-                range to see all of it.
+                The newest {windowsMax} of {formatCount(reply.total)} records are drawn. Choose longer windows or a
+                shorter range to see all of it.
               </p>
             )}
-            <Lines
-              parties={parties}
+            <ComparisonPlot
+              subjects={subjects}
               records={reply.data}
               others={second.windows.data?.reply.data}
               measure={measure}
               clock={clock}
-              windows={look.grain}
+              windows={view.grain}
             />
           </>
         )}
-      </Answer>
-      <Answer of={first.whole}>
-        {({ reply }) => <Sums parties={parties} records={reply.data} others={second.whole.data?.reply.data} />}
-      </Answer>
-      <Answer of={second.whole}>{() => null}</Answer>
+      </QueryResult>
+      <QueryResult of={first.whole}>
+        {({ reply }) => <Sums subjects={subjects} records={reply.data} others={second.whole.data?.reply.data} />}
+      </QueryResult>
+      <QueryResult of={second.whole}>{() => null}</QueryResult>
     </>
   )
 }
 
-function useFigures(party: Party | undefined, look: Look, newest: string) {
-  const { fromDate, toDate } = boundsOf(look, newest)
+function useFigures(subject: Subject | undefined, view: ValidatorsView, newest: string) {
+  const { fromDate, toDate } = boundsOf(view, newest)
   const question: InputOf<'validators.aggregateEffectiveness'> = {
-    network: look.network,
-    indices: [...(party?.indices ?? [])],
-    groupBy: party?.name === undefined ? 'validator' : 'timeWindow',
+    network: view.network,
+    indices: [...(subject?.indices ?? [])],
+    groupBy: subject?.name === undefined ? 'validator' : 'timeWindow',
     filterType: 'datetime',
     // A time stands for the chain day that holds it; one that begins on a date holds the date's end.
     ...(toDate !== undefined && { from: `${toDate}T23:59:59Z` }),
     ...(fromDate !== undefined && { to: `${fromDate}T23:59:59Z` }),
   }
-  const how = { when: party !== undefined, keep: true }
-  const granularity = look.grain === 'hour' ? 'day' : look.grain
+  const how = { when: subject !== undefined, keep: true }
+  const granularity = view.grain === 'hour' ? 'day' : view.grain
   return {
-    whole: useAsk('validators.aggregateEffectiveness', { ...question, granularity: 'all', size: 10 }, how),
-    windows: useAsk('validators.aggregateEffectiveness', { ...question, granularity, size: windowsMax }, how),
+    whole: useEndpoint('validators.aggregateEffectiveness', { ...question, granularity: 'all', size: 10 }, how),
+    windows: useEndpoint('validators.aggregateEffectiveness', { ...question, granularity, size: windowsMax }, how),
   }
 }

@@ -1,23 +1,23 @@
 // What can be chosen about a look at validators. Every choice is in the address, so it can be kept and passed on.
 import { type ReactNode, useState } from 'react'
-import { type Grain, grains, type Look, networks, type Span, spans } from './look.ts'
+import { type Grain, grains, networks, type Span, spans, type ValidatorsView } from './view.ts'
 
 interface ChoiceProps<T extends string> {
   readonly label: string
   readonly value: T
   readonly options: readonly T[]
-  readonly words?: Readonly<Record<T, string>>
+  readonly labels?: Readonly<Record<T, string>>
   readonly onChoose: (value: T) => void
 }
 
-export function Choice<T extends string>({ label, value, options, words, onChoose }: ChoiceProps<T>) {
+export function Choice<T extends string>({ label, value, options, labels, onChoose }: ChoiceProps<T>) {
   return (
     <label className="field">
       {label}
       <select value={value} onChange={({ target }) => onChoose(target.value as T)}>
         {options.map((option) => (
           <option key={option} value={option}>
-            {words?.[option] ?? option}
+            {labels?.[option] ?? option}
           </option>
         ))}
       </select>
@@ -25,16 +25,16 @@ export function Choice<T extends string>({ label, value, options, words, onChoos
   )
 }
 
-export const NetworkChoice = ({ look, onLook }: Pick<LookControlsProps, 'look' | 'onLook'>) => (
+export const NetworkChoice = ({ view, onView }: Pick<ViewControlsProps, 'view' | 'onView'>) => (
   <Choice
     label="Network"
-    value={look.network}
+    value={view.network}
     options={networks}
-    onChoose={(network) => onLook({ ...look, network, day: undefined })}
+    onChoose={(network) => onView({ ...view, network, day: undefined })}
   />
 )
 
-const spanWords: Readonly<Record<Span | 'dates', string>> = {
+const spanLabels: Readonly<Record<Span | 'dates', string>> = {
   '7': 'Last 7 days',
   '30': 'Last 30 days',
   '90': 'Last 90 days',
@@ -43,7 +43,7 @@ const spanWords: Readonly<Record<Span | 'dates', string>> = {
   dates: 'From – to',
 }
 
-const grainWords: Readonly<Record<Grain, string>> = {
+const grainLabels: Readonly<Record<Grain, string>> = {
   hour: 'Hours',
   day: 'Days',
   week: 'Weeks',
@@ -52,9 +52,9 @@ const grainWords: Readonly<Record<Grain, string>> = {
   year: 'Years',
 }
 
-interface LookControlsProps {
-  readonly look: Look
-  readonly onLook: (look: Look) => void
+interface ViewControlsProps {
+  readonly view: ValidatorsView
+  readonly onView: (look: ValidatorsView) => void
   /** Windows to choose from; all of them when left out. */
   readonly windows?: readonly Grain[]
   /** Whether days can be counted by UTC. */
@@ -62,40 +62,40 @@ interface LookControlsProps {
   readonly children?: ReactNode
 }
 
-export function LookControls({ look, onLook, windows = grains, kinds = true, children }: LookControlsProps) {
-  const hasDates = look.from !== '' || look.to !== ''
+export function ViewControls({ view, onView, windows = grains, kinds = true, children }: ViewControlsProps) {
+  const hasDates = view.from !== '' || view.to !== ''
   return (
     <div className="row look">
       <Choice
         label="Windows"
-        value={look.grain}
+        value={view.grain}
         options={windows}
-        words={grainWords}
-        onChoose={(grain) => onLook({ ...look, grain })}
+        labels={grainLabels}
+        onChoose={(grain) => onView({ ...view, grain })}
       />
       {kinds && (
         <Choice
           label="Days are"
-          value={look.utc ? 'utc' : 'chain'}
+          value={view.utc ? 'utc' : 'chain'}
           options={['chain', 'utc']}
-          words={{ chain: 'chain days', utc: 'UTC days' }}
-          onChoose={(kind) => onLook({ ...look, utc: kind === 'utc', day: undefined })}
+          labels={{ chain: 'chain days', utc: 'UTC days' }}
+          onChoose={(kind) => onView({ ...view, utc: kind === 'utc', day: undefined })}
         />
       )}
       <Choice
         label="Range"
-        value={hasDates ? 'dates' : look.last}
+        value={hasDates ? 'dates' : view.last}
         options={hasDates ? [...spans, 'dates'] : spans}
-        words={spanWords}
-        onChoose={(last) => last !== 'dates' && onLook({ ...look, last, from: '', to: '' })}
+        labels={spanLabels}
+        onChoose={(last) => last !== 'dates' && onView({ ...view, last, from: '', to: '' })}
       />
       <DateField
-        key={`from ${look.from}`}
+        key={`from ${view.from}`}
         label="From"
-        value={look.from}
-        onDate={(from) => onLook({ ...look, from })}
+        value={view.from}
+        onDate={(from) => onView({ ...view, from })}
       />
-      <DateField key={`to ${look.to}`} label="To" value={look.to} onDate={(to) => onLook({ ...look, to })} />
+      <DateField key={`to ${view.to}`} label="To" value={view.to} onDate={(to) => onView({ ...view, to })} />
       {children}
     </div>
   )
@@ -128,16 +128,16 @@ function DateField({ label, value, onDate }: DateFieldProps) {
 interface TabsProps<T extends string> {
   readonly name: string
   readonly value: T
-  readonly words: Readonly<Record<T, string>>
+  readonly labels: Readonly<Record<T, string>>
   readonly onChoose: (value: T) => void
 }
 
-export function Tabs<T extends string>({ name, value, words, onChoose }: TabsProps<T>) {
+export function Tabs<T extends string>({ name, value, labels, onChoose }: TabsProps<T>) {
   return (
     <fieldset className="tabs plainset" aria-label={name}>
-      {(Object.keys(words) as T[]).map((one) => (
+      {(Object.keys(labels) as T[]).map((one) => (
         <button key={one} type="button" aria-pressed={value === one} onClick={() => onChoose(one)}>
-          {words[one]}
+          {labels[one]}
         </button>
       ))}
     </fieldset>

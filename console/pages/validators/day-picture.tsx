@@ -9,13 +9,13 @@ const sizeOf = (cells: number): number => (cells > 60 ? 14 : 28)
 interface DayPictureProps {
   readonly incidents: readonly Incident[]
   readonly epochs: { readonly from: number; readonly until: number }
-  readonly words: string
+  readonly description: string
 }
 
 /** More squares than this are no picture. */
 const cellsMax = 2000
 
-export function DayPicture({ incidents, epochs, words }: DayPictureProps) {
+export function DayPicture({ incidents, epochs, description }: DayPictureProps) {
   const [box, width] = useWidth<HTMLDivElement>()
   const cells = cellsOf(incidents, { ...epochs, until: Math.min(epochs.until, epochs.from + cellsMax) })
   const size = sizeOf(cells.length)
@@ -25,7 +25,7 @@ export function DayPicture({ incidents, epochs, words }: DayPictureProps) {
   return (
     <div ref={box} className="day-picture">
       {width > 0 && (
-        <svg role="img" aria-label={words} width={width} height={rows * (size + gap)}>
+        <svg role="img" aria-label={description} width={width} height={rows * (size + gap)}>
           {cells.map((cell, at) => (
             <rect
               // biome-ignore lint/suspicious/noArrayIndexKey: a cell is its place
@@ -37,7 +37,7 @@ export function DayPicture({ incidents, epochs, words }: DayPictureProps) {
               height={size}
               rx={3}
             >
-              <title>{`epoch ${epochs.from + at}: ${cellWords[cell]}`}</title>
+              <title>{`epoch ${epochs.from + at}: ${cellLabels[cell]}`}</title>
             </rect>
           ))}
         </svg>
@@ -45,7 +45,7 @@ export function DayPicture({ incidents, epochs, words }: DayPictureProps) {
       <ul className="legend small">
         {used.map((cell) => (
           <li key={cell}>
-            <span className={`swatch ${toneOf(cell)}`} /> {cellWords[cell]}
+            <span className={`swatch ${toneOf(cell)}`} /> {cellLabels[cell]}
           </li>
         ))}
       </ul>
@@ -55,7 +55,7 @@ export function DayPicture({ incidents, epochs, words }: DayPictureProps) {
 
 const toneOf = (cell: Cell): string => `cell-${cell.toLowerCase()}`
 
-const cellWords: Readonly<Record<Cell, string>> = {
+const cellLabels: Readonly<Record<Cell, string>> = {
   fine: 'as it should be',
   excused: 'not its fault',
   missed: 'vote missing',

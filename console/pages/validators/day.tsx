@@ -1,41 +1,41 @@
 // The duties behind a day: what was missed, late or wrong, epoch by epoch, and what of it was not the validator's fault.
 import { useEffect, useRef } from 'react'
 import type { ExplainedDay } from '#api/wire/validators-explain.ts'
-import { useAsk } from '../../calls.ts'
-import { Answer } from '../../parts/answer.tsx'
+import { useEndpoint } from '../../calls.ts'
 import { Columns } from '../../parts/columns.tsx'
+import { formatCount, formatTime, gwei } from '../../parts/format.ts'
+import { QueryResult } from '../../parts/query-result.tsx'
 import { Scroll } from '../../parts/scroll.tsx'
-import { count, gwei, time } from '../../parts/words.ts'
-import { hrefOf } from '../../place.ts'
+import { hrefOf } from '../../route.ts'
 import { DayPicture } from './day-picture.tsx'
 import { rating } from './figures.tsx'
-import { faultWords, type Incident, incidentsOf, incidentWords, tallyWords } from './incidents.ts'
-import { type Look, queryOf } from './look.ts'
+import { faultLabels, formatIncident, formatTally, type Incident, incidentsOf } from './incidents.ts'
+import { queryOf, type ValidatorsView } from './view.ts'
 
 interface DayProps {
   readonly index: number
-  readonly look: Look
+  readonly view: ValidatorsView
   readonly day: number
 }
 
-export function Day({ index, look, day }: DayProps) {
+export function Day({ index, view, day }: DayProps) {
   const heading = useRef<HTMLHeadingElement>(null)
   // biome-ignore lint/correctness/useExhaustiveDependencies: another day is another place to look at
   useEffect(() => {
     heading.current?.scrollIntoView({ block: 'nearest' })
   }, [day])
-  const told = useAsk(
+  const query = useEndpoint(
     'validators.explain',
-    { validator_index_or_pubkey: index, network: look.network, utc: look.utc, fromDay: day, toDay: day, limit: 1 },
-    { keep: true },
+    { validator_index_or_pubkey: index, network: view.network, utc: view.utc, fromDay: day, toDay: day, limit: 1 },
+    { keepPrevious: true },
   )
-  const record = told.data?.reply.results[0]
-  const at = (other: number | undefined) => hrefOf('validators', [index], queryOf({ ...look, day: other }))
+  const record = query.data?.reply.results[0]
+  const at = (other: number | undefined) => hrefOf('validators', [index], queryOf({ ...view, day: other }))
   return (
     <section className="card" aria-labelledby="day">
       <div className="spread">
         <h2 id="day" ref={heading}>
-          The duties of {look.utc ? 'UTC' : 'chain'} day {day}
+          The duties of {view.utc ? 'UTC' : 'chain'} day {day}
           {record?.day === day && `, ${record.date}`}
         </h2>
         <nav aria-label="Days" className="row">
@@ -44,29 +44,30 @@ export function Day({ index, look, day }: DayProps) {
           <a href={at(undefined)}>Close</a>
         </nav>
       </div>
-      <Answer of={told} waiting="Asking for the duties of the day…">
+      <QueryResult of={query} waiting="Asking for the duties of the day…">
         {({ reply: { results } }) =>
           results[0] ? (
-            <Told day={results[0]} />
+            <DayDetails day={results[0]} />
           ) : (
             <p className="note">No duties are known on this day. Choose one of the days that are drawn above.</p>
           )
         }
-      </Answer>
+      </QueryResult>
     </section>
   )
 }
 
-function Told({ day }: { readonly day: ExplainedDay }) {
+function DayDetails({ day }: { readonly day: ExplainedDay }) {
   const incidents = day.epochs.flatMap(incidentsOf)
-  const words = tallyWords(incidents)
+  const summary = formatTally(incidents)
   return (
     <>
       <p>
         Effectiveness <strong>{rating(day.validatorEffectiveness)}</strong> of 100. Of{' '}
-        {count(day.totalAttestationAssignments)} votes due, {count(day.totalUniqueAttestations)} got into a block
+        {formatCount(day.totalAttestationAssignments)} votes due, {formatCount(day.totalUniqueAttestations)} got into a
+        block
         {Number(day.proposerDutiesCount) > 0 &&
-          `; of ${count(day.proposerDutiesCount)} blocks due, ${count(day.proposedCount)} made`}
+          `; of ${formatCount(day.proposerDutiesCount)} blocks due, ${formatCount(day.proposedCount)} made`}
         . Penalties {gwei(day.estimatedPenalties, 9)}, change of the balance {gwei(day.earnings, 9)}.
       </p>
       {!day.epochsKnown && (
@@ -75,14 +76,14 @@ function Told({ day }: { readonly day: ExplainedDay }) {
           are complete.
         </p>
       )}
-      {words === '' && day.epochsKnown && <p className="note good">Nothing was missed, late or wrong on this day.</p>}
-      {words !== '' && <p>{words[0]?.toUpperCase() + words.slice(1)}.</p>}
+      {summary === '' && day.epochsKnown && <p className="note good">Nothing was missed, late or wrong on this day.</p>}
+      {summary !== '' && <p>{summary[0]?.toUpperCase() + summary.slice(1)}.</p>}
       <Excuse incidents={incidents} />
       {(day.epochsKnown || incidents.length > 0) && (
         <DayPicture
           incidents={incidents}
           epochs={{ from: day.startEpoch, until: day.endEpoch + 1 }}
-          words={`Epochs ${day.startEpoch} to ${day.endEpoch}: ${words || 'nothing went wrong'}`}
+          description={`Epochs ${day.startEpoch} to ${day.endEpoch}: ${summary || 'nothing went wrong'}`}
         />
       )}
       {incidents.length > 0 && <Incidents incidents={incidents} day={day} />}
@@ -97,7 +98,7 @@ function Excuse({ incidents }: { readonly incidents: readonly Incident[] }) {
     <p className="note good">
       {excused === incidents.length
         ? 'None of it was this validator’s fault'
-        : `${count(excused)} of these ${count(incidents.length)} were not this validator’s fault`}
+        : `${formatCount(excused)} of these ${formatCount(incidents.length)} were not this validator’s fault`}
       : the slots after its duty had no block, so its vote could not be taken sooner.
     </p>
   )
@@ -122,15 +123,15 @@ function Incidents({ incidents, day }: IncidentsProps) {
           {incidents.slice(0, rowsMax).map((incident) => (
             <tr key={`${incident.epoch} ${incident.slot} ${incident.kind}`}>
               <td>{incident.epoch}</td>
-              <td>{time(startOf.get(incident.epoch) ?? '')}</td>
+              <td>{formatTime(startOf.get(incident.epoch) ?? '')}</td>
               <td>{incident.slot}</td>
-              <td>{incidentWords(incident)}</td>
-              <td className={faultTone[incident.fault]}>{faultWords[incident.fault]}</td>
+              <td>{formatIncident(incident)}</td>
+              <td className={faultTone[incident.fault]}>{faultLabels[incident.fault]}</td>
             </tr>
           ))}
         </tbody>
       </table>
-      {incidents.length > rowsMax && <p className="soft">and {count(incidents.length - rowsMax)} more</p>}
+      {incidents.length > rowsMax && <p className="soft">and {formatCount(incidents.length - rowsMax)} more</p>}
     </Scroll>
   )
 }

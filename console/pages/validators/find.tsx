@@ -1,18 +1,18 @@
 // The way to a validator: one field for everything that may name one, and the pools for those who know no name yet.
 import { type FormEvent, useState } from 'react'
 import type { Network } from '#api/wire/validators.ts'
-import { go, hrefOf, type Place } from '../../place.ts'
-import { type AskedBy, askedFor } from './asked.ts'
+import { go, hrefOf, type PageRoute } from '../../route.ts'
 import { NetworkChoice } from './controls.tsx'
 import { Examples } from './examples.tsx'
-import { Found } from './found.tsx'
-import type { Look } from './look.ts'
 import { Pools } from './pools.tsx'
+import { ValidatorResults } from './results.tsx'
+import { parseSearch, type SearchField } from './search.ts'
+import type { ValidatorsView } from './view.ts'
 
-export function Find({ place, look }: { readonly place: Place; readonly look: Look }) {
-  const { network } = look
+export function Find({ place, look: view }: { readonly place: PageRoute; readonly look: ValidatorsView }) {
+  const { network } = view
   const q = place.query.get('q') ?? ''
-  const asked = askedFor(q)
+  const search = parseSearch(q)
   return (
     <>
       <h1>Validators</h1>
@@ -22,32 +22,32 @@ export function Find({ place, look }: { readonly place: Place; readonly look: Lo
       </p>
       <section className="card" aria-label="Find validators">
         <div className="row">
-          <NetworkChoice look={look} onLook={(other) => go('validators', [], { network: other.network, q })} />
+          <NetworkChoice view={view} onView={(other) => go('validators', [], { network: other.network, q })} />
           <Search key={q} q={q} network={network} />
           <a href={hrefOf('validators', ['compare'], { network })}>Compare</a>
         </div>
         <Examples network={network} />
       </section>
-      {asked.is === 'one' && (
+      {search.is === 'one' && (
         <p className="note">
-          That names one validator: <a href={hrefOf('validators', [asked.id], { network })}>see how it did</a>.
+          That names one validator: <a href={hrefOf('validators', [search.id], { network })}>see how it did</a>.
         </p>
       )}
-      {asked.is === 'some' &&
-        asked.by.map((by) => (
-          <Found
-            key={`${by} ${asked.value}`}
-            title={`${titles[by]} ${asked.value}`}
+      {search.is === 'some' &&
+        search.by.map((by) => (
+          <ValidatorResults
+            key={`${by} ${search.value}`}
+            title={`${titles[by]} ${search.value}`}
             network={network}
-            question={{ [by]: asked.value }}
+            query={{ [by]: search.value }}
           />
         ))}
-      {asked.is !== 'one' && <Pools network={network} like={asked.is === 'nothing' ? '' : asked.value} />}
+      {search.is !== 'one' && <Pools network={network} like={search.is === 'nothing' ? '' : search.value} />}
     </>
   )
 }
 
-const titles: Readonly<Record<AskedBy, string>> = {
+const titles: Readonly<Record<SearchField, string>> = {
   pubkey: 'Keys that begin with',
   pool: 'In the pool',
   nodeOperator: 'Run by',
@@ -59,8 +59,8 @@ function Search({ q, network }: { readonly q: string; readonly network: Network 
   const [text, setText] = useState(q)
   const find = (event: FormEvent) => {
     event.preventDefault()
-    const asked = askedFor(text)
-    if (asked.is === 'one') go('validators', [asked.id], { network })
+    const search = parseSearch(text)
+    if (search.is === 'one') go('validators', [search.id], { network })
     else go('validators', [], { network, q: text.trim() })
   }
   return (

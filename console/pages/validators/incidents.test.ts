@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { cellsOf, incidentsOf, tallyWords } from './incidents.ts'
+import { cellsOf, formatTally, incidentsOf } from './incidents.ts'
 
 const fine = {
   epoch: 100,
@@ -9,7 +9,7 @@ const fine = {
   emptyBlocks: [],
   missedSyncSignatures: 0,
   slashedSlot: null,
-  says: [],
+  message: [],
 }
 const vote = {
   slot: 3207,
@@ -58,10 +58,10 @@ test('everything that went wrong in an epoch is told, and nothing else', () => {
     ],
   )
   assert.equal(
-    tallyWords(incidentsOf(bad)),
+    formatTally(incidentsOf(bad)),
     '1 slashing, 2 blocks not made, 1 vote for a wrong target, 1 vote late, 1 vote for a wrong head, 1 block with an empty payload, 1 epoch with sync signatures missing',
   )
-  assert.equal(tallyWords([]), '')
+  assert.equal(formatTally([]), '')
 })
 
 test('a square shows the gravest thing of its epoch, and what was not the validator’s fault only when nothing else was', () => {

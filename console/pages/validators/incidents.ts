@@ -52,13 +52,13 @@ function faultOf({ delay, bestDelay, nextBlockMissing }: NonNullable<ExplainedEp
   return nextBlockMissing ? 'both' : 'own'
 }
 
-export const faultWords: Readonly<Record<Incident['fault'], string>> = {
+export const faultLabels: Readonly<Record<Incident['fault'], string>> = {
   own: 'its own, as far as can be told',
   none: 'not this validator’s fault: there was no earlier block to take its vote',
   both: 'partly not this validator’s fault: the next slot had no block, but a later one could have taken its vote',
 }
 
-const kindWords: Readonly<Record<IncidentKind, readonly [one: string, many: string]>> = {
+const kindLabels: Readonly<Record<IncidentKind, readonly [one: string, many: string]>> = {
   slashed: ['slashing', 'slashings'],
   noBlock: ['block not made', 'blocks not made'],
   missed: ['vote missing', 'votes missing'],
@@ -69,7 +69,7 @@ const kindWords: Readonly<Record<IncidentKind, readonly [one: string, many: stri
   sync: ['epoch with sync signatures missing', 'epochs with sync signatures missing'],
 }
 
-export function incidentWords({ kind, amount }: Incident): string {
+export function formatIncident({ kind, amount }: Incident): string {
   switch (kind) {
     case 'missed':
       return 'Its vote never got into a block'
@@ -91,11 +91,11 @@ export function incidentWords({ kind, amount }: Incident): string {
 }
 
 /** How often each thing happened, the gravest first: `2 blocks not made, 1 vote late`; empty when nothing did. */
-export function tallyWords(incidents: readonly Incident[]): string {
+export function formatTally(incidents: readonly Incident[]): string {
   const times = (kind: IncidentKind): number => incidents.filter((incident) => incident.kind === kind).length
   return incidentKinds
     .filter((kind) => times(kind) > 0)
-    .map((kind) => `${times(kind)} ${kindWords[kind][times(kind) === 1 ? 0 : 1]}`)
+    .map((kind) => `${times(kind)} ${kindLabels[kind][times(kind) === 1 ? 0 : 1]}`)
     .join(', ')
 }
 

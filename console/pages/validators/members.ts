@@ -1,7 +1,7 @@
 // The validators of a pool, all of them: page by page, up to as many as one question about effectiveness may name.
 import { type UseQueryResult, useQuery } from '@tanstack/react-query'
 import type { Network } from '#api/wire/validators.ts'
-import { usePass } from '../../pass.tsx'
+import { useConsoleContext } from '../../session.tsx'
 
 export interface Members {
   readonly indices: readonly number[]
@@ -13,7 +13,7 @@ const namedMax = 10_000
 const perPage = 1000
 
 export function useMembers(network: Network, pool: string): UseQueryResult<Members> {
-  const { client, key } = usePass()
+  const { client, key } = useConsoleContext()
   return useQuery({
     queryKey: ['members', network, pool, key],
     enabled: pool !== '',

@@ -1,14 +1,14 @@
 // One validator's ratings over time: the range as a whole, window by window as a plot, and where it went worst.
 import { useMemo } from 'react'
 import type { EffectivenessRecord } from '#api/wire/validators.ts'
-import { useAsk } from '../../calls.ts'
-import { Answer } from '../../parts/answer.tsx'
+import { useEndpoint } from '../../calls.ts'
+import { formatTime } from '../../parts/format.ts'
 import { type Line, Plot } from '../../parts/plot.tsx'
-import { time } from '../../parts/words.ts'
-import { go, hrefOf } from '../../place.ts'
-import { LookControls, Tabs } from './controls.tsx'
+import { QueryResult } from '../../parts/query-result.tsx'
+import { go, hrefOf } from '../../route.ts'
+import { Tabs, ViewControls } from './controls.tsx'
 import { decimal, Figures, rating, share, slots } from './figures.tsx'
-import { boundsOf, closer, type DateBounds, type Look, queryOf, type Sight } from './look.ts'
+import { boundsOf, closer, type DateBounds, type PlotName, queryOf, type ValidatorsView } from './view.ts'
 
 /** As many as one page of the interface holds. */
 const windowsMax = 1000
@@ -16,38 +16,42 @@ const worstShown = 5
 
 interface OverTimeProps {
   readonly index: number
-  readonly look: Look
+  readonly view: ValidatorsView
   /** Date of the newest record. */
   readonly newest: string
 }
 
-export function OverTime({ index, look, newest }: OverTimeProps) {
-  const onLook = (other: Look) => go('validators', [index], queryOf(other))
-  const bounds = boundsOf(look, newest)
+export function OverTime({ index, view, newest }: OverTimeProps) {
+  const onView = (other: ValidatorsView) => go('validators', [index], queryOf(other))
+  const bounds = boundsOf(view, newest)
   const question = {
     validator_index_or_pubkey: index,
-    network: look.network,
-    utc: look.utc,
+    network: view.network,
+    utc: view.utc,
     ...bounds,
   } as const
-  const whole = useAsk('validators.effectiveness', { ...question, granularity: 'all', limit: 1 }, { keep: true })
-  const windows = useAsk(
+  const whole = useEndpoint(
     'validators.effectiveness',
-    { ...question, granularity: look.grain, sortOrder: 'desc', limit: windowsMax },
-    { keep: true },
+    { ...question, granularity: 'all', limit: 1 },
+    { keepPrevious: true },
+  )
+  const windows = useEndpoint(
+    'validators.effectiveness',
+    { ...question, granularity: view.grain, sortOrder: 'desc', limit: windowsMax },
+    { keepPrevious: true },
   )
   return (
     <section className="card" aria-labelledby="over-time">
       <h2 id="over-time">Effectiveness over time</h2>
-      <LookControls look={look} onLook={onLook} />
-      <Answer of={whole}>{({ reply }) => <Whole record={reply.results[0]} />}</Answer>
+      <ViewControls view={view} onView={onView} />
+      <QueryResult of={whole}>{({ reply }) => <RangeSummary record={reply.results[0]} />}</QueryResult>
       <Tabs
         name="What the plot shows"
-        value={look.sight}
-        words={sightWords}
-        onChoose={(sight) => onLook({ ...look, sight })}
+        value={view.plot}
+        labels={plotLabels}
+        onChoose={(plot) => onView({ ...view, plot })}
       />
-      <Answer of={windows}>
+      <QueryResult of={windows}>
         {({ reply }) => (
           <>
             {reply.pages > 1 && (
@@ -56,16 +60,16 @@ export function OverTime({ index, look, newest }: OverTimeProps) {
                 shorter range to see all of it.
               </p>
             )}
-            <Windows records={reply.results} look={look} onLook={onLook} />
+            <WindowPlot records={reply.results} view={view} onView={onView} />
           </>
         )}
-      </Answer>
-      <Worst index={index} look={look} bounds={bounds} />
+      </QueryResult>
+      <Worst index={index} view={view} bounds={bounds} />
     </section>
   )
 }
 
-function Whole({ record }: { readonly record: EffectivenessRecord | undefined }) {
+function RangeSummary({ record }: { readonly record: EffectivenessRecord | undefined }) {
   if (!record)
     return (
       <p className="note">No duties are known in these days. Choose an earlier or a longer range, or “All days”.</p>
@@ -73,8 +77,8 @@ function Whole({ record }: { readonly record: EffectivenessRecord | undefined })
   return (
     <>
       <p className="small soft">
-        {time(record.startTimestamp ?? '')} – {time(record.endTimestamp ?? '')}, epochs {record.startEpoch} to{' '}
-        {record.endEpoch}
+        {formatTime(record.startTimestamp ?? '')} – {formatTime(record.endTimestamp ?? '')}, epochs {record.startEpoch}{' '}
+        to {record.endEpoch}
       </p>
       <Figures
         figures={[
@@ -103,7 +107,7 @@ function Whole({ record }: { readonly record: EffectivenessRecord | undefined })
   )
 }
 
-const sightWords: Readonly<Record<Sight, string>> = {
+const plotLabels: Readonly<Record<PlotName, string>> = {
   effectiveness: 'Effectiveness',
   votes: 'Uptime and correctness',
   delay: 'Inclusion delay',
@@ -117,7 +121,7 @@ type Figure =
   | 'avgCorrectness'
   | 'avgInclusionDelay'
 
-const linesOfSight: Readonly<Record<Sight, readonly (readonly [label: string, field: Figure])[]>> = {
+const plotLines: Readonly<Record<PlotName, readonly (readonly [label: string, field: Figure])[]>> = {
   effectiveness: [
     ['Validator', 'validatorEffectiveness'],
     ['Attester', 'attesterEffectiveness'],
@@ -130,7 +134,7 @@ const linesOfSight: Readonly<Record<Sight, readonly (readonly [label: string, fi
   delay: [['Inclusion delay', 'avgInclusionDelay']],
 }
 
-const formats: Readonly<Record<Sight, (value: number) => string>> = {
+const formats: Readonly<Record<PlotName, (value: number) => string>> = {
   effectiveness: rating,
   votes: share,
   delay: slots,
@@ -139,38 +143,38 @@ const formats: Readonly<Record<Sight, (value: number) => string>> = {
 interface WindowsProps {
   /** Newest first. */
   readonly records: readonly EffectivenessRecord[]
-  readonly look: Look
-  readonly onLook: (look: Look) => void
+  readonly view: ValidatorsView
+  readonly onView: (look: ValidatorsView) => void
 }
 
-function Windows({ records, look, onLook }: WindowsProps) {
-  const { sight } = look
+function WindowPlot({ records, view, onView }: WindowsProps) {
+  const { plot } = view
   const { windows, xs, lines } = useMemo(() => {
     const windows = records.toReversed()
-    const lines: Line[] = linesOfSight[sight]
+    const lines: Line[] = plotLines[plot]
       .map(([label, field]) => ({ label, values: windows.map((record) => record[field]) }))
       .filter(({ values }) => values.some((value) => value !== null))
     return { windows, lines, xs: windows.map(({ startTimestamp }) => Date.parse(startTimestamp ?? '') / 1000) }
-  }, [records, sight])
+  }, [records, plot])
   if (windows.length === 0) return null
-  const isDay = look.grain === 'hour' || look.grain === 'day'
+  const isDay = view.grain === 'hour' || view.grain === 'day'
   return (
     <>
       <Plot
-        title={`${sightWords[sight]} in ${windows.length} ${look.grain}s`}
+        title={`${plotLabels[plot]} in ${windows.length} ${view.grain}s`}
         xs={xs}
         lines={lines}
         height={260}
-        format={formats[sight]}
+        format={formats[plot]}
         onPick={(at) => {
           const window = windows[at]
-          if (window) onLook(closer(look, window))
+          if (window) onView(closer(view, window))
         }}
       />
       <p className="small soft">
         {isDay
           ? 'Click a point to see the duties of its day below; drag to look closer, double-click to come back.'
-          : `Click a point to see the days of its ${look.grain}; drag to look closer, double-click to come back.`}
+          : `Click a point to see the days of its ${view.grain}; drag to look closer, double-click to come back.`}
       </p>
     </>
   )
@@ -178,27 +182,27 @@ function Windows({ records, look, onLook }: WindowsProps) {
 
 interface WorstProps {
   readonly index: number
-  readonly look: Look
+  readonly view: ValidatorsView
   readonly bounds: DateBounds
 }
 
 /** The way to a bad day without pointing at it. */
-function Worst({ index, look, bounds }: WorstProps) {
-  const worst = useAsk(
+function Worst({ index, view, bounds }: WorstProps) {
+  const worst = useEndpoint(
     'validators.effectiveness',
     {
       validator_index_or_pubkey: index,
-      network: look.network,
-      utc: look.utc,
+      network: view.network,
+      utc: view.utc,
       ...bounds,
       granularity: 'day',
       sortBy: 'validatorEffectiveness',
       limit: worstShown,
     },
-    { keep: true },
+    { keepPrevious: true },
   )
   return (
-    <Answer of={worst}>
+    <QueryResult of={worst}>
       {({ reply: { results } }) => {
         const bad = results.filter(({ validatorEffectiveness: rated }) => rated !== null && rated < 100)
         if (results.length === 0) return null
@@ -209,8 +213,8 @@ function Worst({ index, look, bounds }: WorstProps) {
             {bad.map((record) => (
               <a
                 key={record.day}
-                href={hrefOf('validators', [index], queryOf({ ...look, day: record.day ?? undefined }))}
-                aria-current={record.day === look.day ? 'true' : undefined}
+                href={hrefOf('validators', [index], queryOf({ ...view, day: record.day ?? undefined }))}
+                aria-current={record.day === view.day ? 'true' : undefined}
               >
                 {record.date} <span className="badge">{rating(record.validatorEffectiveness)}</span>
               </a>
@@ -218,6 +222,6 @@ function Worst({ index, look, bounds }: WorstProps) {
           </p>
         )
       }}
-    </Answer>
+    </QueryResult>
   )
 }

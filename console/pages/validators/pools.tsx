@@ -2,13 +2,13 @@
 import { useState } from 'react'
 import type { ReplyOf } from '#api/client.ts'
 import type { Network } from '#api/wire/validators.ts'
-import { useAsk } from '../../calls.ts'
-import { Answer } from '../../parts/answer.tsx'
+import { useEndpoint } from '../../calls.ts'
 import { Columns } from '../../parts/columns.tsx'
+import { formatCount } from '../../parts/format.ts'
+import { QueryResult } from '../../parts/query-result.tsx'
 import { Scroll } from '../../parts/scroll.tsx'
-import { count } from '../../parts/words.ts'
-import { go, hrefOf } from '../../place.ts'
-import { isLike } from './asked.ts'
+import { go, hrefOf } from '../../route.ts'
+import { isLike } from './search.ts'
 
 type Pool = ReplyOf<'validators.find'>['pools'][number]
 
@@ -22,9 +22,9 @@ interface PoolsProps {
 }
 
 export function Pools({ network, like }: PoolsProps) {
-  const found = useAsk('validators.find', { network, limit: poolsMax })
+  const found = useEndpoint('validators.find', { network, limit: poolsMax })
   return (
-    <Answer of={found}>
+    <QueryResult of={found}>
       {({ reply: { pools } }) => {
         if (like === '')
           return pools.length === 0 ? (
@@ -35,7 +35,7 @@ export function Pools({ network, like }: PoolsProps) {
         const others = pools.filter(({ pool }) => pool !== like && isLike(pool, like))
         return others.length > 0 && <Listed network={network} pools={others} title="Pools with such a name" />
       }}
-    </Answer>
+    </QueryResult>
   )
 }
 
@@ -89,7 +89,7 @@ function Listed({ network, pools, title }: ListedProps) {
                 <td>
                   <a href={hrefOf('validators', [], { network, q: pool })}>{pool}</a>
                 </td>
-                <td className="num">{count(validators)}</td>
+                <td className="num">{formatCount(validators)}</td>
               </tr>
             ))}
           </tbody>

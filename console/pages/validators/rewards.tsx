@@ -2,15 +2,15 @@
 import { useMemo } from 'react'
 import type { InputOf } from '#api/client.ts'
 import type { AggregateRecord } from '#api/wire/validators.ts'
-import { useAsk } from '../../calls.ts'
-import { Answer } from '../../parts/answer.tsx'
+import { useEndpoint } from '../../calls.ts'
+import { formatCount, gwei } from '../../parts/format.ts'
 import { type Line, Plot } from '../../parts/plot.tsx'
-import { count, gwei } from '../../parts/words.ts'
-import { go } from '../../place.ts'
+import { QueryResult } from '../../parts/query-result.tsx'
+import { go } from '../../route.ts'
 import { type ChainClock, unixOf } from './chain-clock.ts'
 import { Tabs } from './controls.tsx'
-import { type Look, type PartName, partNames, queryOf } from './look.ts'
-import { ledgerOf, type Part, scaleOf } from './money.ts'
+import { rewardStatement, type StatementPart, scaleOf } from './reward-statement.ts'
+import { type PartName, partNames, queryOf, type ValidatorsView } from './view.ts'
 
 export interface ChainDays {
   readonly startDay: number
@@ -19,27 +19,31 @@ export interface ChainDays {
 
 interface RewardsProps {
   readonly index: number
-  readonly look: Look
+  readonly view: ValidatorsView
   readonly days: ChainDays
   readonly clock: ChainClock
 }
 
-export function Rewards({ index, look, days, clock }: RewardsProps) {
+export function Rewards({ index, view, days, clock }: RewardsProps) {
   const question: InputOf<'validators.aggregateEffectiveness'> = {
     indices: [index],
-    network: look.network,
+    network: view.network,
     groupBy: 'timeWindow',
     filterType: 'day',
     from: days.endDay,
     to: days.startDay,
   }
-  const whole = useAsk(
+  const whole = useEndpoint(
     'validators.aggregateEffectiveness',
     { ...question, granularity: 'all', size: 1 },
-    { keep: true },
+    { keepPrevious: true },
   )
-  const granularity = look.grain === 'hour' ? 'day' : look.grain
-  const windows = useAsk('validators.aggregateEffectiveness', { ...question, granularity, size: 1000 }, { keep: true })
+  const granularity = view.grain === 'hour' ? 'day' : view.grain
+  const windows = useEndpoint(
+    'validators.aggregateEffectiveness',
+    { ...question, granularity, size: 1000 },
+    { keepPrevious: true },
+  )
   return (
     <section className="card" aria-labelledby="rewards">
       <h2 id="rewards">Rewards and penalties</h2>
@@ -48,28 +52,30 @@ export function Rewards({ index, look, days, clock }: RewardsProps) {
       </p>
       <Tabs
         name="Which amounts the plot shows"
-        value={look.part}
-        words={partWords}
-        onChoose={(part) => go('validators', [index], queryOf({ ...look, part }))}
+        value={view.part}
+        labels={partLabels}
+        onChoose={(part) => go('validators', [index], queryOf({ ...view, part }))}
       />
-      <Answer of={windows}>
-        {({ reply }) => <PaidPlot records={reply.data} part={look.part} clock={clock} windows={granularity} />}
-      </Answer>
-      <Answer of={whole}>
-        {({ reply: { data } }) => (data[0] ? <Sheet record={data[0]} /> : <p className="note">No duties here.</p>)}
-      </Answer>
+      <QueryResult of={windows}>
+        {({ reply }) => <AmountPlot records={reply.data} part={view.part} clock={clock} windows={granularity} />}
+      </QueryResult>
+      <QueryResult of={whole}>
+        {({ reply: { data } }) =>
+          data[0] ? <RewardTables record={data[0]} /> : <p className="note">No duties here.</p>
+        }
+      </QueryResult>
     </section>
   )
 }
 
-const partWords: Readonly<Record<PartName, string>> = {
+const partLabels: Readonly<Record<PartName, string>> = {
   consensus: 'Paid by the chain',
   execution: 'Brought by blocks',
   penalties: 'Penalties',
   missed: 'Could have been paid',
 }
 
-interface PaidPlotProps {
+interface AmountPlotProps {
   /** Newest first. */
   readonly records: readonly AggregateRecord[]
   readonly part: PartName
@@ -77,45 +83,45 @@ interface PaidPlotProps {
   readonly windows: string
 }
 
-function PaidPlot({ records, part, clock, windows }: PaidPlotProps) {
+function AmountPlot({ records, part, clock, windows }: AmountPlotProps) {
   const { xs, lines, unit } = useMemo(() => {
     const ascending = records.toReversed()
-    const ledgers = ascending.map((record) => ledgerOf(record)[part].items)
-    const { unit, drawn } = scaleOf(ledgers.flat().map(({ gwei }) => gwei))
-    const lines: Line[] = (ledgers[0] ?? [])
-      .map(({ name }, at) => ({ label: name, values: ledgers.map((items) => drawn(items[at]?.gwei)) }))
+    const statements = ascending.map((record) => rewardStatement(record)[part].items)
+    const { unit, toAxisNumber: drawn } = scaleOf(statements.flat().map(({ gwei }) => gwei))
+    const lines: Line[] = (statements[0] ?? [])
+      .map(({ name }, at) => ({ label: name, values: statements.map((items) => drawn(items[at]?.gwei)) }))
       // What never was would only lie on the axis.
       .filter(({ values }) => values.some((value) => value !== null && value !== 0))
     return { lines, unit, xs: ascending.map(({ startEpoch }) => unixOf(clock, Number(startEpoch))) }
   }, [records, part, clock])
   if (lines.length === 0)
-    return <p className="note">{partWords[part]}: nothing in these days, so there is nothing to draw.</p>
+    return <p className="note">{partLabels[part]}: nothing in these days, so there is nothing to draw.</p>
   return (
     <>
       <p className="small soft">
         Per {windows}, in {unit}:
       </p>
-      <Plot key={unit} title={`${partWords[part]} per ${windows}, ${unit}`} xs={xs} lines={lines} format={plainly} />
+      <Plot key={unit} title={`${partLabels[part]} per ${windows}, ${unit}`} xs={xs} lines={lines} format={plainly} />
     </>
   )
 }
 
 const plainly = (value: number): string => value.toLocaleString('en', { maximumFractionDigits: 6 })
 
-function Sheet({ record }: { readonly record: AggregateRecord }) {
-  const ledger = ledgerOf(record)
+function RewardTables({ record }: { readonly record: AggregateRecord }) {
+  const statement = rewardStatement(record)
   return (
     <>
       <div className="sheet">
         {partNames.map((name) => (
-          <PartTable key={name} title={partWords[name]} part={ledger[name]} />
+          <PartTable key={name} title={partLabels[name]} part={statement[name]} />
         ))}
       </div>
       <dl className="facts totals">
         <dt>Change of the balance</dt>
-        <dd>{amount(ledger.earnings)}</dd>
+        <dd>{amount(statement.earnings)}</dd>
         <dt>With fees and MEV</dt>
-        <dd>{amount(ledger.all)}</dd>
+        <dd>{amount(statement.all)}</dd>
       </dl>
       <details>
         <summary>How often each thing happened</summary>
@@ -129,7 +135,7 @@ const amount = (value: bigint | undefined): string => (value === undefined ? 'no
 
 interface PartTableProps {
   readonly title: string
-  readonly part: Part
+  readonly part: StatementPart
 }
 
 function PartTable({ title, part }: PartTableProps) {
@@ -181,7 +187,7 @@ function Counts({ record }: { readonly record: AggregateRecord }) {
       {counted.map(([name, field]) => (
         <div key={field}>
           <dt>{name}</dt>
-          <dd>{record[field] === undefined ? 'not known' : count(record[field])}</dd>
+          <dd>{record[field] === undefined ? 'not known' : formatCount(record[field])}</dd>
         </div>
       ))}
     </dl>

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { aligned, indicesIn, namesOf, type Parties, toldOf } from './side-by-side.ts'
+import { aligned, assignRecords, indicesIn, type Subjects, subjectNames } from './side-by-side.ts'
 
 const hrefOf = (who: string) => who
 const uptime = (record: { uptime?: number }) => record.uptime ?? null
 
 test('records of several validators lie over one axis, with gaps where one has none', () => {
-  const parties: Parties = [{ indices: [7, 9], hrefOf }]
-  const told = toldOf(
+  const parties: Subjects = [{ indices: [7, 9], hrefOf }]
+  const told = assignRecords(
     parties,
     [
       { validatorIndex: 7, startEpoch: 450, uptime: 0.9 },
@@ -17,7 +17,7 @@ test('records of several validators lie over one axis, with gaps where one has n
     ],
     undefined,
   )
-  assert.deepEqual(aligned(told, namesOf(parties), uptime), {
+  assert.deepEqual(aligned(told, subjectNames(parties), uptime), {
     epochs: [0, 225, 450],
     values: [
       [null, null, 0.9],
@@ -27,12 +27,12 @@ test('records of several validators lie over one axis, with gaps where one has n
 })
 
 test('two pools lie over one axis, each under its name', () => {
-  const parties: Parties = [
+  const parties: Subjects = [
     { name: 'North', indices: [1, 2], hrefOf },
     { name: 'South', indices: [3], hrefOf },
   ]
-  const told = toldOf(parties, [{ startEpoch: 225, uptime: 1 }], [{ startEpoch: 450, uptime: 0.5 }])
-  assert.deepEqual(aligned(told, namesOf(parties), uptime), {
+  const told = assignRecords(parties, [{ startEpoch: 225, uptime: 1 }], [{ startEpoch: 450, uptime: 0.5 }])
+  assert.deepEqual(aligned(told, subjectNames(parties), uptime), {
     epochs: [225, 450],
     values: [
       [1, null],

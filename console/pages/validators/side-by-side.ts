@@ -3,7 +3,7 @@
 import type { AggregateRecord } from '#api/wire/validators.ts'
 
 /** Either each validator for itself, or all of them as one. */
-export interface Party {
+export interface Subject {
   /** A pool's name; without one every validator is shown for itself. */
   readonly name?: string
   readonly indices: readonly number[]
@@ -11,25 +11,25 @@ export interface Party {
 }
 
 /** Single validators, or two pools. */
-export type Parties = readonly [Party] | readonly [Party, Party]
+export type Subjects = readonly [Subject] | readonly [Subject, Subject]
 
 /** Whom the lines and rows are about, in order. */
-export const namesOf = (parties: readonly Party[]): string[] =>
-  parties.flatMap(({ name, indices }) => (name === undefined ? indices.map(String) : [name]))
+export const subjectNames = (subjects: readonly Subject[]): string[] =>
+  subjects.flatMap(({ name, indices }) => (name === undefined ? indices.map(String) : [name]))
 
-export interface Told {
+export interface SubjectRecord {
   /** Whom the record is about. */
-  readonly who: string
+  readonly name: string
   readonly record: AggregateRecord
 }
 
-export function toldOf(
-  [first, second]: Parties,
+export function assignRecords(
+  [first, second]: Subjects,
   records: readonly AggregateRecord[],
   others: readonly AggregateRecord[] | undefined,
-): Told[] {
-  const named = (party: Party | undefined) => (record: AggregateRecord) => ({
-    who: party?.name ?? String(record.validatorIndex),
+): SubjectRecord[] {
+  const named = (subject: Subject | undefined) => (record: AggregateRecord) => ({
+    name: subject?.name ?? String(record.validatorIndex),
     record,
   })
   return [...records.map(named(first)), ...(others ?? []).map(named(second))]
@@ -43,29 +43,29 @@ export interface Aligned {
 }
 
 export function aligned(
-  told: readonly Told[],
-  whose: readonly string[],
+  records: readonly SubjectRecord[],
+  names: readonly string[],
   figure: (record: AggregateRecord) => number | null,
 ): Aligned {
   const found = new Map<string, AggregateRecord>()
   const starts = new Set<number>()
-  for (const { who, record } of told) {
+  for (const { name, record } of records) {
     if (record.startEpoch === undefined) continue
     starts.add(Number(record.startEpoch))
-    found.set(`${record.startEpoch} ${who}`, record)
+    found.set(`${record.startEpoch} ${name}`, record)
   }
   const epochs = [...starts].sort((a, b) => a - b)
-  const figureAt = (epoch: number, who: string): number | null => {
-    const record = found.get(`${epoch} ${who}`)
+  const figureAt = (epoch: number, name: string): number | null => {
+    const record = found.get(`${epoch} ${name}`)
     return record === undefined ? null : figure(record)
   }
-  return { epochs, values: whose.map((who) => epochs.map((epoch) => figureAt(epoch, who))) }
+  return { epochs, values: names.map((name) => epochs.map((epoch) => figureAt(epoch, name))) }
 }
 
 export const comparedMax = 10
 
 /** Indices from an address: `12,34`; each once, at most ten, what is no index left out. */
 export function indicesIn(text: string | null): number[] {
-  const named = (text ?? '').split(',').filter((word) => /^\d{1,12}$/.test(word))
+  const named = (text ?? '').split(',').filter((text) => /^\d{1,12}$/.test(text))
   return [...new Set(named.map(Number))].slice(0, comparedMax)
 }

@@ -1,0 +1,74 @@
+// Who has the stores open: the running server, which is asked over its control socket, or this command itself.
+import type { Settings } from '#runtime/settings.ts'
+import type { AppContext } from '#server/context.ts'
+import { refuseDemo, withState } from './data.ts'
+import { CommandFailure } from './failure.ts'
+import { type CommonOptions, configOf, dataDirOf } from './settings.ts'
+
+export interface OwnerQuery<T> {
+  /** What the server is asked. */
+  readonly name: string
+  readonly input?: unknown
+  /** How to answer it here. */
+  readonly runHere: (context: AppContext) => Promise<T>
+}
+
+export async function queryOwner<T>(options: CommonOptions, { name, input, runHere }: OwnerQuery<T>): Promise<T> {
+  const reply = await queryServer<T>(options, name, input)
+  return reply ? reply.result : withContext(options, runHere)
+}
+
+/** Undefined: no server runs on this folder. */
+export async function queryServer<T>(
+  options: CommonOptions,
+  name: string,
+  input?: unknown,
+): Promise<{ readonly result: T } | undefined> {
+  // The server that runs may be the demo's: the folder is looked at before it is asked for anything.
+  await withState(options, 'found', async () => {})
+  const { callControl, ControlError } = await import('#runtime/control-socket.ts')
+  try {
+    return (await callControl(dataDirOf(options), name, input)) as { readonly result: T } | undefined
+  } catch (error) {
+    if (error instanceof ControlError) throw new CommandFailure('control.failed', error.message)
+    throw error
+  }
+}
+
+async function withContext<T>(options: CommonOptions, work: (context: AppContext) => Promise<T>): Promise<T> {
+  const { settings: own } = await configOf(options)
+  const [{ openStores }, { createContext }, { dutiesHere }, { systemClock }, { systemRandom }, { silentLog }] =
+    await Promise.all([
+      import('#storage/open.ts'),
+      import('#server/context.ts'),
+      import('#validators/duties/store.ts'),
+      import('#runtime/clock.ts'),
+      import('#runtime/random.ts'),
+      import('#runtime/log.ts'),
+    ])
+  const stores = await openStores(dataDirOf(options), own.store)
+  try {
+    const { state } = stores
+    const context = createContext({
+      settings: own,
+      state,
+      duties: dutiesHere(stores.duties),
+      clock: systemClock,
+      random: systemRandom,
+      log: silentLog,
+    })
+    const isDemo = (await refuseDemo(options, state)) === 'demo'
+    return await work(isDemo ? { ...context, settings: await settingsOfDemo(context) } : context)
+  } finally {
+    await stores.close()
+  }
+}
+
+/** Its nodes are gone with its server; the rows are still those of its hours and days (behaviour/validators.md#changed-hours-and-days). */
+async function settingsOfDemo(context: AppContext): Promise<Settings> {
+  const [{ withDemoWindows }, { withChainTimes }] = await Promise.all([
+    import('#simulator/validators/windows.ts'),
+    import('#validators/ingest/read/chain-identity.ts'),
+  ])
+  return withChainTimes({ ...context, settings: withDemoWindows(context.settings) })
+}

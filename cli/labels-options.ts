@@ -1,0 +1,46 @@
+// Words that the commands about labels share: what a chain, an address or a share is on the command line, and who types.
+import { userInfo } from 'node:os'
+import { InvalidArgumentError, Option } from 'commander'
+import type { Author } from '#explorer/labels/history.ts'
+import { note } from './print.ts'
+import { type CommonOptions, configOf } from './settings.ts'
+
+/** What a word on the command line stands for. */
+export async function subjectOf(text: string): Promise<{ slug: string; address: string | undefined }> {
+  const { isAddress } = await import('#explorer/labels/parse-record.ts')
+  const lower = text.toLowerCase()
+  return isAddress(text) ? { slug: '', address: lower } : { slug: lower, address: undefined }
+}
+
+export const chainOption = (description: string): Option =>
+  new Option('--chain <list>', description).argParser(chainsOf)
+
+export function chainsOf(text: string): string[] {
+  return text.split(',').map((one) => oneChain(one.trim()))
+}
+
+export function oneChain(text: string): string {
+  if (!/^[1-9]\d{0,18}$/.test(text)) throw new InvalidArgumentError('It must be a chain id, such as 1.')
+  return text
+}
+
+export function parsePercent(text: string): number {
+  if (!/^\d{1,3}$/.test(text) || Number(text) > 100) throw new InvalidArgumentError('It must be 0 to 100.')
+  return Number(text)
+}
+
+/** Labels of a chain that is not configured wait for it: not wrong, and easily a slip. */
+export async function warnUnservedChains(options: CommonOptions, chains: readonly string[]): Promise<void> {
+  const served = (await configOf(options)).settings.explorer.chains.map(({ id }) => id)
+  const others = chains.filter((chain) => !served.includes(chain))
+  if (others.length === 0) return
+  const some = others.length > othersShown ? [...others.slice(0, othersShown), '…'] : others
+  note(`Kept, but not served: chain ${some.join(', ')} is not configured (explorer.chains: ${served.join(', ')}).`)
+}
+
+const othersShown = 10
+
+export async function authorOf(options: { readonly by?: string }, via: string): Promise<Author> {
+  const { systemClock } = await import('#runtime/clock.ts')
+  return { by: options.by ?? userInfo().username, via, atMs: systemClock.now() }
+}

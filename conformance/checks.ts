@@ -1,0 +1,29 @@
+// The suite, in the order in which it is run. The check that closes the caller's address comes last.
+import type { Check } from './check.ts'
+import { aggregateChecks } from './checks/aggregate.ts'
+import { fundingChecks } from './checks/funding.ts'
+import { httpChecks } from './checks/http.ts'
+import { keyChecks } from './checks/keys.ts'
+import { labelChecks } from './checks/labels.ts'
+import { linkChecks } from './checks/links.ts'
+import { marketChecks } from './checks/markets.ts'
+import { metadataChecks } from './checks/metadata.ts'
+import { quoteRefusalChecks } from './checks/quote-refusals.ts'
+import { quoteChecks } from './checks/quotes.ts'
+import { singleChecks } from './checks/single.ts'
+import { typedDataChecks } from './checks/typed-data.ts'
+
+export const checks: readonly Check[] = [
+  ...httpChecks,
+  ...labelChecks,
+  ...linkChecks,
+  ...fundingChecks,
+  ...quoteChecks,
+  ...typedDataChecks,
+  ...quoteRefusalChecks,
+  ...aggregateChecks,
+  ...singleChecks,
+  ...metadataChecks,
+  ...marketChecks,
+  ...keyChecks,
+]

@@ -1,0 +1,130 @@
+// Holds a value against a schema of the contract. Written here once more, apart from the server's own validator, because
+// whoever is put to the test must not lend the ruler. It is stricter in one point: a name that the schema does not list
+// is a problem, since a renamed optional field shows itself in no other way.
+import type { TSchema } from '#api/kit.ts'
+
+/** Problems beyond this are not listed. */
+const problemsMax = 10
+const shownCharsMax = 60
+
+interface SchemaNode {
+  readonly type?: string | readonly string[]
+  readonly enum?: readonly unknown[]
+  readonly anyOf?: readonly SchemaNode[]
+  readonly properties?: Readonly<Record<string, SchemaNode>>
+  readonly required?: readonly string[]
+  readonly items?: SchemaNode
+  readonly pattern?: string
+  readonly format?: string
+  readonly minimum?: number
+  readonly maximum?: number
+  readonly minLength?: number
+  readonly maxLength?: number
+  readonly minItems?: number
+  readonly maxItems?: number
+}
+
+/** Keywords of the contract that mean something here; a test walks the contract and finds no other. */
+export const knownKeywords: ReadonlySet<string> = new Set([
+  ...['type', 'enum', 'anyOf', 'properties', 'required', 'items', 'pattern', 'format'],
+  ...['minimum', 'maximum', 'minLength', 'maxLength', 'minItems', 'maxItems'],
+])
+
+/** What is wrong, each with its place; empty when the value fits. */
+export function misfits(schema: TSchema, value: unknown, atMost = problemsMax): readonly string[] {
+  const problems: string[] = []
+  checkValue(schema as SchemaNode, value, 'reply', problems)
+  return problems.slice(0, atMost)
+}
+
+function checkValue(node: SchemaNode, value: unknown, at: string, problems: string[]): void {
+  if (node.anyOf) {
+    checkUnion(node.anyOf, value, at, problems)
+    return
+  }
+  const type = typeOf(value)
+  const allowed = node.type === undefined ? undefined : [node.type].flat()
+  if (allowed && !allowed.some((name) => name === type || (name === 'number' && type === 'integer'))) {
+    problems.push(`${at} must be ${allowed.join(' or ')}, not ${formatValue(value)}`)
+    return
+  }
+  if (node.enum && !node.enum.includes(value))
+    problems.push(`${at} must be one of ${node.enum.join(', ')}, not ${formatValue(value)}`)
+  if (typeof value === 'string') checkText(node, value, at, problems)
+  else if (typeof value === 'number' || typeof value === 'bigint') checkNumber(node, value, at, problems)
+  else if (Array.isArray(value)) checkList(node, value, at, problems)
+  else if (typeof value === 'object' && value !== null)
+    checkObject(node, value as Record<string, unknown>, at, problems)
+}
+
+/** The branch that comes closest speaks. */
+function checkUnion(branches: readonly SchemaNode[], value: unknown, at: string, problems: string[]): void {
+  const problemsByBranch = branches.map((branch) => {
+    const own: string[] = []
+    checkValue(branch, value, at, own)
+    return { own, near: [branch.type].flat().includes(typeOf(value)) }
+  })
+  if (problemsByBranch.some(({ own }) => own.length === 0)) return
+  const nearest = problemsByBranch.find(({ near: fewest }) => fewest) ?? problemsByBranch[0]
+  problems.push(...(nearest?.own ?? []))
+}
+
+function checkText(node: SchemaNode, value: string, at: string, problems: string[]): void {
+  if (node.pattern !== undefined && !new RegExp(node.pattern, 'u').test(value))
+    problems.push(`${at} must match ${node.pattern}, not ${formatValue(value)}`)
+  if (node.format !== undefined && !formats[node.format]?.(value))
+    problems.push(`${at} must be a ${node.format}, not ${formatValue(value)}`)
+  if (value.length < (node.minLength ?? 0) || value.length > (node.maxLength ?? Number.POSITIVE_INFINITY))
+    problems.push(`${at} has ${value.length} characters`)
+}
+
+function checkNumber(node: SchemaNode, value: number | bigint, at: string, problems: string[]): void {
+  if (node.minimum !== undefined && value < node.minimum) problems.push(`${at} must be at least ${node.minimum}`)
+  if (node.maximum !== undefined && value > node.maximum) problems.push(`${at} must be at most ${node.maximum}`)
+}
+
+function checkList(node: SchemaNode, value: readonly unknown[], at: string, problems: string[]): void {
+  if (value.length < (node.minItems ?? 0) || value.length > (node.maxItems ?? Number.POSITIVE_INFINITY))
+    problems.push(`${at} has ${value.length} items`)
+  const { items } = node
+  if (items) for (const [index, item] of value.entries()) checkValue(items, item, `${at}[${index}]`, problems)
+}
+
+function checkObject(node: SchemaNode, value: Readonly<Record<string, unknown>>, at: string, problems: string[]): void {
+  for (const name of node.required ?? []) if (!Object.hasOwn(value, name)) problems.push(`${at}.${name} is missing`)
+  const { properties } = node
+  if (!properties) return
+  for (const [name, member] of Object.entries(value)) {
+    const own = Object.hasOwn(properties, name) ? properties[name] : undefined
+    if (own) checkValue(own, member, `${at}.${name}`, problems)
+    else problems.push(`${at}.${name} is not a field of the contract`)
+  }
+}
+
+function typeOf(value: unknown): string {
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return 'array'
+  if (typeof value === 'bigint') return 'integer'
+  if (typeof value === 'number') return Number.isInteger(value) ? 'integer' : 'number'
+  return typeof value
+}
+
+const dateTime = /^(\d{4}-\d\d-\d\d)[Tt ]\d\d:\d\d(:\d\d(\.\d+)?)?([Zz]|[+-]\d\d:?\d\d)?$/
+
+const formats: Readonly<Record<string, (text: string) => boolean>> = {
+  date: (text) => /^\d{4}-\d\d-\d\d$/.test(text) && isDay(text),
+  'date-time': (text) => isDay(dateTime.exec(text)?.[1] ?? ''),
+  uri: (text) => URL.canParse(text),
+  uuid: (text) => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text),
+}
+
+/** 2026-02-30 has the form of a day and is none. */
+function isDay(text: string): boolean {
+  const parsed = new Date(`${text}T00:00:00Z`)
+  return !Number.isNaN(parsed.getTime()) && parsed.toISOString().startsWith(text)
+}
+
+function formatValue(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(value.slice(0, shownCharsMax))
+  return typeof value === 'object' && value !== null ? typeOf(value) : String(value)
+}

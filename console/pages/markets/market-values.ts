@@ -1,0 +1,96 @@
+// What a market record says, in the form a page shows it: outcomes with their prices, how it stands, whose addresses are
+// in it. Sources write lists as JSON inside a text; whatever is not such a list is taken for none.
+import type { Market } from '#api/wire/markets.ts'
+
+export function listIn(text: unknown): readonly string[] {
+  if (typeof text !== 'string') return []
+  try {
+    const list: unknown = JSON.parse(text)
+    return Array.isArray(list) ? list.map(String) : []
+  } catch {
+    return []
+  }
+}
+
+export interface Outcome {
+  readonly name: string
+  /** As the source wrote it. */
+  readonly price?: string
+  /** The price as a share of the whole bar. */
+  readonly share: number
+}
+
+export function outcomesOf({ outcomes, outcomePrices }: Pick<Market, 'outcomes' | 'outcomePrices'>): Outcome[] {
+  const prices = listIn(outcomePrices)
+  return listIn(outcomes).map((name, index) => {
+    const price = prices[index]
+    const share = Number(price)
+    return { name, share: Math.min(1, Math.max(0, share || 0)), ...(price !== undefined && { price }) }
+  })
+}
+
+export interface MarketStatus {
+  readonly label: string
+  readonly tone: 'good' | 'warn' | ''
+}
+
+type Flags = Pick<Market, 'archived' | 'closed' | 'active' | 'acceptingOrders'>
+
+export function marketStatus({ archived, closed, active, acceptingOrders }: Flags): MarketStatus {
+  if (archived) return { label: 'archived', tone: '' }
+  if (closed) return { label: 'closed', tone: '' }
+  if (active === false) return { label: 'not open yet', tone: 'warn' }
+  if (acceptingOrders === false) return { label: 'open, takes no orders', tone: 'warn' }
+  return { label: 'open', tone: 'good' }
+}
+
+export interface Mention {
+  readonly address: string
+  /** Names of the fields that hold it. */
+  readonly fields: readonly string[]
+}
+
+const addressText = /^0x[0-9a-fA-F]{40}$/
+const mentionsMax = 20
+const depthMax = 6
+
+/** Every address anywhere in the record, each once, the market's own fields first. */
+export function addressesIn(market: object): readonly Mention[] {
+  const found = new Map<string, string[]>()
+  const visit = (value: unknown, path: string, depth: number): void => {
+    if (typeof value === 'string' && addressText.test(value)) {
+      const address = value.toLowerCase()
+      const fields = found.get(address)
+      if (fields) fields.push(path)
+      else if (found.size < mentionsMax) found.set(address, [path])
+    }
+    if (typeof value !== 'object' || value === null || depth === depthMax) return
+    const inside = Object.entries(value).map(
+      ([name, member]) => [Array.isArray(value) ? path : path === '' ? name : `${path}.${name}`, member] as const,
+    )
+    const deep = (member: unknown) => typeof member === 'object' && member !== null
+    for (const [name, member] of inside) if (!deep(member)) visit(member, name, depth + 1)
+    for (const [name, member] of inside) if (deep(member)) visit(member, name, depth + 1)
+  }
+  visit(market, '', 0)
+  return [...found].map(([address, fields]) => ({ address, fields: [...new Set(fields)] }))
+}
+
+/** A decimal text with its thousands set apart, digit for digit. */
+export function grouped(text: string): string {
+  const [, sign = '', whole = '', part = ''] = /^(-?)(\d+)(\.\d+)?$/.exec(text) ?? []
+  return whole === '' ? text : `${sign && '−'}${BigInt(whole).toLocaleString('en')}${part}`
+}
+
+/** A price between 0 and 1 as percent, digit for digit; whatever is no decimal stays as it is. */
+export function formatPercent(price: string): string {
+  const [, whole, part = ''] = /^(\d+)(?:\.(\d+))?$/.exec(price) ?? []
+  if (whole === undefined) return price
+  const digits = part.padEnd(2, '0')
+  const rest = digits.slice(2).replace(/0+$/, '')
+  return `${BigInt(whole + digits.slice(0, 2))}${rest && `.${rest}`} %`
+}
+
+/** `marketMakerAddress` → `market maker address`. */
+export const spelled = (field: string): string =>
+  field.replace(/([a-z0-9])([A-Z])/g, (_, before: string, after: string) => `${before} ${after.toLowerCase()}`)

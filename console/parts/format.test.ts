@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { subtractDecimals } from './format.ts'
+
+test('what is left of an amount is exact', () => {
+  // 1000.200041 − 0.200041; 919.54 − 0.183908; beyond the digits of a float
+  assert.equal(subtractDecimals('1000.200041', '0.200041'), '1000')
+  assert.equal(subtractDecimals('919.540000', '0.183908'), '919.356092')
+  assert.equal(subtractDecimals('123456789012345678901.5', '0.25'), '123456789012345678901.25')
+  assert.equal(subtractDecimals('5', '5'), '0')
+  assert.equal(subtractDecimals('100', '0'), '100')
+  assert.equal(subtractDecimals('0.1', '0.25'), '−0.15')
+})
+
+test('taken away and added again it is the amount, for any number of decimals', () => {
+  const money = fc.bigInt(0n, 10n ** 30n)
+  const text = (millionths: bigint) => `${millionths / 1_000_000n}.${String(millionths % 1_000_000n).padStart(6, '0')}`
+  fc.assert(
+    fc.property(money, money, (left, fee) => {
+      const short = text(left).replace(/\.?0+$/, '')
+      assert.equal(subtractDecimals(text(left + fee), text(fee)), short)
+    }),
+  )
+})

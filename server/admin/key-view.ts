@@ -1,0 +1,23 @@
+// A key as an operator may see it, in the console and on the command line.
+import type { KeyView } from '#api/console.ts'
+import type { KeyInfo } from '#storage/keys.ts'
+
+export const keyView = (key: KeyInfo, nowMs: number): KeyView => ({
+  id: key.id,
+  name: key.name,
+  plan: key.plan,
+  groups: key.groups,
+  admin: key.admin,
+  state: stateOf(key, nowMs),
+  createdAt: new Date(key.createdAtMs).toISOString(),
+  expiresAt: isoTimeOrNull(key.expiresAtMs),
+  revokedAt: isoTimeOrNull(key.revokedAtMs),
+  lastUsedAt: isoTimeOrNull(key.lastUsedAtMs),
+})
+
+export function stateOf(key: KeyInfo, nowMs: number): KeyView['state'] {
+  if (key.revokedAtMs !== undefined) return 'revoked'
+  return key.expiresAtMs !== undefined && key.expiresAtMs <= nowMs ? 'expired' : 'active'
+}
+
+const isoTimeOrNull = (atMs: number | undefined) => (atMs === undefined ? null : new Date(atMs).toISOString())

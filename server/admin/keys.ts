@@ -1,0 +1,171 @@
+// The operator's calls about keys: what the command line does, with the same checks behind it.
+import type { KeyList, KeyUsage, KeyView, NewKeyReply, PlanList } from '#api/console.ts'
+import { DateTime, nullable, oneOf, Type } from '#api/kit.ts'
+import { groups, plans } from '#api/routes.ts'
+import { Fault, invalid } from '#core/fault.ts'
+import { parseTimestamp } from '#core/parse-timestamp.ts'
+import type { ApiRequest } from '#http/pipeline.ts'
+import type { ExtraRoute } from '#http/routes.ts'
+import type { AppContext } from '#server/context.ts'
+import { anonymousId, createKey, editKey, findKey, revokeKey, rotateKey, searchKeys } from '#storage/keys.ts'
+import { dayMs, usageDaysKept, usageOf } from '#storage/usage.ts'
+import { keyView } from './key-view.ts'
+import { bodyOf, forOperator, jsonResponse, operatorChange } from './operator-requests.ts'
+import { sessionKeys } from './sessions.ts'
+
+const pageSize = 100
+const searchCharsMax = 100
+const daysDefault = 30
+
+const Groups = Type.Array(oneOf(groups), { maxItems: groups.length })
+const closed = { additionalProperties: false }
+
+const NewKeyBody = Type.Object(
+  {
+    name: Type.String(),
+    plan: oneOf(plans),
+    groups: Type.Optional(Groups),
+    expiresAt: Type.Optional(DateTime),
+    admin: Type.Optional(Type.Boolean()),
+  },
+  closed,
+)
+
+const KeyChangeBody = Type.Object(
+  {
+    name: Type.Optional(Type.String()),
+    plan: Type.Optional(oneOf(plans)),
+    groups: Type.Optional(nullable(Groups)),
+    expiresAt: Type.Optional(nullable(DateTime)),
+    admin: Type.Optional(Type.Boolean()),
+  },
+  { ...closed, minProperties: 1 },
+)
+
+const RotationBody = Type.Object({ restore: Type.Optional(Type.Boolean()) }, closed)
+
+export function keyRoutes(context: AppContext): readonly ExtraRoute[] {
+  return [
+    {
+      path: '/console/keys',
+      sameOrigin: true,
+      read: forOperator(context, async (request) => jsonResponse(await listKeyViews(context, request))),
+      change: { POST: operatorChange(context, async (request) => jsonResponse(await create(context, request))) },
+    },
+    {
+      path: '/console/keys/{id}',
+      sameOrigin: true,
+      change: {
+        POST: operatorChange(context, async (request) => jsonResponse(await edit(context, request))),
+        DELETE: operatorChange(context, async (request) => jsonResponse(await revoke(context, idOf(request)))),
+      },
+    },
+    {
+      path: '/console/keys/{id}/secret',
+      sameOrigin: true,
+      change: { POST: operatorChange(context, async (request) => jsonResponse(await rotate(context, request))) },
+    },
+    {
+      path: '/console/keys/{id}/usage',
+      sameOrigin: true,
+      read: forOperator(context, async (request) => jsonResponse(await usage(context, request))),
+    },
+    {
+      path: '/console/plans',
+      sameOrigin: true,
+      read: forOperator(context, async () => jsonResponse(planList(context))),
+    },
+  ]
+}
+
+const idOf = ({ params }: ApiRequest): string => params.id ?? ''
+
+async function listKeyViews({ state, clock }: AppContext, { query }: ApiRequest): Promise<KeyList> {
+  const nowMs = clock.now()
+  const page = pageIn(query.page)
+  const found = await searchKeys(state, {
+    ...{ text: parseSearchText(query.find), fleeting: sessionKeys, nowMs },
+    ...{ rowsMax: pageSize, skipped: (page - 1) * pageSize },
+  })
+  return { keys: found.keys.map((key) => keyView(key, nowMs)), total: found.total, pageSize }
+}
+
+function parseSearchText(text: ApiRequest['query'][string] = ''): string {
+  if (typeof text === 'string' && text.length <= searchCharsMax) return text.trim()
+  throw invalid(['query', 'find'], `must be one text of at most ${searchCharsMax} characters`)
+}
+
+function pageIn(text: ApiRequest['query'][string] = '1'): number {
+  if (typeof text === 'string' && /^[1-9]\d{0,6}$/.test(text)) return Number(text)
+  throw invalid(['query', 'page'], 'must be a number from 1')
+}
+
+async function create(context: AppContext, request: ApiRequest): Promise<NewKeyReply> {
+  const { name, plan, groups: allowed, expiresAt, admin } = bodyOf(request, NewKeyBody)
+  const wanted = {
+    ...{ name, plan },
+    ...(allowed && { groups: allowed }),
+    ...(admin && { admin }),
+    ...(expiresAt !== undefined && { expiresAtMs: momentOf(expiresAt) }),
+  }
+  const made = await createKey(context.state, wanted, context.clock, context.random)
+  context.log.info({ keyId: made.id, plan, admin: admin ?? false }, 'a key was made in the console')
+  return made
+}
+
+/** Without its zone a time would mean another moment here than where it was typed. */
+function momentOf(text: string): number {
+  const atMs = parseTimestamp(text, { zone: 'needed' })
+  if (atMs === undefined) throw invalid(['expiresAt'], 'must name its zone, as in 2027-01-31T00:00:00Z')
+  return atMs
+}
+
+async function edit(context: AppContext, request: ApiRequest): Promise<KeyView> {
+  const { expiresAt, ...rest } = bodyOf(request, KeyChangeBody)
+  const expires = expiresAt === undefined ? {} : { expiresAtMs: expiresAt === null ? null : momentOf(expiresAt) }
+  const id = idOf(request)
+  const edited = await editKey(context.state, id, { ...rest, ...expires }, context.clock)
+  const found = edited ? await findKey(context.state, id) : undefined
+  if (!found) throw new Fault('record.unknown')
+  context.log.info({ keyId: id, plan: found.plan, admin: found.admin }, 'a key was changed in the console')
+  return keyView(found, context.clock.now())
+}
+
+async function rotate(context: AppContext, request: ApiRequest): Promise<NewKeyReply> {
+  const wanted = { ...bodyOf(request, RotationBody), id: idOf(request) }
+  const made = await rotateKey(context.state, wanted, context.clock, context.random)
+  if (!made) throw new Fault('record.unknown')
+  context.log.info({ keyId: made.id }, 'a key got a new secret in the console')
+  return made
+}
+
+async function revoke(context: AppContext, id: string): Promise<{ readonly id: string; readonly revoked: true }> {
+  if (!(await revokeKey(context.state, id, context.clock))) throw new Fault('record.unknown')
+  context.log.info({ keyId: id }, 'a key was revoked in the console')
+  return { id, revoked: true }
+}
+
+async function usage({ state, clock }: AppContext, request: ApiRequest): Promise<KeyUsage> {
+  const id = idOf(request)
+  const days = daysOf(request.query.days)
+  if (id !== anonymousId && !(await findKey(state, id))) throw new Fault('record.unknown')
+  const nowMs = clock.now()
+  const found = await usageOf(state.recent, { keyId: id, days, nowMs })
+  const dayText = (atMs: number) => new Date(atMs).toISOString().slice(0, 10)
+  return {
+    id,
+    from: dayText(nowMs - (days - 1) * dayMs),
+    to: dayText(nowMs),
+    days: found.map(({ keyId: _, ...day }) => day),
+  }
+}
+
+function daysOf(text: ApiRequest['query'][string] = String(daysDefault)): number {
+  const days = typeof text === 'string' && /^\d{1,3}$/.test(text) ? Number(text) : 0
+  if (days < 1 || days > usageDaysKept) throw invalid(['query', 'days'], `must be 1 to ${usageDaysKept}`)
+  return days
+}
+
+const planList = ({ settings }: AppContext): PlanList => ({
+  plans: plans.map((name) => ({ name, ...settings.plans[name] })),
+})

@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { Overview } from '#api/console.ts'
+import type { PassReport } from '#markets/feeds/read-feed.ts'
+import { ManualClock } from '#runtime/clock.ts'
+import { openConsole } from '#test/console.ts'
+import { testNowMs } from '#test/context.ts'
+import { ProgressBoard } from './progress.ts'
+import { hostsOnly } from './sources.ts'
+
+const secretUrl = 'https://user:word@node.example/v3/verysecret?key=verysecret'
+
+const settings = {
+  explorer: { chains: [{ id: '1', name: 'one', mode: 'probe', rpc: [{ url: secretUrl }] }] },
+  fx: { sources: [{ id: 'desk', kind: 'http-json', url: secretUrl }] },
+  validators: { networks: { hoodi: { beacon: { urls: [secretUrl] } } } },
+  markets: { feeds: [{ id: 'main', url: secretUrl }] },
+}
+
+describe('GET /console/overview', () => {
+  test('200: what runs, how fresh it is, where it comes from, and what was asked', async () => {
+    await using site = await openConsole(settings)
+    const cookie = await site.signIn()
+    await site.ask('/markets/slug/nothing')
+    await site.ask('/v0/eth/validators/1')
+    site.clock.advance(60_000)
+    const reply = await site.ask('/console/overview', { cookie })
+    assert.equal(reply.status, 200)
+    const overview = reply.json<Overview>()
+    assert.deepEqual(
+      [overview.version, overview.startedAt, overview.at, overview.ready],
+      ['9.9.9', new Date(testNowMs).toISOString(), new Date(testNowMs + 60_000).toISOString(), true],
+    )
+    assert.equal(overview.engine, 'sqlite')
+    // The same as /readyz counts: the server itself is one of them.
+    assert.deepEqual(overview.checks, [
+      { name: 'server', ok: true, message: 'running' },
+      { name: 'state store', ok: true, message: 'answers' },
+    ])
+    assert.deepEqual(
+      overview.streams.map(({ name }) => name),
+      ['chain 1', 'rates desk', 'network hoodi', 'feed main'],
+    )
+    assert.deepEqual(
+      overview.sources.map(({ kind, name, ok }) => [kind, name, ok]),
+      [
+        ['node', 'chain 1, node.example', null],
+        ['rates', 'desk', null],
+        ['node', 'network hoodi, node.example', null],
+        ['feed', 'main', null],
+      ],
+    )
+    const market = overview.requests.find(({ endpoint }) => endpoint === 'markets.bySlug')
+    assert.deepEqual([market?.outcomes, market?.answered], [{ 'markets.not_covered': 1 }, 1])
+    assert.deepEqual(overview.limited, { 'key.missing': 1 })
+  })
+
+  test('200: no address is shown beyond its host, whoever says it', async () => {
+    await using site = await openConsole(settings)
+    site.findings.push({ name: 'node of chain 1', ok: false, message: `${secretUrl} answered with status 500` })
+    site.board.feed({ source: 'main', is: 'failed', failures: 3, reason: `${secretUrl}: no answer` })
+    const reply = await site.ask('/console/overview', { cookie: await site.signIn() })
+    assert.doesNotMatch(reply.body, /verysecret|user:word/)
+    const { ready, sources, checks } = reply.json<Overview>()
+    assert.equal(ready, false)
+    assert.equal(checks[2]?.message, 'node.example answered with status 500')
+    const feed = sources.find(({ name }) => name === 'main')
+    assert.deepEqual([feed?.ok, feed?.failures, feed?.message], [false, 3, 'node.example no answer'])
+  })
+
+  test('200: pages that ask within the same second are told the same', async () => {
+    await using site = await openConsole()
+    const cookie = await site.signIn()
+    const ask = async () => (await site.ask('/console/overview', { cookie })).body
+    const first = await ask()
+    await site.ask('/markets/slug/nothing')
+    site.clock.advance(999)
+    assert.equal(await ask(), first)
+    site.clock.advance(1)
+    assert.notEqual(await ask(), first)
+  })
+})
+
+describe('how fast things come in', () => {
+  test('a chain: 600 blocks in 10 s, 1400 to go → 60/s, 24 s', () => {
+    const clock = new ManualClock(testNowMs)
+    const board = new ProgressBoard(clock)
+    const tell = board.chain('1')
+    tell({ is: 'plan', blocks: 2000, finalUntil: 2000 })
+    for (let at = 0; at < 6; at++) {
+      // 10 s in six steps of 100 blocks
+      clock.advance(at < 5 ? 1667 : 10_000 - 5 * 1667)
+      tell({ is: 'range', range: { from: at * 100, until: at * 100 + 100 }, rows: 1 })
+    }
+    assert.deepEqual(board.views(), [
+      {
+        ...{ group: 'explorer', stream: 'chain 1', unit: 'blocks', done: 600, remaining: 1400 },
+        ...{ perSecond: 60, etaSeconds: 24, lastAt: new Date(testNowMs + 10_000).toISOString() },
+      },
+    ])
+  })
+
+  test('a chain at its head: what was read in the last minute, nothing to go', () => {
+    const clock = new ManualClock(testNowMs)
+    const board = new ProgressBoard(clock)
+    const tell = board.chain('1')
+    tell({ is: 'near', head: 1000, revertedBlocks: 0 })
+    for (let at = 1; at <= 20; at++) {
+      clock.advance(12_000)
+      tell({ is: 'near', head: 1000 + at, revertedBlocks: 0 })
+    }
+    const [view] = board.views()
+    assert.deepEqual([view?.done, view?.perSecond, view?.remaining, view?.etaSeconds], [20, 0.083, 0, 0])
+    clock.advance(600_000)
+    assert.equal(board.views()[0]?.perSecond, 0)
+  })
+
+  test('a network: epochs counted once, up to the one before the last final', () => {
+    const clock = new ManualClock(testNowMs)
+    const board = new ProgressBoard(clock)
+    clock.advance(10_000)
+    board.network('hoodi', { until: 110, finalizedEpoch: 201, written: 10 })
+    clock.advance(10_000)
+    board.network('hoodi', { until: 120, finalizedEpoch: 201, written: 20 })
+    const [view] = board.views()
+    assert.deepEqual([view?.done, view?.perSecond, view?.remaining, view?.etaSeconds], [20, 1, 80, 80])
+  })
+
+  test('a feed: records by page, pass after pass; its end is not known', () => {
+    const clock = new ManualClock(testNowMs)
+    const board = new ProgressBoard(clock)
+    const report = (records: number) => ({ records }) as PassReport
+    clock.advance(5000)
+    board.feed({ source: 'main', is: 'page', report: report(200) })
+    clock.advance(5000)
+    board.feed({ source: 'main', is: 'page', report: report(300) })
+    board.feed({ source: 'main', is: 'done', report: report(300) })
+    board.feed({ source: 'main', is: 'page', report: report(50) })
+    const [view] = board.views()
+    assert.deepEqual([view?.done, view?.perSecond, view?.remaining, view?.etaSeconds], [350, 35, null, null])
+  })
+
+  test('however often a loop tells, about a hundred marks are kept', () => {
+    const clock = new ManualClock(testNowMs)
+    const board = new ProgressBoard(clock)
+    const tell = board.chain('1')
+    for (let at = 0; at < 5000; at++) {
+      clock.advance(20)
+      tell({ is: 'range', range: { from: at, until: at + 1 }, rows: 0 })
+    }
+    const [view] = board.views()
+    assert.equal(view?.done, 5000)
+    assert.ok(Math.abs((view?.perSecond ?? 0) - 50) < 1, String(view?.perSecond))
+  })
+})
+
+test('an address in a sentence is cut to its host', () => {
+  assert.equal(
+    hostsOnly(`${secretUrl} redirects to wss://other.example:99/key`),
+    'node.example redirects to other.example:99',
+  )
+  assert.equal(hostsOnly('nothing to hide'), 'nothing to hide')
+})

@@ -1,0 +1,64 @@
+// GET /console/overview: what is running and how it is doing, for a page that asks every other second. Figures of calls only
+// grow, so that the page can draw rates from two readings.
+import type { Overview, RequestView } from '#api/console.ts'
+import { checksOf, oncePerSecond, type Readiness } from '#http/health.ts'
+import type { ExtraRoute } from '#http/routes.ts'
+import type { Coverage } from '#operations/coverage.ts'
+import type { Metrics, Totals } from '#runtime/metrics.ts'
+import type { AppContext } from '#server/context.ts'
+import { forOperator, jsonResponse } from './operator-requests.ts'
+import type { ProgressBoard } from './progress.ts'
+import { hostsOnly, sourceViews } from './sources.ts'
+
+export interface OverviewParts {
+  readonly version: string
+  readonly readiness: Readiness
+  readonly metrics: Pick<Metrics, 'totals'>
+  readonly board: ProgressBoard
+  readonly coverage: () => Promise<Coverage>
+}
+
+export function overviewRoute(context: AppContext, parts: OverviewParts): ExtraRoute {
+  const startedAt = new Date(context.clock.now()).toISOString()
+  const recent = oncePerSecond(context.clock, () => overviewOf(context, parts, startedAt))
+  return {
+    path: '/console/overview',
+    sameOrigin: true,
+    read: forOperator(context, async () => jsonResponse(await recent())),
+  }
+}
+
+async function overviewOf(context: AppContext, parts: OverviewParts, startedAt: string): Promise<Overview> {
+  const { version, readiness, metrics, board, coverage } = parts
+  const [checks, { streams }, sources, totals] = await Promise.all([
+    checksOf(readiness),
+    coverage(),
+    sourceViews(context, board),
+    metrics.totals(),
+  ])
+  return {
+    at: new Date(context.clock.now()).toISOString(),
+    ...{ version, startedAt },
+    ready: checks.every(({ ok }) => ok),
+    checks: checks.map(({ name, ok, message }) => ({ name, ok, message: hostsOnly(message) })),
+    streams,
+    ingest: board.views(),
+    sources,
+    requests: requestViews(totals),
+    limited: totals.limited,
+    engine: context.state.engine,
+  }
+}
+
+function requestViews({ requests, times }: Totals): RequestView[] {
+  const byEndpoint = new Map<string, Record<string, number>>()
+  for (const { endpoint, outcome, count } of requests) {
+    const outcomes = byEndpoint.get(endpoint) ?? {}
+    byEndpoint.set(endpoint, outcomes)
+    outcomes[outcome] = count
+  }
+  return [...byEndpoint].map(([endpoint, outcomes]) => {
+    const { count = 0, seconds = 0 } = times.get(endpoint) ?? {}
+    return { endpoint, outcomes, answered: count, seconds }
+  })
+}

@@ -1,0 +1,155 @@
+// How fast things come in: what the loops tell, kept in memory for whoever looks on. Only the process that reads knows, and
+// only since its start.
+import type { ProgressView } from '#api/console.ts'
+import type { Group } from '#api/routes.ts'
+import type { IndexProgress as ChainProgress } from '#explorer/funding/index/index-chain.ts'
+import type { RatePollReport } from '#fx/rates/poll-rates.ts'
+import type { FeedReport } from '#markets/feeds/start.ts'
+import type { Clock } from '#runtime/clock.ts'
+import type { IngestProgress as NetworkProgress } from '#validators/ingest/follow.ts'
+
+/** Speed is that of the last minute. */
+const windowMs = 60_000
+/** Marks closer together than this become one, so there are at most a hundred. */
+const sampleMs = windowMs / 100
+
+/** What went wrong with a source when it was last asked. */
+export interface SourceProblem {
+  readonly failures: number
+  readonly reason: string
+  readonly atMs: number
+}
+
+/** How much of one stream was read, and when. */
+class StreamProgress {
+  readonly group: Group
+  readonly unit: ProgressView['unit']
+  done = 0
+  remaining: number | null = null
+  lastMs: number | undefined
+  readonly #clock: Clock
+  #samples: { atMs: number; done: number }[]
+
+  constructor(group: Group, unit: ProgressView['unit'], clock: Clock, sinceMs: number) {
+    this.group = group
+    this.unit = unit
+    this.#clock = clock
+    this.#samples = [{ atMs: sinceMs, done: 0 }]
+  }
+
+  add(count: number): void {
+    if (count <= 0) return
+    const atMs = this.#clock.monotonicMs()
+    this.done += count
+    this.lastMs = this.#clock.now()
+    if (this.remaining !== null) this.remaining = Math.max(0, this.remaining - count)
+    const last = this.#samples.at(-1)
+    if (last && this.#samples.length > 1 && atMs - last.atMs < sampleMs) last.done = this.done
+    else this.#samples.push({ atMs, done: this.done })
+    this.#dropOld(atMs)
+  }
+
+  perSecond(): number {
+    const atMs = this.#clock.monotonicMs()
+    this.#dropOld(atMs)
+    const [first] = this.#samples
+    if (!first || atMs <= first.atMs) return 0
+    return ((this.done - first.done) * 1000) / (atMs - first.atMs)
+  }
+
+  /** The last mark from before the window stays: it is what the rest is counted from. */
+  #dropOld(atMs: number): void {
+    const begin = this.#samples.findLastIndex((sample) => sample.atMs <= atMs - windowMs)
+    if (begin > 0) this.#samples = this.#samples.slice(begin)
+  }
+}
+
+export class ProgressBoard {
+  readonly #clock: Clock
+  readonly #sinceMs: number
+  readonly #progress = new Map<string, StreamProgress>()
+  readonly #problems = new Map<string, SourceProblem>()
+  readonly #tookMs = new Map<string, number>()
+  /** How far a stream had come when it was last told of. */
+  readonly #positions = new Map<string, number>()
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+    this.#sinceMs = clock.monotonicMs()
+  }
+
+  /** For the loop that follows the chain. */
+  chain(id: string): (progress: ChainProgress) => void {
+    const reading = this.#progressOf(`chain ${id}`, 'explorer', 'blocks')
+    let head: number | undefined
+    return (progress) => {
+      if (progress.is === 'plan') reading.remaining = progress.blocks
+      if (progress.is === 'range') reading.add(progress.range.until - progress.range.from)
+      if (progress.is !== 'near') return
+      // What lies above the final blocks is counted as the head moves on.
+      if (head !== undefined) reading.add(progress.head - head)
+      head = progress.head
+      reading.remaining = 0
+    }
+  }
+
+  network(network: string, { until, finalizedEpoch, written }: NetworkProgress): void {
+    const name = `network ${network}`
+    const reading = this.#progressOf(name, 'validators', 'epochs')
+    const position = this.#positions.get(name)
+    reading.add(position === undefined ? written : until - position)
+    this.#positions.set(name, until)
+    // The votes of the last final epoch are still coming in.
+    reading.remaining = Math.max(0, finalizedEpoch - 1 - until)
+  }
+
+  feed(notice: FeedReport): void {
+    const name = `feed ${notice.source}`
+    const reading = this.#progressOf(name, 'markets', 'records')
+    if (notice.is === 'page') {
+      const before = this.#positions.get(name) ?? 0
+      reading.add(notice.report.records - before)
+      this.#positions.set(name, notice.report.records)
+      return
+    }
+    this.#positions.delete(name)
+    if (notice.is === 'done') this.#problems.delete(name)
+    else this.#problems.set(name, { failures: notice.failures, reason: notice.reason, atMs: this.#clock.now() })
+  }
+
+  /** How long the source took when it was last asked. */
+  rates({ source, tookMs }: RatePollReport): void {
+    this.#tookMs.set(source, Math.round(tookMs))
+  }
+
+  ratesTookMs(source: string): number | null {
+    return this.#tookMs.get(source) ?? null
+  }
+
+  problem(stream: string): SourceProblem | undefined {
+    return this.#problems.get(stream)
+  }
+
+  views(): ProgressView[] {
+    return [...this.#progress].map(([stream, reading]) => {
+      const perSecond = reading.perSecond()
+      const { group, unit, done, remaining, lastMs } = reading
+      const eta = remaining === null ? null : remaining === 0 ? 0 : perSecond > 0 ? remaining / perSecond : null
+      return {
+        ...{ group, stream, unit, done, remaining },
+        perSecond: Number(perSecond.toFixed(3)),
+        etaSeconds: eta === null ? null : Math.ceil(eta),
+        lastAt: lastMs === undefined ? null : new Date(lastMs).toISOString(),
+      }
+    })
+  }
+
+  /** Streams are those of the configuration, so there are few. */
+  #progressOf(name: string, group: Group, unit: ProgressView['unit']): StreamProgress {
+    const known = this.#progress.get(name)
+    if (known) return known
+    const reading = new StreamProgress(group, unit, this.#clock, this.#sinceMs)
+    this.#progress.set(name, reading)
+    return reading
+  }
+}

@@ -1,0 +1,338 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { contract } from '#api/contract.ts'
+import { Fault } from '#core/fault.ts'
+import { splitKey } from '#core/key.ts'
+import { createKey, editKey, findKey, keyRevision, listKeys, revokeKey, rotateKey } from '#storage/keys.ts'
+import { openConsole, ownOrigin } from '#test/console.ts'
+import { createLink, findSession, linkMs, sessionMs, signIn, signOutAll } from './sessions.ts'
+
+const codeOf = (reply: { json: <T>() => T }) => reply.json<{ error: { code: string } }>().error.code
+
+describe('POST /console/session', () => {
+  test('200: a link is exchanged for a cookie that scripts and other sites do not get, good for 12 hours', async () => {
+    await using site = await openConsole()
+    const { token } = await createLink(site.context)
+    const reply = await site.ask('/console/session', { method: 'POST', body: { token } })
+    assert.equal(reply.status, 200)
+    const { signedIn, expiresAt } = reply.json()
+    assert.deepEqual([signedIn, expiresAt], [true, new Date(site.clock.now() + sessionMs).toISOString()])
+    const cookie = String(reply.headers['set-cookie'])
+    assert.match(
+      cookie,
+      /^tetrad-session=tetrad:session-[0-9a-f]{16}:[\w-]{43}; Path=\/console; HttpOnly; SameSite=Strict; Max-Age=43200$/,
+    )
+    assert.equal(reply.headers['access-control-allow-origin'], undefined)
+    assert.equal(reply.headers['cache-control'], 'no-store')
+  })
+
+  test('200: where the public address is https, the cookie travels over https only', async () => {
+    await using site = await openConsole({ server: { publicUrl: 'https://data.example' } })
+    const { token } = await createLink(site.context)
+    const reply = await site.ask('/console/session', { method: 'POST', body: { token } })
+    assert.match(String(reply.headers['set-cookie']), /; Secure$/)
+  })
+
+  test('401: a link works once, also when two come at the same moment', async () => {
+    await using site = await openConsole()
+    const { token } = await createLink(site.context)
+    const ask = () => site.ask('/console/session', { method: 'POST', body: { token } })
+    const both = await Promise.all([ask(), ask()])
+    assert.deepEqual(both.map(({ status }) => status).toSorted(), [200, 401])
+    const late = await ask()
+    assert.deepEqual([late.status, codeOf(late)], [401, 'console.link'])
+  })
+
+  test('401: a link is too old after 15 minutes', async () => {
+    await using site = await openConsole()
+    const { token } = await createLink(site.context)
+    site.clock.advance(linkMs)
+    assert.equal((await site.ask('/console/session', { method: 'POST', body: { token } })).status, 401)
+    const { token: next } = await createLink(site.context)
+    site.clock.advance(linkMs - 1)
+    assert.equal((await site.ask('/console/session', { method: 'POST', body: { token: next } })).status, 200)
+  })
+
+  test('401: a wrong secret under a right id is refused and does not use the link up', async () => {
+    await using site = await openConsole()
+    const { token } = await createLink(site.context)
+    const wrong = token.replace(/.{3}$/, 'AAA')
+    assert.equal((await site.ask('/console/session', { method: 'POST', body: { token: wrong } })).status, 401)
+    assert.equal((await site.ask('/console/session', { method: 'POST', body: { token } })).status, 200)
+  })
+
+  test('429: bad links are refused after the fifth, together with bad keys; a valid link still works', async () => {
+    await using site = await openConsole()
+    const { token } = await createLink(site.context)
+    const attempt = (body: object) => site.ask('/console/session', { method: 'POST', body })
+    const claim = { authorization: 'Bearer tetrad:no:body', address: '127.0.0.1', query: {} }
+    const metadata = { endpoint: contract['validators.metadata'], errorFormat: {}, handle: {} } as never
+    for (let tries = 0; tries < 3; tries++) await assert.rejects(site.admission.authorize(metadata, claim), Fault)
+    for (let tries = 0; tries < 2; tries++) assert.equal((await attempt({ token: 'x' })).status, 401)
+    const sixth = await attempt({ token: 'x' })
+    assert.deepEqual([sixth.status, codeOf(sixth)], [429, 'key.guarded'])
+    assert.ok(Number(sixth.headers['retry-after']) > 0)
+    assert.equal((await attempt({ token })).status, 200)
+    assert.equal((await attempt({ token })).status, 429)
+  })
+
+  test('400: a body that is no token is told so', async () => {
+    await using site = await openConsole()
+    const reply = await site.ask('/console/session', { method: 'POST', body: { tokn: 1 } })
+    assert.deepEqual([reply.status, codeOf(reply)], [400, 'input.invalid'])
+    assert.match(reply.body, /token is required/)
+    assert.equal((await site.ask('/console/session', { method: 'POST', body: '{' })).status, 400)
+    assert.equal((await site.ask('/console/session', { method: 'POST', body: '['.repeat(1025) })).status, 413)
+  })
+})
+
+describe('a change must come from a page of ours', () => {
+  const cases: readonly [words: string, headers: Record<string, string>, status: number][] = [
+    ['our own origin', { origin: ownOrigin }, 200],
+    ['the same host behind a proxy that hides https', { origin: 'https://console.test' }, 200],
+    ['the browser says so itself', { origin: '', 'sec-fetch-site': 'same-origin' }, 200],
+    ['another origin', { origin: 'https://evil.example' }, 403],
+    ['another port', { origin: 'http://console.test:8081' }, 403],
+    ['no page at all', { origin: 'null' }, 403],
+    ['neither header', { origin: '' }, 403],
+    ['another site, whatever origin it claims', { 'sec-fetch-site': 'cross-site' }, 403],
+    ['a sister host', { 'sec-fetch-site': 'same-site' }, 403],
+    ['typed into the address bar', { 'sec-fetch-site': 'none' }, 403],
+    ['a form', { 'content-type': 'application/x-www-form-urlencoded' }, 415],
+    ['a form in disguise', { 'content-type': 'text/plain' }, 415],
+  ]
+  for (const [words, headers, status] of cases) {
+    test(`${status}: ${words}`, async () => {
+      await using site = await openConsole()
+      const cookie = await site.signIn()
+      const { token } = await createLink(site.context)
+      const { id } = await createKey(site.context.state, { name: 'a', plan: 'free' }, site.clock, site.context.random)
+      const changes = [
+        ['POST', '/console/session', { token }],
+        ['POST', '/console/key', {}],
+        ['POST', '/console/keys', { name: 'a', plan: 'free' }],
+        ['POST', `/console/keys/${id}`, { name: 'b' }],
+        ['POST', `/console/keys/${id}/secret`, {}],
+      ] as const
+      for (const [method, url, body] of changes) {
+        assert.equal((await site.ask(url, { method, body, cookie, headers })).status, status, `${method} ${url}`)
+      }
+    })
+  }
+
+  test('405: a page of another origin is not even told how to ask', async () => {
+    await using site = await openConsole()
+    const reply = await site.ask('/console/keys', { method: 'OPTIONS', headers: { origin: 'https://evil.example' } })
+    assert.deepEqual([reply.status, reply.headers.allow], [405, 'GET, HEAD, POST'])
+    assert.equal(reply.headers['access-control-allow-methods'], undefined)
+  })
+})
+
+describe('GET and DELETE /console/session', () => {
+  test('200: says whether one is signed in, and which interfaces there are', async () => {
+    await using site = await openConsole({ groups: { fx: { on: false }, markets: { host: 'markets.example' } } })
+    const before = (await site.ask('/console/session')).json()
+    assert.equal(before.signedIn, false)
+    assert.equal('expiresAt' in before, false)
+    const groups = before.groups as Record<string, { on: boolean; host: string }>
+    assert.deepEqual([groups.fx?.on, groups.markets?.host], [false, 'markets.example'])
+    assert.deepEqual(before.chains, [
+      { id: '1', name: 'Ethereum' },
+      { id: '137', name: 'Polygon' },
+    ])
+    const cookie = await site.signIn()
+    assert.equal((await site.ask('/console/session', { cookie })).json().signedIn, true)
+    assert.equal((await site.ask('/console/session', { cookie: `a=b; ${cookie}; c=d` })).json().signedIn, true)
+  })
+
+  test('200: after 12 hours it is over, whatever was done meanwhile', async () => {
+    await using site = await openConsole()
+    const cookie = await site.signIn()
+    site.clock.advance(sessionMs - 1)
+    assert.equal((await site.ask('/console/session', { cookie })).json().signedIn, true)
+    site.clock.advance(1)
+    assert.equal((await site.ask('/console/session', { cookie })).json().signedIn, false)
+    assert.equal((await site.ask('/console/keys', { cookie })).status, 401)
+  })
+
+  test('200: signing out ends this session and no other, takes the cookie away, and may be repeated', async () => {
+    await using site = await openConsole()
+    const [cookie, other] = [await site.signIn(), await site.signIn()]
+    const out = await site.ask('/console/session', { method: 'DELETE', cookie })
+    assert.equal(out.status, 200)
+    assert.match(String(out.headers['set-cookie']), /^tetrad-session=; .*Max-Age=0$/)
+    assert.equal((await site.ask('/console/keys', { cookie })).status, 401)
+    assert.equal((await site.ask('/console/keys', { cookie: other })).status, 200)
+    assert.equal((await site.ask('/console/session', { method: 'DELETE', cookie })).status, 200)
+  })
+})
+
+describe('POST /console/key', () => {
+  test('200: a key that opens every interface, the same in every tab, gone with the session', async () => {
+    await using site = await openConsole()
+    const cookie = await site.signIn()
+    const ask = async () =>
+      (await site.ask('/console/key', { method: 'POST', cookie })).json<{ key: string; expiresAt: string }>()
+    const { key, expiresAt } = await ask()
+    assert.equal(expiresAt, new Date(site.clock.now() + sessionMs).toISOString())
+    assert.deepEqual(await ask(), { key, expiresAt })
+    const claim = { authorization: `Bearer ${key}`, address: '10.0.0.1', query: {} }
+    const metadata = { endpoint: contract['validators.metadata'], errorFormat: {}, handle: {} } as never
+    const id = key.split(':')[1] ?? ''
+    assert.deepEqual(await site.admission.authorize(metadata, claim), { keyId: id, plan: 'enterprise' })
+    assert.deepEqual(
+      (await listKeys(site.context.state)).map(({ name, admin }) => [name, admin]),
+      [['console', false]],
+    )
+    await site.ask('/console/session', { method: 'DELETE', cookie })
+    await assert.rejects(site.admission.authorize(metadata, claim), { code: 'key.invalid' })
+    assert.equal(await findKey(site.context.state, id), undefined)
+  })
+
+  test('200: asked again, nothing is written, so nobody looks keys up again', async () => {
+    await using site = await openConsole()
+    const cookie = await site.signIn()
+    const ask = async () => (await site.ask('/console/key', { method: 'POST', cookie })).json<{ key: string }>().key
+    const key = await ask()
+    await editKey(site.context.state, splitKey(key)?.id ?? '', { plan: 'lite' }, site.clock)
+    const revision = await keyRevision(site.context.state)
+    assert.equal(await ask(), key)
+    assert.equal(await keyRevision(site.context.state), revision)
+    assert.equal((await findKey(site.context.state, splitKey(key)?.id ?? ''))?.plan, 'lite')
+  })
+
+  test('403: revoked or rotated it stays so, and the next session has another', async () => {
+    await using site = await openConsole()
+    const { state, random } = site.context
+    const ends = [
+      (id: string) => revokeKey(state, id, site.clock),
+      (id: string) => rotateKey(state, { id }, site.clock, random),
+    ]
+    for (const end of ends) {
+      const cookie = await site.signIn()
+      const ask = () => site.ask('/console/key', { method: 'POST', cookie })
+      const { id = '' } = splitKey((await ask()).json<{ key: string }>().key) ?? {}
+      await end(id)
+      const ended = await findKey(state, id)
+      const reply = await ask()
+      assert.deepEqual([reply.status, codeOf(reply)], [403, 'console.key'])
+      assert.match(reply.body, /sign out and in again/)
+      assert.deepEqual(await findKey(state, id), ended)
+      assert.equal((await site.ask('/console/keys', { cookie })).status, 200)
+      const next = await site.signIn()
+      assert.equal((await site.ask('/console/key', { method: 'POST', cookie: next })).status, 200)
+    }
+  })
+
+  test('200: it expires with the session, to the moment', async () => {
+    await using site = await openConsole()
+    const cookie = await site.signIn()
+    site.clock.advance(3_600_000)
+    const { key } = (await site.ask('/console/key', { method: 'POST', cookie })).json<{ key: string }>()
+    const record = await findKey(site.context.state, key.split(':')[1] ?? '')
+    assert.equal(record?.expiresAtMs, site.clock.now() - 3_600_000 + sessionMs)
+  })
+})
+
+describe('nothing of the operator’s is reachable without the session', () => {
+  const forAll = new Set([
+    'GET /console/session',
+    'HEAD /console/session',
+    'POST /console/session',
+    'DELETE /console/session',
+  ])
+
+  test('401: every path under /console, with every method it has, in one shape', async () => {
+    await using site = await openConsole()
+    const stale = await site.signIn()
+    await signOutAll(site.context)
+    let walked = 0
+    for (const { path, read: reply, change: changes } of site.paths.filter(({ path }) => path.startsWith('/console'))) {
+      const methods = [...(reply ? (['GET', 'HEAD'] as const) : []), ...Object.keys(changes ?? {})] as (
+        | 'GET'
+        | 'POST'
+      )[]
+      for (const method of methods.filter((one) => !forAll.has(`${one} ${path}`))) {
+        for (const cookie of [undefined, stale, 'tetrad-session=', 'tetrad-session=tetrad:session-1:x', 'other=1']) {
+          const url = path.replace('{id}', 'anonymous')
+          const answer = await site.ask(url, { method, ...(cookie !== undefined && { cookie }) })
+          assert.equal(answer.status, 401, `${method} ${path} ${cookie}`)
+          if (method !== ('HEAD' as string)) assert.equal(codeOf(answer), 'console.session', `${method} ${path}`)
+          assert.equal(answer.headers['access-control-allow-origin'], undefined)
+          walked += 1
+        }
+      }
+    }
+    assert.ok(walked >= 8 * 5, `${walked} walked`)
+  })
+
+  test('404: with the console switched off there is nothing at all', async () => {
+    await using site = await openConsole({ console: { on: false } })
+    for (const url of ['/', '/docs', '/assets/index-one.js', '/console/session', '/console/overview']) {
+      assert.equal((await site.ask(url)).status, 404, url)
+    }
+  })
+})
+
+test('neither token, cookie nor key is ever in the log', async () => {
+  await using site = await openConsole()
+  const { token } = await createLink(site.context)
+  const signedIn = await site.ask('/console/session', { method: 'POST', body: { token } })
+  const cookie = String(signedIn.headers['set-cookie']).split(';')[0] ?? ''
+  const { key } = (await site.ask('/console/key', { method: 'POST', cookie })).json<{ key: string }>()
+  await site.ask('/console/session', { method: 'POST', body: { token } })
+  await site.ask('/console/keys', { method: 'POST', cookie, body: { name: 'x', plan: 'free' } })
+  await site.ask(`/console/keys/${encodeURIComponent(token)}`, { method: 'DELETE', cookie })
+  await site.ask(`/console/keys/${encodeURIComponent(cookie)}/usage`, { cookie })
+  site.context.log.warn({ token, cookie, key }, 'somebody forgot')
+  assert.ok(site.lines.length >= 7, `${site.lines.length} lines`)
+  const secrets = [token, cookie, key].map((text) => text.split(':').at(-1) ?? '')
+  for (const secret of secrets) assert.ok(secret.length === 43 && !site.lines.join('').includes(secret))
+})
+
+describe('what is kept', () => {
+  test('of links 16 and of sessions 64, the newest; a session that goes takes its key along', async () => {
+    await using site = await openConsole()
+    const { context } = site
+    const count = async (table: string) =>
+      (await context.state.get<{ count: number }>(`select count(*) as count from ${table}`))?.count
+    const links: string[] = []
+    for (let made = 0; made < 20; made++) {
+      links.push((await createLink(context)).token)
+      context.clock.advance(1)
+    }
+    assert.equal(await count('console_links'), 16)
+    assert.equal(await signIn(context, links[0] ?? ''), undefined)
+    assert.ok(await signIn(context, links[19] ?? ''))
+    const first = await site.signIn()
+    await site.ask('/console/key', { method: 'POST', cookie: first })
+    assert.equal((await listKeys(context.state)).length, 1)
+    for (let made = 0; made < 64; made++) {
+      context.clock.advance(1)
+      await site.signIn()
+    }
+    assert.equal(await count('console_sessions'), 64)
+    assert.deepEqual(await listKeys(context.state), [])
+    context.clock.advance(sessionMs)
+    await site.signIn()
+    assert.deepEqual([await count('console_sessions'), await count('console_links')], [1, 0])
+  })
+
+  test('digests only: no secret is in the store', async () => {
+    await using site = await openConsole()
+    const { token } = await createLink(site.context)
+    const rows = await site.context.state.all<{ id: string; digest: Uint8Array }>('select * from console_links')
+    assert.equal(rows.length, 1)
+    const secret = token.split(':')[2] ?? ''
+    assert.equal(JSON.stringify(rows).includes(secret), false)
+    assert.equal(Buffer.from(rows[0]?.digest ?? []).equals(Buffer.from(secret, 'base64url')), false)
+  })
+
+  test('a link is no session and a session no link', async () => {
+    await using site = await openConsole()
+    const { token } = await createLink(site.context)
+    assert.equal(await findSession(site.context, token), undefined)
+    const session = await signIn(site.context, token)
+    assert.equal(await signIn(site.context, session?.token ?? ''), undefined)
+  })
+})

@@ -1,0 +1,20 @@
+// What stands at `/` while the console has not been built: how to build it, and that everything else works.
+import type { ApiResponse } from '#http/render.ts'
+
+const page = `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Tetrad</title>
+<h1>Tetrad is running</h1>
+<p>The console has not been built yet. In the project's folder, run <code>npm run console</code> and load this page again.</p>
+<p>The interfaces work without it: <a href="/openapi.json">openapi.json</a>, <a href="/readyz">readyz</a>, <a href="/coverage">coverage</a>.</p>
+</html>
+`
+
+/** 503: it may be there a moment later. */
+export const unbuiltPage = (policy: string): ApiResponse => ({
+  status: 503,
+  headers: { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': policy },
+  body: page,
+})

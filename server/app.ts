@@ -1,0 +1,203 @@
+// Puts the house together: stores → admission → pipeline → door, and the loops that bring data in. Read this first, then
+// endpoints.ts. Nothing here decides anything; it only says what stands behind what, and takes it down in reverse.
+
+import { ProgressBoard } from '#admin/progress.ts'
+import { consoleRoutes } from '#admin/routes.ts'
+import { openapi } from '#api/openapi.ts'
+import { chainFindings, startChains } from '#explorer/funding/index/start.ts'
+import { labelExportRoute } from '#explorer/labels/lists/downloads.ts'
+import { prepareLists } from '#explorer/labels/lists/prepare-lists.ts'
+import { rateFindings, startRates } from '#fx/rates/poll-rates.ts'
+import { getReceiptSigner } from '#fx/receipts/receipt-key.ts'
+import { openAuthorizer } from '#http/authorize.ts'
+import { createBadKeyThrottle } from '#http/bad-key-throttle.ts'
+import {
+  documentRoute,
+  findingsOf,
+  HealthMonitor,
+  healthRoutes,
+  oncePerSecond,
+  type Readiness,
+  storeChecks,
+} from '#http/health.ts'
+import { type HttpServer, startHttpServer } from '#http/http-server.ts'
+import { createApp } from '#http/pipeline.ts'
+import { leasedDuties, leasedState, runOnce } from '#ingest/lease.ts'
+import { marketFindings, startMarkets } from '#markets/feeds/start.ts'
+import { trackHead } from '#operations/chain-progress.ts'
+import { coverageRoute, recentCoverage } from '#operations/coverage.ts'
+import { startRetention } from '#operations/retention.ts'
+import { startOperations } from '#operations/start.ts'
+import { type Clock, systemClock } from '#runtime/clock.ts'
+import type { Log } from '#runtime/log.ts'
+import { type Metrics, openMetrics } from '#runtime/metrics.ts'
+import { type Random, systemRandom } from '#runtime/random.ts'
+import type { Settings } from '#runtime/settings.ts'
+import { openStores } from '#storage/open.ts'
+import type { State } from '#storage/state.ts'
+import { type ReportTime, timedDuties, timedState } from '#storage/timed.ts'
+import { WriteHealth } from '#storage/write-health.ts'
+import { dutiesOnThreads } from '#validators/duties/store.ts'
+import { withChainTimes } from '#validators/ingest/read/chain-identity.ts'
+import { beaconFindings, startBeacon } from '#validators/ingest/start.ts'
+import { type AppContext, createContext } from './context.ts'
+import { endpoints, extensions } from './endpoints.ts'
+
+export interface StartOptions {
+  readonly settings: Settings
+  readonly dataDir: string
+  readonly log: Log
+  readonly clock?: Clock
+  readonly random?: Random
+  /** Shown in the metrics. */
+  readonly version?: string
+  /** Throws where this data is not to be served with these settings; asked before anything is done with it. */
+  readonly checkData?: (state: State) => Promise<void>
+  /** Runs when the stores are open and before anyone is served. */
+  readonly prepare?: (context: AppContext) => Promise<void>
+}
+
+export interface RunningServer {
+  readonly url: string
+  readonly inject: HttpServer['inject']
+  readonly context: AppContext
+  close(): Promise<void>
+}
+
+export async function startServer(options: StartOptions): Promise<RunningServer> {
+  const { log, clock = systemClock, random = systemRandom } = options
+  // Whatever stands is taken down in reverse: at once if a later step fails, otherwise when the server closes.
+  await using resources = new AsyncDisposableStack()
+  const metrics = openMetrics({ version: options.version ?? 'unknown' })
+  const stores = await openStores(options.dataDir, options.settings.store)
+  resources.defer(() => stores.close())
+  await options.checkData?.(stores.state)
+  const writeHealth = new WriteHealth(clock)
+  const recordOperation: ReportTime = (port, operation, tookMs, error) => {
+    metrics.stored(port, operation, tookMs)
+    if (operation === 'write') writeHealth.recordWrite(port, error)
+  }
+  const state = leasedState(timedState(stores.state, clock, recordOperation))
+  const threads = dutiesOnThreads(stores.duties, { dir: options.dataDir, options: options.settings.store })
+  resources.defer(() => threads.close())
+  const duties = leasedDuties(timedDuties(threads, clock, recordOperation))
+  // A network's genesis and slots are its node's to tell.
+  const settings = await withChainTimes({ duties, settings: options.settings, clock, log })
+  const context = createContext({ state, duties, settings, clock, random, log })
+  await options.prepare?.(context)
+  // So that its public half can be noted down before the first quote.
+  if (settings.groups.fx.on) await getReceiptSigner(context)
+
+  const badKeyThrottle = createBadKeyThrottle(settings)
+  const authorizer = await openAuthorizer(
+    context,
+    (what) => metrics.limited(what),
+    badKeyThrottle,
+    metrics.setLimitsShared,
+  )
+  resources.defer(() => authorizer.close())
+  const stop = new AbortController()
+  const progressBoard = new ProgressBoard(clock)
+  let url: string | undefined
+  const operations = { dataDir: options.dataDir, version: options.version ?? 'unknown', url: () => url }
+  const ingest = settings.ingest.on ? Object.entries(ingesters(context, metrics, progressBoard)) : []
+  const loops = [
+    startOperations(context, operations, stop.signal),
+    prepareLists(context, stop.signal),
+    ...ingest.map(([name, work]) => {
+      return runOnce(context, { name, work, reportHolding: (is) => metrics.leased(name, is) }, stop.signal)
+    }),
+  ]
+  resources.defer(async () => {
+    stop.abort()
+    await Promise.all(loops)
+  })
+  const healthMonitor = new HealthMonitor(context)
+  const parts = {
+    ...storeChecks(context, writeHealth),
+    rates: () => rateFindings(context),
+    chains: () => chainFindings(context),
+    markets: () => marketFindings(context),
+    beacon: () => beaconFindings(context),
+  }
+  const coverage = recentCoverage(context)
+  const readiness: Readiness = {
+    stopping: false,
+    findings: oncePerSecond(clock, () => findingsOf(healthMonitor, parts)),
+    reportReady: metrics.ready,
+  }
+  const app = createApp(context, [...endpoints, ...extensions], authorizer, metrics)
+  const httpServer = await startHttpServer(app, [
+    ...healthRoutes(
+      readiness,
+      oncePerSecond(clock, async () => {
+        const [findings, read] = await Promise.all([readiness.findings(), healthMonitor.check('coverage', coverage)])
+        // What nobody can tell is left out: an old figure would look like a new one.
+        metrics.ready(!readiness.stopping && findings.every(({ ok }) => ok))
+        metrics.setStreams(read?.streams ?? [])
+        return { type: metrics.contentType, text: await metrics.text() }
+      }),
+    ),
+    documentRoute('/openapi.json', () => openapi({ serverUrl: settings.server.publicUrl || '/' })),
+    labelExportRoute(context),
+    coverageRoute(coverage),
+    ...consoleRoutes(context, {
+      version: options.version ?? 'unknown',
+      readiness,
+      metrics,
+      board: progressBoard,
+      coverage,
+      badKeyThrottle,
+    }),
+  ])
+  url = httpServer.url
+  resources.defer(() => httpServer.close())
+  resources.defer(async () => {
+    readiness.stopping = true
+    httpServer.drain()
+    await clock.sleep(settings.server.stopDelayMs)
+  })
+  log.info({ url: httpServer.url }, 'listening')
+
+  const openResources = resources.move()
+  return {
+    url: httpServer.url,
+    inject: httpServer.inject,
+    context,
+    async close() {
+      await openResources.disposeAsync()
+      log.info({}, 'stopped')
+    },
+  }
+}
+
+type IngestLoop = (signal: AbortSignal) => Promise<void>
+
+/** What brings data in or lets it go. Of several processes one runs it (behaviour/operations.md#leases). */
+function ingesters(context: AppContext, metrics: Metrics, board: ProgressBoard): Readonly<Record<string, IngestLoop>> {
+  return {
+    rates: (signal) =>
+      startRates(context, signal, (notice) => {
+        metrics.ingested(notice.source, notice.is)
+        board.rates(notice)
+      }),
+    markets: (signal) =>
+      startMarkets(context, signal, (notice) => {
+        if (notice.is !== 'page') metrics.ingested(notice.source, notice.is)
+        board.feed(notice)
+      }),
+    chains: (signal) =>
+      startChains(context, signal, (chain) => {
+        const reports = [trackHead(context, chain), board.chain(chain)]
+        return (progress) => {
+          for (const report of reports) report(progress)
+        }
+      }),
+    beacon: (signal) =>
+      startBeacon(context, signal, (network, step) => {
+        metrics.audited(network, step.compared, step.differing)
+        board.network(network, step)
+      }),
+    retention: (signal) => startRetention(context, signal),
+  }
+}

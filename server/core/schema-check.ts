@@ -1,0 +1,129 @@
+// Holds a value against a schema: fills in defaults, and says every problem in words a person can act on.
+// The only file that names the validator.
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
+import type { Static, TSchema } from '#api/kit.ts'
+import type { Problem } from './fault.ts'
+import { withoutKeys } from './key.ts'
+import { parseDay, parseTimestamp } from './parse-timestamp.ts'
+
+/** Problems beyond this are not listed: one bad list of 10 000 must not become 10 000 sentences. */
+const problemsMax = 20
+const valueCharsMax = 100
+
+// Shortening the code of a check takes longer than all its runs gain.
+const ajv = new Ajv({
+  ...{ allErrors: true, useDefaults: true, strict: false, verbose: true, validateFormats: true },
+  code: { optimize: false },
+})
+ajv.addFormat('date', (text: string) => parseDay(text) !== undefined)
+// Feeds leave zones out; whoever needs one to know the moment says so.
+ajv.addFormat('date-time', (text: string) => parseTimestamp(text, { zone: 'utc' }) !== undefined)
+ajv.addFormat('uri', (text: string) => URL.canParse(text))
+ajv.addFormat('uuid', /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i)
+
+/**
+ * Fills defaults into a value and lists what is wrong with it (empty: all is well). Compiled at its first use, so a start
+ * pays only for the schemas it needs.
+ */
+export function checker<S extends TSchema>(schema: S): (value: unknown) => readonly Problem[] {
+  let validate: ValidateFunction | undefined
+  return (value) => {
+    validate ??= ajv.compile(schema)
+    return validate(value) ? [] : (validate.errors ?? []).slice(0, problemsMax).map(toProblem)
+  }
+}
+
+interface ObjectSchema {
+  readonly default?: unknown
+  readonly properties?: Readonly<Record<string, TSchema>>
+  readonly required?: readonly string[]
+  readonly additionalProperties?: unknown
+}
+
+/**
+ * The value with defaults filled in, or the problems. Members that are left out are filled in without compiling their
+ * schema: most of a configuration is defaults, and a start should not pay for checking what nobody wrote.
+ */
+export function complete<S extends TSchema>(
+  schema: S,
+  value: unknown,
+): { readonly value: Static<S>; readonly problems: readonly Problem[] } {
+  const copy: unknown = structuredClone(value)
+  if (typeof copy !== 'object' || copy === null || Array.isArray(copy)) {
+    return { value: copy as Static<S>, problems: checker(schema)(copy) }
+  }
+  const members = copy as Record<string, unknown>
+  const { properties = {}, required, additionalProperties } = schema as ObjectSchema
+  const problems: Problem[] = Object.keys(members)
+    .filter((name) => additionalProperties === false && !Object.hasOwn(properties, name))
+    .map((name) => ({ at: [name], message: 'is not a known name' }))
+  for (const [name, member] of Object.entries(properties)) {
+    if (members[name] === undefined) {
+      const filled = defaultOf(member)
+      if (filled !== undefined) members[name] = filled
+      else if (required?.includes(name)) problems.push({ at: [name], message: 'is required' })
+    } else {
+      for (const problem of checker(member)(members[name])) problems.push({ ...problem, at: [name, ...problem.at] })
+    }
+  }
+  return { value: members as Static<S>, problems: problems.slice(0, problemsMax) }
+}
+
+/** A schema's default, with the defaults of its members in it. */
+function defaultOf(schema: TSchema): unknown {
+  const { default: value, properties } = schema as ObjectSchema
+  if (value === undefined) return undefined
+  if (!properties) return structuredClone(value)
+  const members: Record<string, unknown> = { ...(value as object) }
+  for (const [name, member] of Object.entries(properties)) {
+    const filled = members[name] === undefined ? defaultOf(member) : undefined
+    if (filled !== undefined) members[name] = filled
+  }
+  return members
+}
+
+function toProblem(error: ErrorObject): Problem {
+  const at = error.instancePath.split('/').slice(1).map(unescapePointer)
+  const params = error.params as Record<string, unknown>
+  if (error.keyword === 'required') return { at: [...at, String(params.missingProperty)], message: 'is required' }
+  if (error.keyword === 'additionalProperties') {
+    return { at: [...at, String(params.additionalProperty)], message: 'is not a known name' }
+  }
+  return { at, message: describeError(error, params), ...safeValue(error.data) }
+}
+
+function describeError(error: ErrorObject, params: Record<string, unknown>): string {
+  switch (error.keyword) {
+    case 'type':
+      return `must be ${[params.type].flat().join(' or ')}`
+    case 'enum':
+      return `must be one of ${(params.allowedValues as unknown[]).join(', ')}`
+    case 'minimum':
+      return `must be at least ${params.limit}`
+    case 'maximum':
+      return `must be at most ${params.limit}`
+    case 'minItems':
+      return `must have at least ${params.limit} item${params.limit === 1 ? '' : 's'}`
+    case 'maxItems':
+      return `must have at most ${params.limit} items`
+    case 'minLength':
+      return `must have at least ${params.limit} character${params.limit === 1 ? '' : 's'}`
+    case 'maxLength':
+      return `must have at most ${params.limit} characters`
+    case 'pattern': {
+      const { 'x-must': requirement } = error.parentSchema as { 'x-must'?: string }
+      return `must ${requirement ?? `match ${params.pattern}`}`
+    }
+    case 'format':
+      return `must be a valid ${params.format}`
+    default:
+      return error.message ?? 'is not valid'
+  }
+}
+
+function safeValue(data: unknown): { value?: unknown } {
+  if (data === undefined || (typeof data === 'object' && data !== null)) return {}
+  return { value: typeof data === 'string' ? withoutKeys(data).slice(0, valueCharsMax) : data }
+}
+
+const unescapePointer = (part: string): string => part.replaceAll('~1', '/').replaceAll('~0', '~')

@@ -1,7 +1,0 @@
-// Names that are used twice in a list, which a schema cannot see.
-import type { Problem } from '../fault.ts'
-
-export const repeated = (names: readonly string[], at: readonly string[], member: string): readonly Problem[] =>
-  names.flatMap((name, index) =>
-    names.indexOf(name) < index ? [{ at: [...at, String(index), member], says: 'is used twice', value: name }] : [],
-  )

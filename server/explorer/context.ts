@@ -1,0 +1,42 @@
+// What the explorer group keeps in memory while the server runs. The context holds it, so that two servers in one process
+// share nothing.
+import type { Context } from '#http/context.ts'
+import { cacheUntilVersionChanges, type VersionCache } from '#storage/version-cache.ts'
+import type { ChainCoverage } from './funding/coverage.ts'
+import type { IndexProblems } from './funding/index/problems.ts'
+import type { FundingResult } from './funding/probe/probe.ts'
+import type { ListHead } from './labels/labels.ts'
+import type { CachedList } from './labels/lists/finished-lists.ts'
+import type { LabelTable } from './labels/search-table.ts'
+import type { ChainNode } from './nodes.ts'
+
+export interface ExplorerCaches {
+  /** By chain id. Opened when first needed. */
+  readonly nodes: Map<string, ChainNode>
+  /** Searches that are running, by chain and address. */
+  readonly searches: Map<string, Promise<FundingResult>>
+  /** By chain id. */
+  readonly coverage: VersionCache<ChainCoverage>
+  /** By chain id. */
+  readonly indexTroubles: Map<string, IndexProblems>
+  /** By chain id. */
+  readonly listHeads: VersionCache<ListHead | undefined>
+  /** By chain id and form, the one used longest ago first. */
+  readonly lists: Map<string, CachedList>
+  labelTable: Promise<LabelTable> | undefined
+  linkSecret: Uint8Array | undefined
+}
+
+/** The group keeps nothing in the duties database. */
+export type ExplorerContext = Omit<Context, 'duties'> & { readonly explorer: ExplorerCaches }
+
+export const createExplorerCaches = (): ExplorerCaches => ({
+  nodes: new Map(),
+  searches: new Map(),
+  coverage: cacheUntilVersionChanges(),
+  indexTroubles: new Map(),
+  listHeads: cacheUntilVersionChanges(),
+  lists: new Map(),
+  labelTable: undefined,
+  linkSecret: undefined,
+})

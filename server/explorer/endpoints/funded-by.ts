@@ -1,0 +1,97 @@
+// Spec 4.3: the first funding of an address.
+//
+// 1. A stored record is the answer if a search has proven it, or if every block before it is indexed.
+// 2. "No data found" covers the blocks up to a final head that a node confirmed recently, and no others (behaviour/explorer.md#no-data-found).
+// 3. Otherwise a node is searched (./probe.ts), or the request fails.
+import { contract } from '#api/contract.ts'
+import type { FundingRecord } from '#api/wire/explorer.ts'
+import { Fault, invalid } from '#core/fault.ts'
+import type { Range } from '#core/ranges.ts'
+import { createHandler } from '#http/handler.ts'
+import { requireServedChain } from '../chains.ts'
+import type { ExplorerContext } from '../context.ts'
+import { explorerErrorFormat } from '../error-format.ts'
+import { type ChainCoverage, firstHole, getChainCoverage, isHeadConfirmed, toConfidence } from '../funding/coverage.ts'
+import { type Funding, findFunding } from '../funding/fundings.ts'
+import { findUnfinalizedFunding } from '../funding/index/unfinalized.ts'
+import { canProbe, type FundingResult, probe } from '../funding/probe/probe.ts'
+
+const addressText = /^0x[0-9a-f]{40}$/i
+
+export const fundedBy = createHandler(
+  contract['explorer.fundedBy'],
+  explorerErrorFormat,
+  async ({ chainid, address }, context: ExplorerContext) => {
+    if (!addressText.test(address)) throw invalid(['query', 'address'], 'must be 0x and 40 hexadecimal digits')
+    const { funding, confidence } = await findFirstFunding(context, chainid, address.toLowerCase())
+    if (!funding) return { is: 'nothing', confidence }
+    return { is: 'body', body: { status: '1', message: 'OK', result: toFundingRecord(funding) }, confidence }
+  },
+  requireServedChain,
+)
+
+/** `address` is in lower case. */
+export async function findFirstFunding(
+  context: ExplorerContext,
+  chain: string,
+  address: string,
+): Promise<FundingResult> {
+  // Read the coverage before the record: the index may advance in between, and must not appear further along than its rows.
+  const coverage = await getChainCoverage(context, chain)
+  const stored = await findFunding(context.state, chain, address)
+  if (stored?.isProven)
+    return { funding: stored, confidence: { asOf: stored.block, finality: 'finalized', coverage: 'probed' } }
+  const unread = firstUnread(coverage, stored)
+  const isConfirmed = isHeadConfirmed(context, coverage)
+  if (stored && !unread) return { funding: stored, confidence: toConfidence(coverage, isConfirmed) }
+  if (!stored && !unread && isConfirmed) return findUnfinalized(context, chain, address, coverage)
+  if (canProbe(context, chain)) return probe(context, chain, address)
+  throw unread ? notRead(chain, unread, coverage) : notConfirmed(chain, coverage)
+}
+
+/** Every final block is indexed and none holds a transfer; a newer one may. */
+async function findUnfinalized(
+  context: ExplorerContext,
+  chain: string,
+  address: string,
+  coverage: ChainCoverage,
+): Promise<FundingResult> {
+  const newer = await findUnfinalizedFunding(context.state, chain, address)
+  if (newer) return { funding: newer, confidence: { asOf: newer.block, finality: 'head', coverage: 'complete' } }
+  // It may have become final between the two reads.
+  const funding = await findFunding(context.state, chain, address)
+  return { funding, confidence: toConfidence(coverage, true) }
+}
+
+function firstUnread(coverage: ChainCoverage, stored: Funding | undefined): Range | 'all' | undefined {
+  if (stored) return firstHole(coverage, stored.block + 1)
+  return coverage.span.until === coverage.span.from ? 'all' : firstHole(coverage, coverage.span.until)
+}
+
+function notRead(chain: string, unread: Range | 'all', coverage: ChainCoverage): Fault {
+  const blocks =
+    unread === 'all'
+      ? `No block of chain ${chain} has`
+      : `Blocks ${unread.from} to ${unread.until - 1} of chain ${chain} have not`
+  return notCovered(`${blocks} been read yet, so the first funding of this address is not known`, coverage)
+}
+
+const notConfirmed = (chain: string, coverage: ChainCoverage): Fault =>
+  notCovered(
+    `No node has confirmed recently that block ${coverage.span.until - 1} is the newest final block of chain ${chain}, so a later block may hold a transfer to this address`,
+    coverage,
+  )
+
+const notCovered = (message: string, coverage: ChainCoverage): Fault =>
+  new Fault('explorer.not_covered', {
+    message,
+    headers: { 'x-tetrad-coverage': toConfidence(coverage, false).coverage ?? 'none' },
+  })
+
+export const toFundingRecord = (funding: Funding): FundingRecord => ({
+  block: funding.block,
+  timeStamp: String(funding.timeUnix),
+  fundingAddress: funding.funder,
+  fundingTxn: funding.tx,
+  value: funding.valueWei.toString(),
+})

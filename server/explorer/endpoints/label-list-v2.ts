@@ -1,0 +1,43 @@
+// Spec 4.1. The array, unless it is long or a file was asked for: then a link that expires (behaviour/explorer.md#label-lists).
+import { contract } from '#api/contract.ts'
+import { isUnchanged } from '#http/etag.ts'
+import { createHandler, type HandlerResult, type RequestInfo } from '#http/handler.ts'
+import { requireChainWithOpenList } from '../chains.ts'
+import type { ExplorerContext } from '../context.ts'
+import { explorerErrorFormat } from '../error-format.ts'
+import { chooseEncoding } from '../labels/lists/compressed-bytes.ts'
+import { createLabelLink } from '../labels/lists/downloads.ts'
+import { getFinishedList, getListHead } from '../labels/lists/finished-lists.ts'
+
+export const labelListV2 = createHandler(
+  contract['explorer.labelListV2'],
+  explorerErrorFormat,
+  async ({ chainid, format }, context: ExplorerContext, request) => {
+    const head = await getListHead(context, chainid)
+    if (!head || head.entries === 0) return { is: 'nothing' }
+    if (format !== undefined || head.entries > context.settings.explorer.labels.inlineMax) {
+      const result = await createLabelLink(context, request, chainid, format ?? 'json')
+      return { is: 'body', body: { status: '1', message: 'OK', result } }
+    }
+    return inlineList(context, request, chainid)
+  },
+  requireChainWithOpenList,
+)
+
+/** The whole list in the envelope, packed as the caller accepts it. */
+export async function inlineList(
+  context: ExplorerContext,
+  request: RequestInfo,
+  chain: string,
+): Promise<HandlerResult<never>> {
+  const list = await getFinishedList(context, chain, 'json')
+  if (!list?.envelope) return { is: 'nothing' }
+  // Fields are renamed in the text, after this.
+  const renamed = Object.keys(context.settings.aliases.responseFields).length > 0
+  const encoding = renamed ? 'identity' : chooseEncoding(request.headers['accept-encoding'])
+  const { bytes, etag, headers } = await list.envelope.encodedAs(encoding)
+  // The caller may keep it, and asks each time whether it is still right.
+  const cacheHeaders = { etag, 'cache-control': 'private, no-cache' }
+  if (isUnchanged(request.headers, etag)) return { is: 'unchanged', headers: { vary: headers.vary, ...cacheHeaders } }
+  return { is: 'bytes', bytes, headers: { ...headers, ...cacheHeaders } }
+}

@@ -1,0 +1,156 @@
+// Labels by words: what is found, in which order, and that the table in memory never tells an old story.
+
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { createContext } from '#server/context.ts'
+import { createSeededRandom } from '#simulator/seeded-random.ts'
+import { openState } from '#storage/open.ts'
+import { openContext, type TestContext, testRequestInfo } from '#test/context.ts'
+import { HistoryWriter } from '../labels/history.ts'
+import { type LabelPatch, putLabels, removeLabel } from '../labels/labels.ts'
+import { queryWords } from '../labels/match-words.ts'
+import { searchEntries } from '../labels/search-table.ts'
+import { findTags, putTags, removeTags, type TagPatch } from '../labels/tags.ts'
+import { labelSearch } from './label-search.ts'
+
+const hot = '0x28c6c06298d514db089934071355e5743bf21d60'
+const historyWriter = (tx: ConstructorParameters<typeof HistoryWriter>[0]) =>
+  new HistoryWriter(tx, { by: 'ann', via: 'test', atMs: 1 })
+
+async function put(context: Pick<TestContext, 'state'>, labels: readonly LabelPatch[], tags: readonly TagPatch[] = []) {
+  await context.state.write(async (tx) => {
+    const page = historyWriter(tx)
+    await putLabels(page, labels)
+    await putTags(page, tags)
+  })
+}
+
+const exchange: LabelPatch = { chain: '1', slug: 'harbour-exchange', name: 'Harbour Exchange' }
+const wallet: TagPatch = { chain: '1', address: hot, source: 'own', name: 'Hot wallet 14', entity: exchange.slug }
+
+const ask = (context: TestContext, q: string, more: { chainid?: string; limit?: number } = {}) =>
+  labelSearch.handle({ q, limit: 20, ...more }, context, testRequestInfo())
+
+/** What was found, by slug or address. */
+async function found(
+  context: TestContext,
+  q: string,
+  more: { chainid?: string; limit?: number } = {},
+): Promise<string[]> {
+  const outcome = await ask(context, q, more)
+  if (outcome.is !== 'body') return []
+  return outcome.body.result.map(({ kind, slug, address }) => (kind === 'entity' ? slug : address) ?? '')
+}
+
+describe('200', () => {
+  test('200: an entity and an address, as the wire shows them', async () => {
+    await using context = await openContext()
+    await put(context, [exchange], [{ ...wallet, confidence: 90 }])
+    const outcome = await ask(context, 'harbour')
+    assert.deepEqual(outcome.is === 'body' && outcome.body.result, [
+      { kind: 'entity', chainid: '1', name: 'Harbour Exchange', slug: 'harbour-exchange' },
+      {
+        ...{ kind: 'address', chainid: '1', name: 'Hot wallet 14', slug: 'harbour-exchange' },
+        ...{ address: hot, source: 'own', confidence: 90 },
+      },
+    ])
+  })
+
+  test('200: what is called exactly so comes first, then what begins so; the more trusted before the less', async () => {
+    await using context = await openContext()
+    const tag = (digit: string, name: string, confidence: number): TagPatch => ({
+      ...{ chain: '1', address: `0x${digit.repeat(40)}`, source: 'own', name, confidence },
+    })
+    await put(
+      context,
+      [
+        { chain: '1', slug: 'old-harbour', name: 'Old Harbour' },
+        { chain: '1', slug: 'harbour-exchange', name: 'Harbour Exchange' },
+        { chain: '137', slug: 'harbour', name: 'Harbour' },
+      ],
+      [tag('1', 'Harbour 1', 40), tag('2', 'Harbour 2', 80), tag('3', 'Wallet of Harbour', 100)],
+    )
+    const all = ['harbour', 'harbour-exchange', tag('2', '', 0).address, tag('1', '', 0).address, 'old-harbour']
+    assert.deepEqual(await found(context, 'harbour'), [...all, tag('3', '', 0).address])
+    assert.deepEqual(await found(context, 'harbour', { limit: 3 }), all.slice(0, 3))
+    assert.deepEqual(await found(context, 'harbour', { chainid: '137' }), ['harbour'])
+  })
+
+  test('200: an address is found by its beginning, in any letter case', async () => {
+    await using context = await openContext()
+    await put(context, [exchange], [wallet])
+    assert.deepEqual(await found(context, '0x28C6'), [hot])
+    assert.deepEqual(await found(context, hot.toUpperCase()), [hot])
+    assert.deepEqual(await found(context, '0x29'), [])
+  })
+
+  test('200: nothing found is told as group A tells it', async () => {
+    await using context = await openContext()
+    assert.deepEqual(await ask(context, 'nobody'), { is: 'nothing' })
+  })
+})
+
+describe('200 with a failure envelope', () => {
+  test('a question without a word', async () => {
+    await using context = await openContext()
+    await assert.rejects(ask(context, ' % '), { code: 'input.invalid' })
+  })
+
+  test('a chain that is not served; left out, it means all of them', async () => {
+    await using context = await openContext()
+    const gate = (chainid?: string) =>
+      labelSearch.checkQuery?.({ q: 'a', ...(chainid !== undefined && { chainid }) }, context)
+    assert.throws(() => gate('99'), { code: 'explorer.chain_unsupported' })
+    for (const chain of [undefined, '', '1']) assert.doesNotThrow(() => gate(chain))
+  })
+})
+
+test('invariant 1: every edit is found at once, also by another process; what was removed is not', async () => {
+  await using context = await openContext()
+  assert.deepEqual(await found(context, 'harbour'), [])
+  await put(context, [exchange])
+  assert.deepEqual(await found(context, 'harbour'), ['harbour-exchange'])
+  const other = await openState(context.dir, context.settings.store)
+  try {
+    await put({ state: other }, [{ ...exchange, name: 'Lantern' }], [wallet])
+  } finally {
+    await other.close()
+  }
+  assert.deepEqual(await found(context, 'lantern'), ['harbour-exchange'])
+  assert.deepEqual(await found(context, 'hot'), [hot])
+  await context.state.write(async (tx) => {
+    await removeLabel(historyWriter(tx), '1', 'harbour-exchange')
+    await removeTags(historyWriter(tx), await findTags(tx, hot))
+  })
+  assert.deepEqual([await found(context, 'lantern'), await found(context, 'hot')], [[], []])
+})
+
+test('after any row of edits, however many, the table tells what the store tells', async () => {
+  await using context = await openContext()
+  const draws = createSeededRandom('edits')
+  const names = ['Harbour', 'Lantern', 'Cobalt', 'Exchange', 'Wallet', 'Café']
+  const name = () => `${draws.pick(names)} ${draws.pick(names)} ${draws.whole(0, 30)}`
+  // Once more than are followed one by one.
+  for (const edits of [5, 40, 2100, 3, 60]) {
+    const labels = Array.from({ length: edits }, () => ({
+      chain: '1',
+      slug: `s${draws.whole(0, 4000)}`,
+      name: name(),
+    }))
+    const tags = Array.from({ length: edits % 1000 }, () => ({
+      ...{ chain: '1', address: `0x${draws.whole(0, 40).toString(16).padStart(40, '0')}`, source: 'own', name: name() },
+    }))
+    await put(context, labels, tags)
+    const gone = labels[0]?.slug ?? ''
+    await context.state.write((tx) => removeLabel(historyWriter(tx), '1', gone))
+    for (const q of ['lantern 1', 'cafe wal', gone, '0x0000']) {
+      const search = { words: queryWords(q), limit: 1000 }
+      // Kept in memory, and invariant 2: with too many to keep, straight from the store.
+      const kept = await searchEntries(context, search)
+      const other = await openState(context.dir, context.settings.store)
+      const read = await searchEntries(createContext({ ...context, state: other }), search, 0)
+      await other.close()
+      assert.deepEqual(kept, read, `${edits} edits, ${q}`)
+    }
+  }
+})

@@ -1,0 +1,33 @@
+// Beyond the specification: labels by words (behaviour/explorer.md#label-search).
+import { extensions } from '#api/extensions.ts'
+import type { FoundLabel } from '#api/wire/label-search.ts'
+import { invalid } from '#core/fault.ts'
+import { createHandler, type RawQuery } from '#http/handler.ts'
+import { requireServedChain } from '../chains.ts'
+import type { ExplorerContext } from '../context.ts'
+import { explorerErrorFormat } from '../error-format.ts'
+import { queryWords } from '../labels/match-words.ts'
+import { type SearchEntry, searchEntries } from '../labels/search-table.ts'
+
+export const labelSearch = createHandler(
+  extensions['explorer.labelSearch'],
+  explorerErrorFormat,
+  async ({ q, chainid, limit }, context: ExplorerContext) => {
+    const words = queryWords(q)
+    if (words.length === 0) throw invalid(['query', 'q'], 'must hold a word, a slug or the beginning of an address')
+    const found = await searchEntries(context, { words, chain: chainid, limit })
+    if (found.length === 0) return { is: 'nothing' }
+    return { is: 'body', body: { status: '1', message: 'OK', result: found.map(toFoundLabel) } }
+  },
+  servedChainIfGiven,
+)
+
+/** Left out, it means every chain. */
+function servedChainIfGiven(query: RawQuery, context: ExplorerContext): void {
+  if (query.chainid !== undefined && query.chainid !== '') requireServedChain(query, context)
+}
+
+const toFoundLabel = ({ kind, chain, name, subject, entity, source, confidence }: SearchEntry): FoundLabel => {
+  if (kind === 'entity') return { kind, chainid: chain, name, slug: subject }
+  return { kind, chainid: chain, name, ...(entity !== '' && { slug: entity }), address: subject, source, confidence }
+}

@@ -1,0 +1,100 @@
+// How much of a chain has been read, and of how much: what an answer about its past may rest on (behaviour/explorer.md#no-data-found).
+import { describeCoverage, holes, type Range } from '#core/ranges.ts'
+import type { Confidence } from '#http/handler.ts'
+import { coverageOf } from '#storage/coverage.ts'
+import type { State, StateWriter } from '#storage/state.ts'
+import type { ExplorerContext } from '../context.ts'
+
+/** The coverage stream of a chain's blocks. */
+export const blocksStream = (chain: string): string => `explorer/blocks/${chain}`
+
+export interface ChainCoverage {
+  /** From the chain's first block until its newest final one. Empty while nobody has asked the chain. */
+  readonly span: Range
+  readonly covered: readonly Range[]
+  /** When a node last confirmed the end of the span as the chain's final head, while all of it was read; 0: never. */
+  readonly confirmedMs: number
+}
+
+/** Says how far the chain goes; it never goes back. In the transaction of the rows that were read. */
+export async function putHead(tx: StateWriter, chain: string, finalUntil: number): Promise<void> {
+  await tx.run(
+    `insert into chain_heads (chain, final_until) values (?, ?)
+     on conflict (chain) do update set final_until = excluded.final_until
+     where excluded.final_until > chain_heads.final_until`,
+    chain,
+    finalUntil,
+  )
+}
+
+/** A confirmation counts for this long, or for this many polls of the head if that is longer. */
+const confirmedMaxMs = 300_000
+const confirmedMaxPolls = 5
+/** A confirmation is renewed this often: each one is a write. */
+const confirmEveryMs = 30_000
+
+/** Records that a node named the block before `finalUntil` as its newest final one, and that every block up to there is read. */
+export async function confirmHead(state: State, chain: string, finalUntil: number, atMs: number): Promise<void> {
+  const head = await state.get<HeadRow>(selectHead, chain)
+  if (head?.final_until !== finalUntil || Math.abs(atMs - head.confirmed_ms) < confirmEveryMs) return
+  await state.write((tx) =>
+    tx.run('update chain_heads set confirmed_ms = ? where chain = ? and final_until = ?', atMs, chain, finalUntil),
+  )
+}
+
+interface HeadRow {
+  readonly final_until: number
+  readonly confirmed_ms: number
+}
+const selectHead = 'select final_until, confirmed_ms from chain_heads where chain = ?'
+
+export const confirmationMaxMs = ({ explorer }: ExplorerContext['settings']): number =>
+  Math.max(confirmedMaxMs, confirmedMaxPolls * explorer.index.everyMs)
+
+/**
+ * Whether a node confirmed recently that the chain ends where the index does. Without that, an address that is not in the
+ * index may have been funded in a newer block.
+ */
+export const isHeadConfirmed = (
+  context: Pick<ExplorerContext, 'clock' | 'settings'>,
+  { confirmedMs }: ChainCoverage,
+): boolean => context.clock.now() - confirmedMs <= confirmationMaxMs(context.settings)
+
+/** Cached: two more reads per request would cost as much as the rest of it. */
+export const getChainCoverage = (
+  context: Pick<ExplorerContext, 'state' | 'settings' | 'explorer'>,
+  chain: string,
+): Promise<ChainCoverage> => context.explorer.coverage(context.state, chain, () => readChainCoverage(context, chain))
+
+async function readChainCoverage(
+  { state, settings }: Pick<ExplorerContext, 'state' | 'settings'>,
+  chain: string,
+): Promise<ChainCoverage> {
+  const from = settings.explorer.chains.find(({ id }) => id === chain)?.firstBlock ?? 0
+  const head = await state.get<HeadRow>(selectHead, chain)
+  const covered = await coverageOf(state, blocksStream(chain))
+  const until = Math.max(from, head?.final_until ?? from)
+  return { span: { from, until }, covered, confirmedMs: head?.confirmed_ms ?? 0 }
+}
+
+/** The first stretch of [first block, until) that has not been read; undefined when all of it has. */
+export const firstHole = ({ covered, span }: ChainCoverage, until: number): Range | undefined =>
+  holes(covered, { from: span.from, until })[0]
+
+/** Where the unbroken run of blocks that have been read, from the first one, ends. */
+const contiguousUntil = (coverage: ChainCoverage): number =>
+  firstHole(coverage, coverage.span.until)?.from ?? coverage.span.until
+
+/** As of the last block of that run. An index whose head is not confirmed is not complete: it names its ranges. */
+export function toConfidence(coverage: ChainCoverage, isConfirmed: boolean): Confidence {
+  const { covered, span } = coverage
+  const until = contiguousUntil(coverage)
+  return {
+    ...(until > span.from && { asOf: until - 1 }),
+    finality: 'finalized',
+    coverage:
+      span.until > span.from
+        ? describeCoverage(covered, { ...span, until: span.until + (isConfirmed ? 0 : 1) })
+        : 'none',
+  }
+}

@@ -1,0 +1,133 @@
+// What can happen at the end of a chain, and what each of it does to the store (behaviour/explorer.md#unfinalized-blocks-in-the-index).
+//
+// 1. One event is one transaction: rows, kept blocks, coverage and head move together or not at all.
+// 2. An event holds only for the run it was made for: when another process has moved the run meanwhile, it does nothing.
+// 3. Final blocks are never taken back. A node that contradicts one is not believed.
+
+import type { ChainNode, Tip } from '#explorer/nodes.ts'
+import { headerCall, toHeader } from '#sources/evm/blocks.ts'
+import type { RpcCallOptions } from '#sources/evm/rpc.ts'
+import type { BlockWithExecution } from '#sources/evm/types.ts'
+import type { State, StateWriter } from '#storage/state.ts'
+import { putHead } from '../coverage.ts'
+import { fundingsOf, transfersOf } from '../transfers.ts'
+import { ChainContradiction, coverLinkedRange, nodeIsBehind } from './continuity.ts'
+import {
+  addUnfinalizedBlock,
+  finalizeBlocksBefore,
+  putUnfinalizedFundings,
+  readUnfinalizedBlocks,
+  revertBlocksFrom,
+  type UnfinalizedBlock,
+} from './unfinalized.ts'
+
+export type TailEvent =
+  /** The next block, on top of the run. */
+  | { readonly is: 'block'; readonly seen: BlockWithExecution }
+  /** Blocks from here on are no longer part of the chain. */
+  | { readonly is: 'reorg'; readonly from: number }
+  /** Blocks before this one are final. */
+  | { readonly is: 'finalize'; readonly until: number }
+
+/** The run after the events; undefined when it was not the one they were made for (invariant 2). */
+export function applyEvents(
+  state: State,
+  chain: string,
+  run: readonly UnfinalizedBlock[],
+  events: readonly TailEvent[],
+): Promise<UnfinalizedBlock[] | undefined> {
+  return state.write(async (tx) => {
+    let blocks = await readUnfinalizedBlocks(tx, chain)
+    if (!isSameRun(blocks, run)) return undefined
+    for (const event of events) blocks = await applyEvent(tx, chain, blocks, event)
+    return blocks
+  })
+}
+
+/** Numbers are unbroken and hashes name their parents, so both ends tell the whole run. */
+const isSameRun = (a: readonly UnfinalizedBlock[], b: readonly UnfinalizedBlock[]): boolean =>
+  a.length === b.length && a[0]?.hash === b[0]?.hash && a.at(-1)?.hash === b.at(-1)?.hash
+
+async function applyEvent(
+  tx: StateWriter,
+  chain: string,
+  run: readonly UnfinalizedBlock[],
+  event: TailEvent,
+): Promise<UnfinalizedBlock[]> {
+  switch (event.is) {
+    case 'block': {
+      const { block } = event.seen
+      await addUnfinalizedBlock(tx, chain, block)
+      await putUnfinalizedFundings(tx, fundingsOf(chain, transfersOf(event.seen)))
+      return [...run, { number: block.number, hash: block.hash }]
+    }
+    case 'reorg':
+      await revertBlocksFrom(tx, chain, event.from)
+      return run.filter(({ number }) => number < event.from)
+    case 'finalize': {
+      const [anchor] = run
+      const left = run.filter(({ number }) => number >= event.until - 1)
+      await finalizeBlocksBefore(tx, chain, event.until)
+      if (anchor && left[0]) {
+        const range = { from: anchor.number + 1, until: event.until }
+        await coverLinkedRange(tx, chain, { ...range, parentHash: anchor.hash, lastHash: left[0].hash })
+      }
+      await putHead(tx, chain, event.until)
+      return left
+    }
+  }
+}
+
+/** Drops the run and hangs an empty one on the newest final block, all before which has been read. */
+export const resetToAnchor = (state: State, chain: string, final: UnfinalizedBlock): Promise<UnfinalizedBlock[]> =>
+  state.write(async (tx) => {
+    await revertBlocksFrom(tx, chain, 0)
+    await addUnfinalizedBlock(tx, chain, final)
+    await putHead(tx, chain, final.number + 1)
+    return [{ number: final.number, hash: final.hash }]
+  })
+
+/** What has happened to the run since it was last looked at, apart from new blocks. */
+export async function detectChanges(
+  node: ChainNode,
+  run: readonly UnfinalizedBlock[],
+  { head, final }: Tip,
+  options: RpcCallOptions,
+): Promise<TailEvent[]> {
+  const [anchor] = run
+  const top = run.at(-1)
+  if (!anchor || !top) return []
+  const canonical = await findLastCanonical(node, run, head.number, options)
+  if (!canonical) throw new ChainContradiction(node.chain.id, anchor.number, anchor.hash)
+  const events: TailEvent[] = []
+  if (canonical.number < top.number) events.push({ is: 'reorg', from: canonical.number + 1 })
+  const until = Math.min(final?.number ?? 0, canonical.number) + 1
+  const atFinal = run.find(({ number }) => number === final?.number)
+  // The run was checked a moment before or after the final block was named: only if both agree is anything settled.
+  if (until > anchor.number + 1 && (!atFinal || atFinal.hash === final?.hash)) events.push({ is: 'finalize', until })
+  return events
+}
+
+const headersPerRequest = 16
+
+/** The highest block of the run that the node still has. Usually the top one, so that is asked for alone first. */
+async function findLastCanonical(
+  node: ChainNode,
+  run: readonly UnfinalizedBlock[],
+  head: number,
+  options: RpcCallOptions,
+): Promise<UnfinalizedBlock | undefined> {
+  const downward = run.filter(({ number }) => number <= head).reverse()
+  for (let at = 0, count = 1; at < downward.length; at += count, count = headersPerRequest) {
+    const part = downward.slice(at, at + count)
+    const headers = await node.rpc.results(
+      part.map(({ number }) => headerCall(number)),
+      options,
+    )
+    const found = part.find(({ hash }, index) => toHeader(headers[index]).hash === hash)
+    if (found) return found
+  }
+  // A node that is behind has seen too little to say anything about the run.
+  if (downward.length === 0) throw nodeIsBehind(node.chain.id, head, run[0]?.number ?? 0)
+  return undefined
+}

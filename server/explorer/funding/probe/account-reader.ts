@@ -1,0 +1,143 @@
+// Reads one account from a node: its state at any block, its blocks, and the traces that a node lists for it.
+//
+// 1. Bounded: no call beyond `callsMax`, and none is sent or awaited after `untilMs`.
+// 2. Blocks whose traces are not complete are rejected (io/evm/blocks.ts).
+import { Fault } from '#core/fault.ts'
+import type { ChainNode } from '#explorer/nodes.ts'
+import {
+  accountCalls,
+  balanceCall,
+  codeCall,
+  type FilterSide,
+  filterCall,
+  filteredMax,
+  headerCall,
+  hexOf,
+  toAccount,
+  toHeader,
+} from '#sources/evm/blocks.ts'
+import type { Capabilities } from '#sources/evm/capabilities.ts'
+import { faultOf, type RpcCall } from '#sources/evm/rpc.ts'
+import type { BlockWithExecution, Header, TraceWithBlock } from '#sources/evm/types.ts'
+import { validateQuantity } from '#sources/evm/validate.ts'
+import { type AccountState, emptyAccount } from './account-search.ts'
+import { callLimitReached } from './probe-errors.ts'
+
+export interface SearchLimits {
+  readonly fanOut: number
+  /** On the monotonic clock. */
+  readonly untilMs: number
+}
+
+/** Calls of one search. An ordinary account on a chain of 20 million blocks takes less than 60. */
+const callsMax = 1500
+
+/** Traces of the account up to the end of block `until`, oldest first. */
+export interface TraceList {
+  readonly until: number
+  readonly traces: readonly TraceWithBlock[]
+}
+
+export class AccountReader {
+  readonly node: ChainNode
+  readonly address: string
+  readonly limits: SearchLimits
+  /** No transfer to the address up to the end of this block. For error messages. */
+  searchedUntil = -1
+  #calls = 0
+
+  constructor(node: ChainNode, address: string, limits: SearchLimits) {
+    this.node = node
+    this.address = address
+    this.limits = limits
+  }
+
+  async statesAt(blocks: readonly number[], knownNonce?: bigint): Promise<AccountState[]> {
+    const { address } = this
+    if (knownNonce !== undefined) {
+      const balances = await this.#ask(blocks.map((block) => balanceCall(address, block)))
+      return blocks.map((block, at) => ({ block, nonce: knownNonce, balanceWei: BigInt(balances[at] as string) }))
+    }
+    const results = await this.#ask(blocks.flatMap((block) => accountCalls(address, block)))
+    return blocks.map((block, at) => ({ block, ...toAccount(results[2 * at], results[2 * at + 1]) }))
+  }
+
+  /** Before the first block every account is empty. */
+  async stateAt(block: number): Promise<AccountState> {
+    const [state] = block < 0 ? [] : await this.statesAt([block])
+    return state ?? { block, ...emptyAccount }
+  }
+
+  async codeAt(block: number): Promise<string> {
+    const [code] = block < 0 ? ['0x'] : await this.#ask([codeCall(this.address, block)])
+    return code as string
+  }
+
+  async stateAndCodeAt(block: number): Promise<readonly [state: AccountState, code: string]> {
+    const { address } = this
+    if (block < 0) return [{ block, ...emptyAccount }, '0x']
+    const [nonce, balance, code] = await this.#ask([...accountCalls(address, block), codeCall(address, block)])
+    return [{ block, ...toAccount(nonce, balance) }, code as string]
+  }
+
+  async readBlock(number: number): Promise<BlockWithExecution> {
+    const [seen] = await this.node.read([number], this.limits, (calls) => this.#spend(calls))
+    return seen as BlockWithExecution
+  }
+
+  capabilities(): Promise<Capabilities> {
+    return this.node.capabilities(this.limits)
+  }
+
+  /** Traces in (after, until] that begin or end at the address. */
+  async listTraces(side: FilterSide, after: number, until: number): Promise<TraceList> {
+    this.#spend(1)
+    const outcome = await this.node.list(
+      filterCall(this.address, side, { from: after + 1, until: until + 1 }),
+      this.limits,
+    )
+    if (outcome.is !== 'result') throw faultOf(outcome)
+    const traces = outcome.result as TraceWithBlock[]
+    // A full page may end within a block.
+    const complete = traces.length < filteredMax ? until : (traces.at(-1)?.blockNumber ?? 0) - 1
+    return { until: complete, traces: traces.filter(({ blockNumber }) => blockNumber <= complete) }
+  }
+
+  /** Whether the address was paid for an uncle of this block. Only proof-of-work blocks have uncles. */
+  async isUncleMiner(block: number): Promise<boolean> {
+    const count = (await this.#askOptional('eth_getUncleCountByBlockNumber', [hexOf(block)], validateQuantity)) ?? '0x0'
+    for (let at = 0; at < Number(count); at++) {
+      const uncle = await this.#askOptional('eth_getUncleByBlockNumberAndIndex', [hexOf(block), hexOf(at)])
+      if (String((uncle as { miner?: unknown } | undefined)?.miner).toLowerCase() === this.address) return true
+    }
+    return false
+  }
+
+  /** Rejects a result that may mix two chains: a block that is not final must still be there at the end. */
+  async verifyUnchanged(head: Header): Promise<void> {
+    const [now] = await this.#ask([headerCall(head.number)])
+    if (toHeader(now).hash === head.hash) return
+    throw new Fault('explorer.node_unavailable', {
+      detail: 'the chain was reorganised during the search',
+      retryAfterMs: 1000,
+    })
+  }
+
+  async #ask(calls: readonly RpcCall[]): Promise<unknown[]> {
+    this.#spend(calls.length)
+    return this.node.rpc.results(calls, this.limits)
+  }
+
+  /** undefined: the node does not support the call. */
+  async #askOptional(method: string, params: readonly unknown[], validate?: RpcCall['validate']): Promise<unknown> {
+    this.#spend(1)
+    const call: RpcCall = { method, params, acceptsError: true, ...(validate && { validate }) }
+    const [outcome] = await this.node.rpc.call([call], this.limits)
+    return outcome?.is === 'result' ? outcome.result : undefined
+  }
+
+  #spend(calls: number): void {
+    this.#calls += calls
+    if (this.#calls > callsMax) throw callLimitReached(callsMax, this.searchedUntil)
+  }
+}

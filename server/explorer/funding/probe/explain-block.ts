@@ -1,0 +1,70 @@
+// Checks that a block explains how it changed an account, and names the first transfer to the account in it. Without
+// this check a wrong state or an incomplete trace would become a wrong first funding.
+import type { Account, BlockWithExecution } from '#sources/evm/types.ts'
+import type { Funding } from '../fundings.ts'
+import { fundingsOf, transfersOf } from '../transfers.ts'
+import type { AccountReader } from './account-reader.ts'
+import { missingTraces, unexplainedBlock } from './probe-errors.ts'
+
+/** The first transfer to the account in this block; undefined if the change came from something else. Throws if it is unexplained. */
+export async function explainBlock(
+  reader: AccountReader,
+  seen: BlockWithExecution,
+  before: Account,
+  after: Account,
+): Promise<Funding | undefined> {
+  const { block, execution: insight } = seen
+  const isTraced = insight.form !== 'receipts' || block.transactions.length === 0
+  // Genesis allocates balances and code without transactions.
+  if (block.number > 0) {
+    if (isTraced) await verifyChange(reader, seen, before, after)
+    else if (!isPlainChange(seen, reader.address, before, after)) throw missingTraces(block.number)
+  }
+  return firstFundingIn(reader, seen)
+}
+
+export const firstFundingIn = ({ node, address }: AccountReader, seen: BlockWithExecution): Funding | undefined =>
+  fundingsOf(node.chain.id, transfersOf(seen)).find((one) => one.address === address)
+
+export const outgoingWei = (seen: BlockWithExecution, address: string): bigint =>
+  sumWei(transfersOf(seen).filter(({ from, to }) => from === address && to !== address))
+
+async function verifyChange(
+  reader: AccountReader,
+  seen: BlockWithExecution,
+  before: Account,
+  after: Account,
+): Promise<void> {
+  const { address } = reader
+  const { number, miner, transactions } = seen.block
+  const sent = BigInt(transactions.filter(({ from }) => from === address).length)
+  const nonceRise = after.nonce - before.nonce
+  // A delegation (EIP-7702) and a contract that creates others raise the nonce without a transaction of the account.
+  if (nonceRise < sent || (nonceRise > sent && (await reader.codeAt(number)) === '0x'))
+    throw unexplainedBlock(number, `the nonce rose by ${nonceRise}, the account sent ${sent} transactions`)
+  const difference = unexplainedWei(seen, address, before, after)
+  // Fees lower the balance of a sender. Block rewards and fees raise that of a miner.
+  if (difference === 0n || (difference < 0n && sent > 0n) || (difference > 0n && miner === address)) return
+  if (difference > 0n && (await reader.isUncleMiner(number))) return
+  throw unexplainedBlock(
+    number,
+    `${difference} wei of the balance come from neither transfers, withdrawals nor rewards`,
+  )
+}
+
+/** Without traces, plain transfers are the whole truth only if they explain the balance exactly and the account did nothing else. */
+const isPlainChange = (seen: BlockWithExecution, address: string, before: Account, after: Account): boolean =>
+  after.nonce === before.nonce &&
+  seen.block.miner !== address &&
+  seen.block.transactions.every(({ from }) => from !== address) &&
+  unexplainedWei(seen, address, before, after) === 0n
+
+/** What is left of the change of the balance without transfers and withdrawals. */
+function unexplainedWei(seen: BlockWithExecution, address: string, before: Account, after: Account): bigint {
+  const incoming = sumWei(transfersOf(seen).filter(({ from, to }) => to === address && from !== address))
+  const withdrawn = sumWei(seen.block.withdrawals.filter((one) => one.address === address))
+  return after.balanceWei - before.balanceWei - incoming + outgoingWei(seen, address) - withdrawn
+}
+
+const sumWei = (all: readonly { readonly valueWei: bigint }[]): bigint =>
+  all.reduce((sum, { valueWei }) => sum + valueWei, 0n)

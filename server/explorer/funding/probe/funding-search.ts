@@ -1,0 +1,66 @@
+// Finds the first funding of an address in an archive node.
+//
+// 1. An account without code is searched by its state: the block of its first change holds the first funding, unless a
+//    withdrawal, a block reward, the genesis or a delegation explains the change. Then the search continues after it.
+// 2. A contract, or an account that was delegated before it was funded, is looked up with trace_filter.
+// 3. Never a guess: every block before the result is proven to hold no transfer, or the search throws. The one exception
+//    is a contract that destroyed itself, which leaves no state (docs/explorer.md).
+import { Fault } from '#core/fault.ts'
+import type { Funding } from '../fundings.ts'
+import type { AccountReader } from './account-reader.ts'
+import { findFirstChange, isSameAccount } from './account-search.ts'
+import { explainBlock } from './explain-block.ts'
+import { needsIndex, noFinalBlock } from './probe-errors.ts'
+import { lookUpFunding } from './trace-filter-lookup.ts'
+
+export interface SearchResult {
+  /** undefined: no transfer up to the end of block `asOf`, which is final. */
+  readonly funding: Funding | undefined
+  readonly isFinal: boolean
+  readonly asOf: number
+}
+
+export async function searchFunding(reader: AccountReader): Promise<SearchResult> {
+  const { head, final } = await reader.node.tip(reader.limits)
+  const funding = await search(reader, head.number).catch(async (error: unknown) => {
+    // A reorganisation during the search looks like a block that explains nothing.
+    if (error instanceof Fault && stateErrors.includes(error.code)) await reader.verifyUnchanged(head)
+    throw error
+  })
+  if (!funding) {
+    if (!final) throw noFinalBlock(reader.node.chain.id)
+    return { funding, isFinal: true, asOf: final.number }
+  }
+  const isFinal = final !== undefined && funding.block <= final.number
+  if (!isFinal) await reader.verifyUnchanged(head)
+  return { funding, isFinal, asOf: funding.block }
+}
+
+const stateErrors: readonly string[] = ['explorer.unexplained_block', 'explorer.needs_index']
+
+async function search(reader: AccountReader, head: number): Promise<Funding | undefined> {
+  const { firstBlock, id } = reader.node.chain
+  if (firstBlock > head) throw needsIndex(`Chain ${id} ends at block ${head}, before its firstBlock ${firstBlock}.`)
+  const [start, startCode] = await reader.stateAndCodeAt(firstBlock - 1)
+  const [now, code] = await reader.stateAndCodeAt(head)
+  if (code !== '0x' && !isDelegation(code)) return lookUpFunding(reader, start, head, 'This address is a contract.')
+  let before = start
+  let codeBefore = startCode
+  while (!isSameAccount(before, now) || codeBefore !== '0x') {
+    reader.searchedUntil = before.block
+    if (codeBefore !== '0x')
+      return lookUpFunding(reader, before, head, 'This account was delegated (EIP-7702) before it was funded.')
+    const read = reader.statesAt.bind(reader)
+    const after = await findFirstChange(read, before, now, reader.limits.fanOut)
+    if (after === 'contradiction')
+      return lookUpFunding(reader, before, head, 'This address was a contract that destroyed itself.')
+    const funding = await explainBlock(reader, await reader.readBlock(after.block), before, after)
+    if (funding) return funding
+    before = after
+    codeBefore = await reader.codeAt(after.block)
+  }
+  return undefined
+}
+
+/** The account runs the code of another one (EIP-7702). Only an account with a private key can do so. */
+const isDelegation = (code: string): boolean => /^0xef0100[0-9a-f]{40}$/i.test(code)

@@ -1,0 +1,285 @@
+// 4.3 with nothing but a node, over HTTP: what a probe answers, stores, refuses, and how much it asks.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { Fault } from '#core/fault.ts'
+import { fundedBy } from '#explorer/endpoints/funded-by.ts'
+import { requireNode } from '#explorer/nodes.ts'
+import { systemClock } from '#runtime/clock.ts'
+import type { SimCapabilities } from '#simulator/evm/node.ts'
+import { createSeededRandom } from '#simulator/seeded-random.ts'
+import { testRequestInfo } from '#test/context.ts'
+import { blockOf, openProbeChain, unknownAddress } from '#test/probe-chain.ts'
+import { findFunding, putFundings } from '../fundings.ts'
+import { forgetFrom } from '../index/forget.ts'
+import { catchUpIndex } from '../index/index-chain.ts'
+
+describe('200', () => {
+  test('200: a cold address is found, stored, and answered from the store from then on', async () => {
+    await using at = await openProbeChain()
+    const address = at.someone(({ block }) => block > 50 && block <= at.chain.final)
+    const truth = at.chain.firstFunding(address)
+    const first = await at.ask(address.toUpperCase().replace('0X', '0x'))
+    assert.equal(blockOf(first), truth?.block)
+    assert.equal((await findFunding(at.context.state, '1', address))?.isProven, true)
+    const asked = at.sim.calls
+    const second = await at.ask(address)
+    assert.equal(at.sim.calls, asked)
+    assert.deepEqual(second, first)
+    assert.deepEqual(second.is === 'body' && second.confidence, {
+      asOf: truth?.block,
+      finality: 'finalized',
+      coverage: 'probed',
+    })
+  })
+
+  test('200: what is not final yet is answered as such and not stored', async () => {
+    await using at = await openProbeChain()
+    const address = at.someone(({ block }) => block > at.chain.final)
+    const outcome = await at.ask(address)
+    assert.equal(outcome.is === 'body' && outcome.confidence?.finality, 'head')
+    assert.equal(await findFunding(at.context.state, '1', address), undefined)
+  })
+
+  test('200: ten callers with the same cold address cause one search', async () => {
+    await using alone = await openProbeChain()
+    const address = alone.someone(({ block }) => block > 50 && block <= alone.chain.final)
+    await alone.ask(address)
+    await using at = await openProbeChain()
+    const outcomes = await Promise.all(Array.from({ length: 10 }, () => at.ask(address)))
+    assert.equal(new Set(outcomes.map((one) => JSON.stringify(one))).size, 1)
+    assert.equal(at.sim.calls, alone.sim.calls)
+  })
+
+  test('200: a row that nobody has proven does not count, but the search confirms it', async () => {
+    await using at = await openProbeChain()
+    const address = at.someone(({ block }) => block <= at.chain.final)
+    const truth = at.chain.firstFunding(address)
+    assert.ok(truth)
+    const { from: funder, to: _, ...rest } = truth
+    await at.context.state.write((tx) => putFundings(tx, [{ chain: '1', address, funder, ...rest }]))
+    assert.equal(blockOf(await at.ask(address)), truth.block)
+    assert.equal((await findFunding(at.context.state, '1', address))?.isProven, true)
+  })
+
+  test('200: with trace_filter a contract funded long after its creation is found, at whatever distance', async () => {
+    await using at = await openProbeChain({ traces: ['trace_block'], filterBlocks: 1000 })
+    const address = at.contract((one) => {
+      const funding = at.chain.firstFunding(one)
+      return funding !== undefined && at.chain.accountAt(one, funding.block - 5).code !== '0x'
+    })
+    assert.equal(blockOf(await at.ask(address)), at.chain.firstFunding(address)?.block)
+  })
+
+  test('200: nothing is as of the newest final block', async () => {
+    await using at = await openProbeChain()
+    const confidence = { asOf: at.chain.final, finality: 'finalized', coverage: 'probed' }
+    assert.deepEqual(await at.ask(unknownAddress), { is: 'nothing', confidence })
+  })
+
+  test('200: without traces a plain transfer is proven by the balance it explains', async () => {
+    await using at = await openProbeChain({ traces: [] })
+    let [right, refused] = [0, 0]
+    for (const address of at.chain
+      .addresses()
+      .filter((one) => !at.chain.destroyed.has(one))
+      .slice(0, 50)) {
+      try {
+        assert.equal(blockOf(await at.ask(address)), at.chain.firstFunding(address)?.block)
+        right += 1
+      } catch (error) {
+        assert.match((error as Fault).code, /explorer\.(no_traces|needs_index)/)
+        refused += 1
+      }
+    }
+    assert.ok(right > 5 && refused > 5, `${right} right, ${refused} refused`)
+  })
+})
+
+test('without traces, eth_getBlockReceipts gives the same answers for fewer calls', async () => {
+  const answers = async (abilities: SimCapabilities) => {
+    await using at = await openProbeChain(abilities, {}, {}, { busy: 12 })
+    const asked = at.steady.slice(0, 8).map((one) => at.ask(one).then(blockOf, (error: Fault) => error.code))
+    return { told: await Promise.all(asked), calls: at.sim.calls }
+  }
+  const [single, whole] = [await answers({ traces: [] }), await answers({ traces: [], receipts: true })]
+  assert.deepEqual(whole.told, single.told)
+  assert.ok(whole.calls < single.calls, `${whole.calls} calls, ${single.calls} one by one`)
+})
+
+describe('200 with a failure envelope', () => {
+  const refuses = async (work: Promise<unknown>, code: Fault['code'], words: RegExp) =>
+    assert.rejects(work, (fault: Fault) => {
+      assert.equal(fault.code, code, fault.message)
+      assert.match(`${fault.message} ${fault.publicMessage}`, words)
+      return true
+    })
+
+  test('a node that is not archive: the remedy is named', async () => {
+    await using at = await openProbeChain({ traces: ['trace_block'], stateBlocks: 20 })
+    const address = at.someone(({ block }) => block < 100)
+    await refuses(at.ask(address), 'explorer.not_archive', /archive node or index/)
+    await using told = await openProbeChain(undefined, {}, { archive: false })
+    await refuses(told.ask(address), 'explorer.not_archive', /archive: false/)
+  })
+
+  test('a contract, without trace_filter: the remedy is named', async () => {
+    await using at = await openProbeChain()
+    await refuses(at.ask(at.contract(() => true)), 'explorer.needs_index', /is a contract.*trace_filter, or index/)
+  })
+
+  test('too little time: said so, and soon', async () => {
+    await using at = await openProbeChain(undefined, { probe: { timeoutMs: 100 } })
+    at.sim.faults = { random: createSeededRandom('slow'), rate: 1, kinds: ['slow'] }
+    await refuses(
+      at.ask(unknownAddress),
+      'explorer.probe_bounds',
+      /did not answer within .*did not finish within 0.1 s/,
+    )
+  })
+
+  test('a node that answers null or errors throughout: unavailable', async () => {
+    for (const kind of ['null', 'error', 'status 500'] as const) {
+      await using at = await openProbeChain(undefined, { probe: { timeoutMs: 20_000 } })
+      at.sim.faults = { random: createSeededRandom('ill'), rate: 1, kinds: [kind] }
+      await refuses(
+        at.ask(unknownAddress),
+        'explorer.node_unavailable',
+        /null|internal error|status 500|within|in time|no time/,
+      )
+    }
+  })
+
+  test('the chain is reorganised during the search: asked to try again, not answered from two chains', async () => {
+    await using at = await openProbeChain()
+    const address = at.someone(({ block }) => block > at.chain.final)
+    await at.ask(address)
+    // The first requests fix the head; then the last blocks are replaced, under the search.
+    const from = at.sim.rounds
+    at.sim.meanwhile = () => {
+      if (at.sim.rounds - from === 3) at.chain.reorg(9, 9)
+    }
+    await refuses(at.ask(address), 'explorer.node_unavailable', /reorganised/)
+    at.sim.meanwhile = undefined
+    assert.equal(blockOf(await at.ask(address)), at.chain.firstFunding(address)?.block)
+  })
+
+  test('more searches than allowed: refused, not queued', async () => {
+    await using at = await openProbeChain(undefined, { probe: { parallelMax: 2 } })
+    const [one, two, three] = at.chain.addresses()
+    at.sim.faults = { random: createSeededRandom('slow'), rate: 1, kinds: ['slow'] }
+    const running = Promise.allSettled([at.ask(one as string), at.ask(two as string)])
+    while (at.sim.rounds < 2) await new Promise((resolve) => setImmediate(resolve))
+    at.sim.faults = undefined
+    await refuses(at.ask(three as string), 'explorer.node_unavailable', /searches are running.*Too many searches/)
+    await running
+  })
+
+  test('an earlier transfer on record than the search finds refutes the search', async () => {
+    await using at = await openProbeChain()
+    const address = at.someone(({ block }) => block > 50 && block <= at.chain.final)
+    const truth = at.chain.firstFunding(address)
+    assert.ok(truth)
+    const { from: funder, to: _, ...rest } = truth
+    await at.context.state.write((tx) => putFundings(tx, [{ chain: '1', address, funder, ...rest, block: 1 }]))
+    await refuses(at.ask(address), 'explorer.needs_index', /an earlier transfer is stored/)
+  })
+
+  test('mode index: no search, and the uncovered blocks are named', async () => {
+    await using at = await openProbeChain(undefined, {}, { mode: 'index' })
+    await refuses(at.ask(unknownAddress), 'explorer.not_covered', /No block of chain 1/)
+    assert.equal(at.sim.calls, 0)
+  })
+})
+
+describe('an index from an earlier run does not answer for newer blocks', () => {
+  /** Chain 1 was indexed once. Then it grew, and nobody followed it. */
+  const indexedOnce = async (chainSettings: object, timeoutMs = 20_000) => {
+    const at = await openProbeChain(undefined, { probe: { timeoutMs } }, chainSettings)
+    const real = { ...at.context, clock: systemClock }
+    await catchUpIndex(real, requireNode(real, '1'), () => {})
+    const indexed = at.chain.final
+    const head = at.chain.head.number
+    at.chain.mine(150)
+    const address = at.chain.addresses().find((one) => {
+      const { block = 0 } = at.chain.firstFunding(one) ?? {}
+      const { code } = at.chain.accountAt(one, at.chain.head.number)
+      return block > head && block <= at.chain.final && code === '0x' && !at.chain.destroyed.has(one)
+    })
+    assert.ok(address, 'the history holds no such address')
+    // Longer than a confirmation of the head counts.
+    const now = () => systemClock.now() + 301_000
+    const ask = (whose = address) =>
+      fundedBy.handle({ chainid: '1', address: whose }, { ...real, clock: { ...systemClock, now } }, testRequestInfo())
+    return { ...at, indexed, address, ask }
+  }
+
+  for (const mode of ['probe', 'both']) {
+    test(`200: mode ${mode} searches the node`, async () => {
+      await using at = await indexedOnce({ mode })
+      assert.equal(blockOf(await at.ask()), at.chain.firstFunding(at.address)?.block)
+      assert.deepEqual(await at.ask(unknownAddress), {
+        is: 'nothing',
+        confidence: { asOf: at.chain.final, finality: 'finalized', coverage: 'probed' },
+      })
+    })
+
+    test(`503: mode ${mode} with a node that is unreachable is an error`, async () => {
+      await using at = await indexedOnce({ mode }, 200)
+      await at.sim[Symbol.asyncDispose]()
+      await assert.rejects(at.ask(), { code: /^explorer\.(node_unavailable|probe_bounds)$/ })
+    })
+  }
+
+  test('503: mode index says that no node confirmed the head; what is indexed still answers, as ranges', async () => {
+    await using at = await indexedOnce({ mode: 'index' })
+    await assert.rejects(at.ask(), (fault: Fault) => {
+      assert.equal(fault.code, 'explorer.not_covered')
+      assert.match(
+        fault.publicMessage,
+        new RegExp(`No node has confirmed recently that block ${at.indexed} is the newest final`),
+      )
+      assert.equal(fault.headers['x-tetrad-coverage'], `0-${at.indexed}`)
+      return true
+    })
+    const known = at.someone(({ block }) => block < at.indexed)
+    const outcome = await at.ask(known)
+    assert.equal(blockOf(outcome), at.chain.firstFunding(known)?.block)
+    assert.equal(outcome.is === 'body' && outcome.confidence?.coverage, `0-${at.indexed}`)
+  })
+
+  test('200: after a part of the index was forgotten, the node is searched', async () => {
+    await using at = await openProbeChain(undefined, {}, { mode: 'probe' })
+    const real = { ...at.context, clock: systemClock }
+    await catchUpIndex(real, requireNode(real, '1'), () => {})
+    const address = at.someone(({ block }) => block > 150 && block <= at.chain.final)
+    await forgetFrom(at.context.state, '1', 100)
+    assert.equal(blockOf(await at.ask(address)), at.chain.firstFunding(address)?.block)
+  })
+
+  test('200: a head that a node named before a long read is not confirmed by the end of it', async () => {
+    await using at = await openProbeChain(undefined, {}, { mode: 'both' })
+    let hours = 0
+    const clock = { ...systemClock, now: () => systemClock.now() + hours * 3_600_000 }
+    const real = { ...at.context, clock }
+    await requireNode(real, '1').capabilities()
+    at.sim.meanwhile = (body) => {
+      if (body.includes('trace_block')) hours = 1
+    }
+    await catchUpIndex(real, requireNode(real, '1'), () => {})
+    at.sim.meanwhile = undefined
+    const asked = at.sim.calls
+    const outcome = await fundedBy.handle({ chainid: '1', address: unknownAddress }, real, testRequestInfo())
+    assert.equal(outcome.is === 'nothing' && outcome.confidence?.coverage, 'probed')
+    assert.ok(at.sim.calls > asked)
+  })
+
+  test('200: an index that is followed answers without a search', async () => {
+    await using at = await openProbeChain(undefined, {}, { mode: 'both' })
+    const real = { ...at.context, clock: systemClock }
+    await catchUpIndex(real, requireNode(real, '1'), () => {})
+    const asked = at.sim.calls
+    const confidence = { asOf: at.chain.final, finality: 'finalized', coverage: 'complete' }
+    assert.deepEqual(await at.ask(unknownAddress), { is: 'nothing', confidence })
+    assert.equal(at.sim.calls, asked)
+  })
+})

@@ -1,0 +1,70 @@
+// Searches a node for a first funding within a request: the one place where a response needs more than the store. A
+// result that is final is stored, so each address is searched once.
+//
+// 1. Requests for the same address at the same time share one search.
+// 2. At most `parallelMax` searches run at a time. Further ones are refused, not queued.
+import { Fault } from '#core/fault.ts'
+import type { ExplorerContext } from '#explorer/context.ts'
+import { type ChainNode, findNode } from '#explorer/nodes.ts'
+import type { Confidence } from '#http/handler.ts'
+import { type Funding, putProven } from '../fundings.ts'
+import { AccountReader } from './account-reader.ts'
+import { type SearchResult, searchFunding } from './funding-search.ts'
+import { needsIndex, timeLimitReached } from './probe-errors.ts'
+
+export interface FundingResult {
+  /** undefined: no transfer came in. */
+  readonly funding: Funding | undefined
+  readonly confidence: Confidence
+}
+
+export function canProbe(context: ExplorerContext, chain: string): boolean {
+  const node = findNode(context, chain)
+  return node !== undefined && node.chain.mode !== 'index'
+}
+
+export function probe(context: ExplorerContext, chain: string, address: string): Promise<FundingResult> {
+  const { searches } = context.explorer
+  const key = `${chain}/${address}`
+  const known = searches.get(key)
+  if (known) return known
+  const node = findNode(context, chain)
+  if (!node) throw new Fault('explorer.node_unavailable', { detail: `chain ${chain} has no node` })
+  if (!node.chain.archive)
+    throw new Fault('explorer.not_archive', { detail: `explorer.chains: chain ${chain} has archive: false` })
+  if (searches.size >= context.settings.explorer.probe.parallelMax) throw tooManySearches(searches.size)
+  const search = searchAndStore(context, node, address).finally(() => searches.delete(key))
+  searches.set(key, search)
+  return search
+}
+
+async function searchAndStore(context: ExplorerContext, node: ChainNode, address: string): Promise<FundingResult> {
+  const { funding, isFinal, asOf } = await searchInTime(context, node, address)
+  if (funding && isFinal && !(await context.state.write((tx) => putProven(tx, funding))))
+    throw needsIndex(`A search finds the first funding in block ${funding.block}, but an earlier transfer is stored.`)
+  return { funding, confidence: { asOf, finality: isFinal ? 'finalized' : 'head', coverage: 'probed' } }
+}
+
+async function searchInTime(
+  { clock, settings }: ExplorerContext,
+  node: ChainNode,
+  address: string,
+): Promise<SearchResult> {
+  const { timeoutMs, fanOut } = settings.explorer.probe
+  const untilMs = clock.monotonicMs() + timeoutMs
+  const reader = new AccountReader(node, address, { fanOut, untilMs })
+  try {
+    return await searchFunding(reader)
+  } catch (error) {
+    const isLate = clock.monotonicMs() >= untilMs
+    if (!isLate || !(error instanceof Fault) || error.code !== 'explorer.node_unavailable') throw error
+    throw timeLimitReached(timeoutMs, reader.searchedUntil, error.message)
+  }
+}
+
+const tooManySearches = (count: number): Fault =>
+  new Fault('explorer.node_unavailable', {
+    message: 'Too many searches are running; try again in a moment.',
+    detail: `${count} searches are running, which is explorer.probe.parallelMax`,
+    retryAfterMs: 1000,
+  })

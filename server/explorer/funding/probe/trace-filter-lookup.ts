@@ -1,0 +1,98 @@
+// Finds the first funding of a contract or a delegated account with trace_filter. Such an account can pass on what it
+// gets, so its state alone proves nothing.
+//
+// 1. Incoming and outgoing traces are listed. Every listed block is read whole: a listed call may lie in one that failed.
+// 2. The lists are verified: "balance plus everything that went out" rises only when something comes in, so it must be
+//    unchanged up to the block before the first listed transfer. A rise in between must be a withdrawal or a reward.
+// 3. Not detectable: a missing transaction in which the account passed on all that it got.
+import { transfersValue } from '#sources/evm/trace-transfers.ts'
+import type { BlockWithExecution } from '#sources/evm/types.ts'
+import type { Funding } from '../fundings.ts'
+import type { AccountReader } from './account-reader.ts'
+import { type AccountState, findFirstChange, type ReadAccounts } from './account-search.ts'
+import { explainBlock, firstFundingIn, outgoingWei } from './explain-block.ts'
+import { needsIndex } from './probe-errors.ts'
+
+/** `reason` says why the account needs this; it is part of the error when no node supports trace_filter. */
+export async function lookUpFunding(
+  reader: AccountReader,
+  from: AccountState,
+  head: number,
+  reason: string,
+): Promise<Funding | undefined> {
+  const { has, traces, filterBlocks } = await reader.capabilities()
+  if (!has.trace_filter || !traces) throw needsIndex(reason)
+  let at = from
+  while (at.block < head) {
+    const page = await readPage(reader, at.block, Math.min(head, at.block + filterBlocks))
+    const verified = await verifyPage(reader, at, page)
+    if (page.found && verified.block === page.until) {
+      const { seen, funding } = page.found
+      await explainBlock(reader, seen, verified, await reader.stateAt(funding.block))
+      return funding
+    }
+    at = verified
+    reader.searchedUntil = at.block
+  }
+  return undefined
+}
+
+interface Page {
+  /** The page covers the blocks up to this one; none of them holds a transfer to the account. */
+  readonly until: number
+  readonly outgoing: readonly { readonly block: number; readonly wei: bigint }[]
+  /** The first funding, in block `until + 1`. */
+  readonly found?: { readonly seen: BlockWithExecution; readonly funding: Funding }
+}
+
+async function readPage(reader: AccountReader, after: number, end: number): Promise<Page> {
+  const incoming = await reader.listTraces('toAddress', after, end)
+  const outgoing = await reader.listTraces('fromAddress', after, end)
+  const listedUntil = Math.min(incoming.until, outgoing.until)
+  const isOverfull = listedUntil <= after
+  // A block with more traces than fit on a page is read by itself.
+  const until = isOverfull ? after + 1 : listedUntil
+  const traces = [...incoming.traces, ...outgoing.traces].filter(
+    (one) => one.blockNumber <= until && transfersValue(one),
+  )
+  const blocks = isOverfull ? [until] : traces.map(({ blockNumber }) => blockNumber)
+  const sent: { block: number; wei: bigint }[] = []
+  for (const block of [...new Set(blocks)].sort((a, b) => a - b)) {
+    const seen = await reader.readBlock(block)
+    const funding = firstFundingIn(reader, seen)
+    if (funding && !isOverfull && !incoming.traces.some((one) => one.blockNumber === block))
+      throw incompleteList(reader, block)
+    if (funding) return { until: block - 1, outgoing: sent, found: { seen, funding } }
+    sent.push({ block, wei: outgoingWei(seen, reader.address) })
+  }
+  return { until, outgoing: sent }
+}
+
+/** The state at the end of the page; or after the first withdrawal or reward in it, from where the lookup continues. */
+async function verifyPage(reader: AccountReader, from: AccountState, page: Page): Promise<AccountState> {
+  const end = page.until > from.block ? await reader.stateAt(page.until) : from
+  const sentUntil = (until: number) =>
+    page.outgoing.reduce((sum, { block, wei }) => sum + (block <= until ? wei : 0n), 0n)
+  const received = ({ block, balanceWei }: AccountState): AccountState => ({
+    block,
+    nonce: 0n,
+    balanceWei: balanceWei + sentUntil(block),
+  })
+  if (received(end).balanceWei === from.balanceWei) return end
+  const read: ReadAccounts = async (blocks) => (await reader.statesAt(blocks, 0n)).map(received)
+  const before = { block: from.block, nonce: 0n, balanceWei: from.balanceWei }
+  const rise = await findFirstChange(read, before, received(end), reader.limits.fanOut)
+  if (rise === 'contradiction' && end.nonce > from.nonce)
+    throw needsIndex('This delegated account paid fees before it was funded, so trace_filter cannot be verified.')
+  if (rise === 'contradiction') throw incompleteList(reader, page.until)
+  const [unpaid, paid] = [await reader.stateAt(rise.block - 1), await reader.stateAt(rise.block)]
+  const funding = await explainBlock(reader, await reader.readBlock(rise.block), unpaid, paid)
+  if (funding) throw incompleteList(reader, rise.block)
+  return paid
+}
+
+/** The node's lists are not used again until its capabilities are tested again. */
+function incompleteList(reader: AccountReader, block: number) {
+  reader.node.distrustTraceFilter()
+  return needsIndex(`trace_filter of the node does not list all transfers of this address up to block ${block}.`)
+}

@@ -1,0 +1,55 @@
+// The transfers of the chain's own coin in one block, in the order they happened (behaviour/explorer.md#what-counts-as-funding). Pure.
+//
+// 1. Position 0 is the transaction itself. Internal transfers are counted from 1 over those that moved value: nodes
+//    differ in which other steps they list, never in these.
+import { Fault } from '#core/fault.ts'
+import type { BlockWithExecution, Receipt, TraceTransfer, Transaction } from '#sources/evm/types.ts'
+import { type Funding, isBefore } from './fundings.ts'
+
+export interface Transfer {
+  readonly block: number
+  readonly timeUnix: number
+  readonly tx: string
+  readonly txIndex: number
+  readonly position: number
+  readonly from: string
+  readonly to: string
+  readonly valueWei: bigint
+}
+
+export function transfersOf({ block, execution: insight }: BlockWithExecution): Transfer[] {
+  return block.transactions.flatMap((tx, at) => {
+    const transfers =
+      insight.form === 'traced' ? (insight.transfers[at] ?? []) : plainTransfers(tx, insight.receipts[at])
+    let internal = 0
+    return transfers.map(({ top, ...transfer }) => ({
+      block: block.number,
+      timeUnix: block.timeUnix,
+      tx: tx.hash,
+      txIndex: tx.index,
+      position: top ? 0 : ++internal,
+      ...transfer,
+    }))
+  })
+}
+
+/** The first transfer to each address, as rows. A transfer to oneself funds nobody. */
+export function fundingsOf(chain: string, transfers: Iterable<Transfer>): Funding[] {
+  const first = new Map<string, Transfer>()
+  for (const transfer of transfers) {
+    const known = first.get(transfer.to)
+    if (transfer.from !== transfer.to && (!known || isBefore(transfer, known))) first.set(transfer.to, transfer)
+  }
+  return [...first.values()].map(({ from, to, ...rest }) => ({ chain, address: to, funder: from, ...rest }))
+}
+
+/** Without traces only the transaction's own value is seen. */
+function plainTransfers(tx: Transaction, receipt: Receipt | undefined): TraceTransfer[] {
+  if (tx.valueWei === 0n) return []
+  if (receipt?.succeeded === undefined) {
+    // Before the chain recorded the outcome, only a trace can tell.
+    throw new Fault('explorer.no_traces', { detail: `the receipt of ${tx.hash} does not tell whether it succeeded` })
+  }
+  const to = tx.to ?? receipt.contractAddress
+  return receipt.succeeded && to ? [{ top: true, from: tx.from, to, valueWei: tx.valueWei }] : []
+}

@@ -1,0 +1,94 @@
+// The registry as a file, piece by piece: what `tetrad labels import` takes back unchanged. The wire's own file, behind
+// the links of 4.1, holds less: the entities of one chain (exports.ts).
+import type { State } from '#storage/state.ts'
+import { eachLabel, type Label } from './labels.ts'
+import { csvRow } from './lists/csv.ts'
+import { eachTag, type Tag } from './tags.ts'
+
+const exportParts = ['entities', 'addresses', 'all'] as const
+export type ExportPart = (typeof exportParts)[number]
+
+export interface ExportScope {
+  readonly part: ExportPart
+  readonly chain?: string | undefined
+}
+
+/** One table, so one part. */
+export async function* csvExport(
+  state: State,
+  { part, chain }: ExportScope & { readonly part: Exclude<ExportPart, 'all'> },
+): AsyncGenerator<string> {
+  if (part === 'entities') {
+    yield csvRow(['chain', 'slug', 'name', 'description', 'notes', 'updated'])
+    for await (const one of eachLabel(state, chain)) {
+      yield csvRow([one.chain, one.slug, one.name, one.description, one.notes, one.updatedUnix])
+    }
+    return
+  }
+  yield csvRow(['chain', 'address', 'name', 'entity', 'source', 'confidence', 'evidence', 'updated'])
+  for await (const one of eachTag(state, chain)) {
+    const { address, name, entity, source, confidence, evidenceUrl, updatedUnix } = one
+    yield csvRow([one.chain, address, name, entity, source, confidence, evidenceUrl, updatedUnix])
+  }
+}
+
+export async function* jsonExport(state: State, { part, chain }: ExportScope): AsyncGenerator<string> {
+  yield '{'
+  if (part !== 'addresses') yield* jsonArray('entities', groupEntities(state, chain))
+  if (part === 'all') yield ','
+  if (part !== 'entities') yield* jsonArray('addresses', mapRecords(eachTag(state, chain), toAddressRecord))
+  yield '\n}\n'
+}
+
+/** An entity says the same on most of its chains: such rows are one record. */
+async function* groupEntities(state: State, chain: string | undefined): AsyncGenerator<object> {
+  let group: { row: Label; chains: string[] }[] = []
+  for await (const row of eachLabel(state, chain)) {
+    if (group[0]?.row.slug !== row.slug) {
+      yield* group.map(toEntityRecord)
+      group = []
+    }
+    const same = group.find(({ row: one }) => hasSameText(one, row))
+    if (same) same.chains.push(row.chain)
+    else group.push({ row, chains: [row.chain] })
+  }
+  yield* group.map(toEntityRecord)
+}
+
+const hasSameText = (one: Label, other: Label): boolean =>
+  (['name', 'description', 'notes', 'updatedUnix'] as const).every((field) => one[field] === other[field])
+
+const toEntityRecord = ({ row, chains }: { row: Label; chains: readonly string[] }): object => ({
+  slug: row.slug,
+  name: row.name,
+  description: row.description,
+  notes: row.notes,
+  chains,
+  updated: row.updatedUnix,
+})
+
+export const toAddressRecord = (tag: Tag): object => ({
+  chain: tag.chain,
+  address: tag.address,
+  name: tag.name,
+  entity: tag.entity,
+  source: tag.source,
+  confidence: tag.confidence,
+  evidence: tag.evidenceUrl,
+  updated: tag.updatedUnix,
+})
+
+async function* mapRecords<T>(rows: AsyncIterable<T>, toRecord: (row: T) => object): AsyncGenerator<object> {
+  for await (const row of rows) yield toRecord(row)
+}
+
+/** One record a line. */
+async function* jsonArray(name: string, records: AsyncIterable<object>): AsyncGenerator<string> {
+  yield `\n"${name}":[`
+  let between = '\n'
+  for await (const record of records) {
+    yield between + JSON.stringify(record)
+    between = ',\n'
+  }
+  yield '\n]'
+}

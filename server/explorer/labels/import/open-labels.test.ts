@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { openContext, type TestContext } from '#test/context.ts'
+import { HistoryWriter } from '../history.ts'
+import { eachLabel, putLabels } from '../labels.ts'
+import { findTags } from '../tags.ts'
+import { type ImportOptions, importLabels } from './import-labels.ts'
+
+const hot = '0x28c6c06298d514db089934071355e5743bf21d60'
+const cold = `0x${'c0'.repeat(20)}`
+const author = { by: 'ann', via: 'import labels', atMs: 1_790_000_000_000 }
+
+const importText = (context: TestContext, text: string, options: Partial<ImportOptions> = {}) =>
+  importLabels(context.state, author, text, { form: 'oli', source: 'oli', everyChain: ['1', '137'], ...options })
+
+describe('the form of the Open Labels Initiative', () => {
+  const attester = `0x${'A7'.repeat(20)}`
+
+  test('pivoted records: the name, the owner as an entity, a link as evidence', async () => {
+    await using context = await openContext()
+    const file = JSON.stringify(
+      [
+        {
+          address: hot,
+          chain_id: 'eip155:1',
+          contract_name: 'Hot wallet',
+          is_eoa: true,
+          owner_project: 'harbour',
+          _source: 'https://h.example',
+        },
+        { address: cold, chain_id: 'eip155-137', name: 'Vault', usage_category: 'cex' },
+        { address: cold, chain_id: 'eip155:1', is_contract: true },
+        { address: cold, chain_id: 'solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp', contract_name: 'x' },
+        { address: '0x5aAeb6053f3E94C9b9A09f33669435E7Ef1BeAed', chain_id: 'eip155:1', contract_name: 'x' },
+      ],
+      null,
+      1,
+    )
+    const { entities, addresses, rejects } = await importText(context, file)
+    assert.deepEqual([entities.added, addresses.added], [1, 2])
+    assert.deepEqual(
+      rejects.map(({ reason }) => reason.slice(0, 32)),
+      ['no tag names the address', 'chain_id must be eip155: and a n', 'address must have the right chec'],
+    )
+    const [tag] = await findTags(context.state, hot)
+    assert.deepEqual(
+      [tag?.name, tag?.entity, tag?.source, tag?.evidenceUrl],
+      ['Hot wallet', 'harbour', 'oli', 'https://h.example'],
+    )
+    assert.deepEqual((await importText(context, file)).addresses, { added: 0, changed: 0, unchanged: 2 })
+  })
+
+  test('pivoted in CSV, with the columns of their template', async () => {
+    await using context = await openContext()
+    const file = [
+      'address,chain_id,is_eoa,contract_name,owner_project,erc20.symbol,usage_category,source_code_verified',
+      `${hot},eip155:10,false,mirror,mirror,,non_fungible_tokens,`,
+      `${cold},eip155:10,,,,,fungible_tokens,`,
+    ].join('\n')
+    const { addresses, rejects } = await importText(context, file)
+    assert.deepEqual([addresses.added, rejects.map(({ line }) => line)], [1, [3]])
+  })
+
+  test('one tag a record: gathered per address, the newer word counts, attesters stay apart', async () => {
+    await using context = await openContext()
+    const label = (tag_id: string, tag_value: string, time: string, by = attester) => ({
+      ...{ tag_id, tag_value, chain_id: 'eip155:1', time, attester: by },
+    })
+    const file = JSON.stringify({
+      address: hot,
+      count: 4,
+      labels: [
+        label('contract_name', 'New', '2026-02-01T00:00:00'),
+        label('contract_name', 'Old', '2026-01-01T00:00:00'),
+        label('oli.owner_project', 'harbour', '2026-01-01T00:00:00'),
+        label('contract_name', 'Theirs', '2026-01-01T00:00:00', cold),
+      ],
+    })
+    assert.equal((await importText(context, file)).addresses.added, 2)
+    assert.deepEqual(
+      (await findTags(context.state, hot)).map(({ name, source, entity }) => [name, source, entity]).sort(),
+      [
+        ['New', `oli:${attester.toLowerCase()}`, 'harbour'],
+        ['Theirs', `oli:${cold}`, ''],
+      ],
+    )
+  })
+
+  test('attestations: tags inside, as an object or as text; revoked ones are not taken', async () => {
+    await using context = await openContext()
+    const file = JSON.stringify({
+      attestations: [
+        { caip10: `eip155:1:${hot}`, tags_json: '{"contract_name":"A"}', attester },
+        { recipient: cold, chain_id: 'eip155:1', tags: { contract_name: 'B' }, attester, revoked: false },
+        { recipient: cold, chain_id: 'eip155:137', tags: { contract_name: 'C' }, attester, revoked: true },
+        { recipient: cold, chain_id: 'eip155:137', tags_json: '{', attester },
+      ],
+    })
+    const { addresses, rejects } = await importText(context, file)
+    assert.equal(addresses.added, 2)
+    assert.deepEqual(
+      rejects.map(({ reason }) => reason),
+      ['has been revoked', 'its tags are not an object'],
+    )
+  })
+
+  test('a label for any chain goes to every chain that is served', async () => {
+    await using context = await openContext()
+    const file = JSON.stringify([{ address: hot, chain_id: 'eip155:any', contract_name: 'Everywhere' }])
+    assert.equal((await importText(context, file)).addresses.added, 2)
+    assert.match((await importText(context, file, { everyChain: [] })).rejects[0]?.reason ?? '', /none is configured/)
+  })
+
+  test('an owner who is in the registry keeps its words', async () => {
+    await using context = await openContext()
+    const harbour = { chain: '1', slug: 'harbour', name: 'Harbour Exchange' }
+    await context.state.write((tx) => putLabels(new HistoryWriter(tx, author), [harbour]))
+    await importText(
+      context,
+      JSON.stringify([{ address: hot, chain_id: 'eip155:1', name: 'x', owner_project: 'harbour' }]),
+    )
+    const names = (await Array.fromAsync(eachLabel(context.state, '1'))).map(({ name }) => name)
+    assert.deepEqual(names, ['Harbour Exchange'])
+  })
+})

@@ -1,0 +1,34 @@
+// Label records of a CSV file, each with the line it begins on; a row that cannot be read is one bad record, not a bad file.
+import { type CsvRow, csvRows } from '#core/csv.ts'
+import type { RawRecord } from '../parse-record.ts'
+
+export interface ImportedRecord {
+  readonly line: number
+  readonly record: RawRecord | undefined
+  /** The list it stood in, where a document has several. */
+  readonly list?: string
+  /** Why there is no record. */
+  readonly reason?: string
+  /** The record as it stood in the file. */
+  readonly raw: string
+}
+
+/** The header's names, as they are, and a record for every line below it. */
+export function readCsv(text: string): {
+  readonly names: readonly string[]
+  readonly records: Iterable<ImportedRecord>
+} {
+  const rows = csvRows(text)
+  const names = (rows.next().value?.cells ?? []).map((name) => name.trim())
+  return { names, records: toImportedRecords(rows, names) }
+}
+
+function* toImportedRecords(rows: Iterable<CsvRow>, names: readonly string[]): Generator<ImportedRecord> {
+  for (const { line, cells, raw, reason } of rows) {
+    if (reason !== undefined) yield { line, record: undefined, reason, raw }
+    else if (cells.length === 1 && cells[0] === '') continue
+    else if (cells.length !== names.length) {
+      yield { line, record: undefined, reason: `has ${cells.length} values, the header has ${names.length}`, raw }
+    } else yield { line, record: Object.fromEntries(names.map((name, at) => [name, cells[at]])), raw }
+  }
+}

@@ -1,0 +1,199 @@
+// Large imports (decisions/stage-large-label-imports.md): what is to be written is worked out and laid down beside the registry in small steps, so that the
+// transaction that brings it in is a few statements, however many rows they move.
+//
+// 1. What is staged was worked out against one edition of the registry, and is merged only into that one. If the registry
+//    has moved meanwhile it is worked out again.
+// 2. The merge is one transaction: all rows, their history and the chains' revisions, or nothing.
+// 3. What a crash leaves staged is seen by nobody, and goes with a later import.
+
+import { toBytes } from '#explorer/funding/fundings.ts'
+import { nextEventLoopTurn } from '#runtime/clock.ts'
+import type { State, StateWriter, Value } from '#storage/state.ts'
+import { type Author, type Edit, encodeFields, HistoryWriter, lastChange, rowPlaceholders } from '../history.ts'
+import { bumpListRevision, entityTable, type Label, type LabelPatch } from '../labels.ts'
+import { findUnknownEntities, type RefusedTag, type Tag, type TagPatch, tagTable } from '../tags.ts'
+import { type Counts, type PlannedWrites, planWrites, type WriteTotals, WriteTotalsCounter } from '../write-rows.ts'
+
+/** From so many records on it pays to stage. */
+export const stagedRecordsMin = 2000
+const attemptsMax = 3
+/** Each has up to a hundred rows. */
+const batchesPerWrite = 10
+const rowsPerDelete = 5000
+const abandonedAfterMs = 86_400_000
+
+/** What an import came to. */
+export interface WriteResult {
+  readonly entities: Counts
+  readonly addresses: Counts
+  readonly refused: readonly RefusedTag[]
+  /** False when the caller did not want it after all. */
+  readonly done: boolean
+}
+
+const noCounts: Counts = { added: 0, changed: 0, unchanged: 0 }
+export const nothingWritten = {
+  entities: noCounts,
+  addresses: noCounts,
+  refused: [],
+  done: false,
+} satisfies WriteResult
+
+/**
+ * `wanted` is told which tags are refused, before anything is written. Undefined: the registry did not stand still for
+ * long enough.
+ */
+export async function writeStaged(
+  state: State,
+  author: Author,
+  patches: { readonly entities: readonly LabelPatch[]; readonly tags: readonly TagPatch[] },
+  accepts: (refused: readonly RefusedTag[]) => boolean,
+): Promise<WriteResult | undefined> {
+  await dropAbandonedStages(state, author.atMs - abandonedAfterMs)
+  for (let attempt = 0; attempt < attemptsMax; attempt++) {
+    const edition = await lastChange(state)
+    const refused = await findUnknownEntities(state, patches.tags, patches.entities)
+    if (!accepts(refused)) return { ...nothingWritten, refused }
+    const bad = new Set(refused.map(({ patch }) => patch))
+    const stage = await ImportStage.open(state, author)
+    try {
+      const nowUnix = Math.floor(author.atMs / 1000)
+      const good = patches.tags.filter((patch) => !bad.has(patch))
+      const entities = await stage.add(planWrites(state, entityTable, patches.entities, nowUnix), entityColumns)
+      const addresses = await stage.add(planWrites(state, tagTable, good, nowUnix), tagColumns)
+      if (!(await stage.merge(edition, entities.chains))) continue
+      return { entities: entities.counts, addresses: addresses.counts, refused, done: true }
+    } finally {
+      await stage.drop()
+    }
+  }
+  return undefined
+}
+
+/** Name, description, notes, address, entity, confidence, evidence, time. */
+type RowColumns = readonly Value[]
+
+const entityColumns = ({ name, description, notes, updatedUnix }: Label): RowColumns => [
+  ...[name, description, notes, null, null, null, null, updatedUnix],
+]
+const tagColumns = ({ name, address, entity, confidence, evidenceUrl, updatedUnix }: Tag): RowColumns => [
+  ...[name, null, null, toBytes(address, 20), entity, confidence, evidenceUrl, updatedUnix],
+]
+
+class ImportStage {
+  readonly #state: State
+  readonly #author: Author
+  readonly #id: number
+  #items = 0
+
+  constructor(state: State, author: Author, id: number) {
+    this.#state = state
+    this.#author = author
+    this.#id = id
+  }
+
+  static async open(state: State, author: Author): Promise<ImportStage> {
+    const id = await state.write(async (tx) => {
+      const last = await tx.get<{ id: number | null }>('select max(id) as id from label_imports')
+      const next = (last?.id ?? 0) + 1
+      await tx.run('insert into label_imports (id, at_ms) values (?, ?)', next, author.atMs)
+      return next
+    })
+    return new ImportStage(state, author, id)
+  }
+
+  /** Small transactions, with turns for others between them. */
+  async add<Row>(
+    planned: AsyncIterable<PlannedWrites<Row>>,
+    columnsOf: (row: Row) => RowColumns,
+  ): Promise<WriteTotals> {
+    const sum = new WriteTotalsCounter()
+    let batches: { readonly rows: number; readonly values: readonly Value[] }[] = []
+    const flush = async () => {
+      await this.#state.write(async (tx) => {
+        for (const { rows, values } of batches) await tx.run(stageRows(rows), ...values)
+      })
+      batches = []
+    }
+    for await (const batch of planned) {
+      sum.add(batch)
+      const values = batch.rows.flatMap((row, at) => [
+        ...[this.#id, this.#items++, ...editColumns(batch.edits[at] as Edit), ...columnsOf(row)],
+      ])
+      if (values.length > 0) batches.push({ rows: batch.rows.length, values })
+      if (batches.length === batchesPerWrite) await flush()
+      await nextEventLoopTurn()
+    }
+    if (batches.length > 0) await flush()
+    return sum
+  }
+
+  /** False: the registry is another than the one this was worked out for. */
+  merge(edition: number, chains: Iterable<string>): Promise<boolean> {
+    return this.#state.write(async (tx) => {
+      if ((await lastChange(tx)) !== edition) return false
+      if (this.#items === 0) return true
+      const change = await new HistoryWriter(tx, this.#author).change()
+      await tx.run(mergeEntities, this.#id)
+      await tx.run(mergeTags, this.#id)
+      await tx.run(mergeHistory, change, this.#id)
+      for (const chain of chains) await bumpListRevision(tx, chain)
+      return true
+    })
+  }
+
+  drop(): Promise<void> {
+    return dropStage(this.#state, this.#id)
+  }
+}
+
+const editColumns = ({ kind, chain, subject, source, action, was, is }: Edit): readonly Value[] => [
+  ...[kind, chain, subject, source, action, encodeFields(was), encodeFields(is)],
+]
+
+const stageRows = (rows: number): string =>
+  `insert into label_stage (import, item, kind, chain, subject, source, action, was, is_now,
+     name, description, notes, address, entity, confidence, evidence_url, updated_unix)
+   values ${rowPlaceholders(rows, 17)}`
+
+const mergeEntities = `
+  insert into labels (chain, slug, name, description, notes, updated_unix)
+  select chain, subject, name, description, notes, updated_unix
+  from label_stage where import = ? and kind = 'entity' order by chain, subject
+  on conflict (chain, slug) do update set name = excluded.name, description = excluded.description,
+    notes = excluded.notes, updated_unix = excluded.updated_unix`
+
+const mergeTags = `
+  insert into tagged_addresses (chain, address, source, name, entity, confidence, evidence_url, updated_unix)
+  select chain, address, source, name, entity, confidence, evidence_url, updated_unix
+  from label_stage where import = ? and kind = 'address' order by chain, address, source
+  on conflict (chain, address, source) do update set name = excluded.name, entity = excluded.entity,
+    confidence = excluded.confidence, evidence_url = excluded.evidence_url, updated_unix = excluded.updated_unix`
+
+const mergeHistory = `
+  insert into label_history (change, item, kind, chain, subject, source, action, was, is_now)
+  select cast(? as bigint), item, kind, chain, subject, source, action, was, is_now
+  from label_stage where import = ? order by item`
+
+/** A piece at a time: taking a hundred thousand rows away at once would hold the store as long as writing them. */
+async function dropStage(state: State, id: number): Promise<void> {
+  const left = (tx: StateWriter) =>
+    tx.get<{ item: number | null }>('select min(item) as item from label_stage where import = ?', id)
+  for (;;) {
+    const done = await state.write(async (tx) => {
+      const first = (await left(tx))?.item ?? undefined
+      if (first === undefined) return true
+      await tx.run('delete from label_stage where import = ? and item < ?', id, first + rowsPerDelete)
+      return false
+    })
+    if (done) break
+    await nextEventLoopTurn()
+  }
+  await state.write((tx) => tx.run('delete from label_imports where id = ?', id))
+}
+
+/** Invariant 3. */
+async function dropAbandonedStages(state: State, beforeMs: number): Promise<void> {
+  const old = await state.all<{ id: number }>('select id from label_imports where at_ms < ?', beforeMs)
+  for (const { id } of old) await dropStage(state, id)
+}

@@ -1,0 +1,126 @@
+// The labelled entities of each chain. Importers, commands, the demo world and the endpoints all go through here.
+//
+// 1. A slug names one entity of a chain; an entity of several chains is one row on each, because its words may differ
+//    there (behaviour/explorer.md#entities). Writing the same again changes nothing.
+// 2. The chain's revision moves in the same transaction as its labels, so a list kept under a revision is never stale.
+// 3. Every change is in the history (labels-history.ts); there is no other way to write.
+import type { LabelRecord } from '#api/wire/explorer.ts'
+import type { State, StateReader, StateWriter } from '#storage/state.ts'
+import { type HistoryWriter, rowPlaceholders } from './history.ts'
+import { type Counts, type RegistryTable, writeRows } from './write-rows.ts'
+
+export interface Label {
+  readonly chain: string
+  readonly slug: string
+  readonly name: string
+  readonly description: string
+  /** May be empty. */
+  readonly notes: string
+  readonly updatedUnix: number
+}
+
+/** What to set; what is left out stays, or is empty when the entity is new. A new one without a name is called by its slug. */
+export type LabelPatch = Pick<Label, 'chain' | 'slug'> & Partial<Label>
+
+const columns = 'chain, slug, name, description, notes, updated_unix as "updatedUnix"'
+
+export const entityTable: RegistryTable<Label, LabelPatch> = {
+  kind: 'entity',
+  keyOf: ({ slug }) => slug,
+  subjectOf: ({ slug }) => ({ subject: slug, source: '' }),
+  read: (state, chain, patches) =>
+    state.all<Label>(
+      `select ${columns} from labels where chain = ? and slug in ${rowPlaceholders(1, patches.length)}`,
+      chain,
+      ...patches.map(({ slug }) => slug),
+    ),
+  applyPatch: ({ chain, slug, name, description, notes, updatedUnix }, before, nowUnix) => ({
+    chain,
+    slug,
+    name: name ?? before?.name ?? slug,
+    description: description ?? before?.description ?? '',
+    notes: notes ?? before?.notes ?? '',
+    updatedUnix: updatedUnix ?? before?.updatedUnix ?? nowUnix,
+  }),
+  write: async (tx, rows) => {
+    await tx.run(
+      `insert into labels (chain, slug, name, description, notes, updated_unix) values ${rowPlaceholders(rows.length, 6)}
+       on conflict (chain, slug) do update set name = excluded.name, description = excluded.description,
+         notes = excluded.notes, updated_unix = excluded.updated_unix`,
+      ...rows.flatMap((row) => [row.chain, row.slug, row.name, row.description, row.notes, row.updatedUnix]),
+    )
+  },
+}
+
+export async function putLabels(history: HistoryWriter, patches: Iterable<LabelPatch>): Promise<Counts> {
+  const { chains, counts } = await writeRows(history, entityTable, patches)
+  for (const chain of chains) await bumpListRevision(history.tx, chain)
+  return counts
+}
+
+/** False when there is no such entity on that chain. */
+export async function removeLabel(history: HistoryWriter, chain: string, slug: string): Promise<boolean> {
+  const [was] = await entityTable.read(history.tx, chain, [{ chain, slug }])
+  if (!was) return false
+  await history.tx.run('delete from labels where chain = ? and slug = ?', chain, slug)
+  await history.write([{ kind: 'entity', chain, subject: slug, source: '', action: 'removed', was }])
+  await bumpListRevision(history.tx, chain)
+  return true
+}
+
+/** The chain's list has changed. */
+export async function bumpListRevision(tx: StateWriter, chain: string): Promise<void> {
+  await tx.run(
+    `insert into label_lists (chain, revision, entries)
+     values (?, 1, (select count(*) from labels where chain = ?))
+     on conflict (chain) do update set revision = label_lists.revision + 1, entries = excluded.entries`,
+    chain,
+    chain,
+  )
+}
+
+/** How long a chain's list is, and its revision. */
+export interface ListHead {
+  readonly revision: number
+  readonly entries: number
+}
+
+/** Undefined: the chain never had a label. */
+export function readListHead(state: StateReader, chain: string): Promise<ListHead | undefined> {
+  return state.get('select revision, entries from label_lists where chain = ?', chain)
+}
+
+/** A chain's labels as the wire shows them, by slug. */
+export function listLabels(state: State, chain: string): AsyncIterable<LabelRecord> {
+  return state.each<LabelRecord>(
+    `select name as labelname, slug as labelslug, description as shortdescription, notes,
+            updated_unix as lastupdatedtimestamp
+     from labels where chain = ? order by slug`,
+    chain,
+  )
+}
+
+/** Every entity, or those of one chain, by slug and chain: chains of one entity come together. */
+export const eachLabel = (state: State, chain?: string): AsyncIterable<Label> =>
+  chain === undefined
+    ? state.each<Label>(`select ${columns} from labels order by slug, chain`)
+    : state.each<Label>(`select ${columns} from labels where chain = ? order by slug`, chain)
+
+/** An entity on each of its chains. */
+export const findLabels = (state: StateReader, slug: string): Promise<Label[]> =>
+  state.all<Label>(`select ${columns} from labels where slug = ? order by chain`, slug)
+
+/** Those of these slugs that the chain knows. */
+export async function findKnownSlugs(
+  state: StateReader,
+  chain: string,
+  slugs: readonly string[],
+): Promise<Set<string>> {
+  if (slugs.length === 0) return new Set()
+  const rows = await state.all<{ slug: string }>(
+    `select slug from labels where chain = ? and slug in ${rowPlaceholders(1, slugs.length)}`,
+    chain,
+    ...slugs,
+  )
+  return new Set(rows.map(({ slug }) => slug))
+}

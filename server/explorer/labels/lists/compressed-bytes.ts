@@ -1,0 +1,68 @@
+// Finished bytes in the packings that callers accept, each made once and kept: a list of 100 000 labels travels at a
+// seventh of its size, and nobody waits for that twice (behaviour/explorer.md#caching-of-label-lists).
+import { promisify } from 'node:util'
+import { brotliCompress, constants, gzip } from 'node:zlib'
+import { encodingFor } from '#http/accept-encoding.ts'
+import { etagOf } from '#http/etag.ts'
+
+export type ContentEncoding = 'br' | 'gzip' | 'identity'
+
+export interface EncodedBytes {
+  readonly bytes: Uint8Array
+  /** Strong tags are of bytes, so each packing has its own. */
+  readonly etag: string
+  readonly headers: { readonly vary: string; readonly 'content-encoding'?: string }
+}
+
+/** Below this the headers would cost what the packing saves. */
+const compressedBytesMin = 1024
+
+/** Middle levels: the last tenth of size would take ten times as long. */
+const compressors: Record<Exclude<ContentEncoding, 'identity'>, (bytes: Uint8Array) => Promise<Uint8Array>> = {
+  br: (bytes) =>
+    promisify(brotliCompress)(bytes, {
+      params: {
+        [constants.BROTLI_PARAM_QUALITY]: 5,
+        [constants.BROTLI_PARAM_MODE]: constants.BROTLI_MODE_TEXT,
+        [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length,
+      },
+    }),
+  gzip: (bytes) => promisify(gzip)(bytes, { level: 6 }),
+}
+
+export class CompressedBytes {
+  readonly plain: EncodedBytes
+  readonly #encoded = new Map<ContentEncoding, Promise<EncodedBytes>>()
+  #encodedBytes = 0
+
+  constructor(bytes: Uint8Array) {
+    this.plain = { bytes, etag: etagOf(bytes), headers: { vary: 'accept-encoding' } }
+  }
+
+  /** Bytes held in memory, the packings that were made included. */
+  get size(): number {
+    return this.plain.bytes.length + this.#encodedBytes
+  }
+
+  encodedAs(encoding: ContentEncoding): Promise<EncodedBytes> {
+    const { bytes } = this.plain
+    if (encoding === 'identity' || bytes.length < compressedBytesMin) return Promise.resolve(this.plain)
+    const known = this.#encoded.get(encoding)
+    if (known) return known
+    const compressed = this.#compress(encoding)
+    this.#encoded.set(encoding, compressed)
+    compressed.catch(() => this.#encoded.delete(encoding))
+    return compressed
+  }
+
+  async #compress(encoding: Exclude<ContentEncoding, 'identity'>): Promise<EncodedBytes> {
+    const bytes = await compressors[encoding](this.plain.bytes)
+    this.#encodedBytes += bytes.length
+    const etag = this.plain.etag.replace(/"$/, `-${encoding}"`)
+    return { bytes, etag, headers: { ...this.plain.headers, 'content-encoding': encoding } }
+  }
+}
+
+/** The packing to answer with, by the caller's accept-encoding. */
+export const chooseEncoding = (accepted: string | undefined): ContentEncoding =>
+  encodingFor(accepted, ['br', 'gzip']) ?? 'identity'

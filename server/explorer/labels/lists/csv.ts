@@ -1,0 +1,23 @@
+// CSV as RFC 4180 has it: a header line, CRLF after every line, quotes doubled. Values pass unchanged unless the file is meant
+// for spreadsheets (behaviour/explorer.md#csv-files).
+import { LabelRecord } from '#api/wire/explorer.ts'
+
+const columns = Object.keys(LabelRecord.properties) as (keyof LabelRecord)[]
+
+export const csvRow = (values: readonly (string | number)[]): string => `${values.map(quoteCell).join(',')}\r\n`
+
+export const csvHeader = csvRow(columns)
+
+export const csvLine = (record: LabelRecord): string => csvRow(columns.map((column) => record[column]))
+
+/** The same with an apostrophe before texts that a spreadsheet would run as a formula. */
+export const spreadsheetLine = (record: LabelRecord): string =>
+  csvRow(columns.map((column) => (formulaStart.test(String(record[column])) ? `'${record[column]}` : record[column])))
+
+const formulaStart = /^[=+\-@\t\r]/
+
+/** Quoted where the grammar needs it, and around outer spaces, which some readers trim. */
+function quoteCell(value: string | number): string {
+  const text = String(value)
+  return /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+}

@@ -1,0 +1,119 @@
+// The links over HTTP: from the answer of 4.1 to the file, as a caller follows them.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { labelListV2 } from '#explorer/endpoints/label-list-v2.ts'
+import { startHttpServer } from '#http/http-server.ts'
+import { createApp } from '#http/pipeline.ts'
+import { openContext } from '#test/context.ts'
+import { HistoryWriter } from '../history.ts'
+import { putLabels } from '../labels.ts'
+import { labelExportRoute } from './downloads.ts'
+
+const everyone = {
+  authorize: async () => ({ keyId: 'test', plan: 'enterprise' as const }),
+  flush: async () => {},
+  close: async () => {},
+}
+
+async function openExports(more = 0, overrides: object = {}) {
+  const context = await openContext({ server: { port: 0 }, ...overrides })
+  const entity = { chain: '1', slug: 'a', name: 'A "quoted" name', description: 'd', notes: '', updatedUnix: 5 }
+  const others = Array.from({ length: more }, (_, at) => ({ ...entity, slug: `b-${at}` }))
+  const author = { by: 'test', via: 'test', atMs: context.clock.now() }
+  await context.state.write((tx) => putLabels(new HistoryWriter(tx, author), [entity, ...others]))
+  const door = await startHttpServer(createApp(context, [labelListV2], everyone, { request: () => {} }), [
+    labelExportRoute(context),
+  ])
+  const ask = async (query: string) => {
+    const reply = await fetch(`${door.url}/v2/api?module=nametag&action=getlabelmasterlist&${query}`)
+    return (await reply.json()) as { status: string; result: string }
+  }
+  return {
+    context,
+    ask,
+    async [Symbol.asyncDispose]() {
+      await door.close()
+      await context[Symbol.asyncDispose]()
+    },
+  }
+}
+
+test('200: the link of 4.1 leads to the file, with its type, name and tag', async () => {
+  await using server = await openExports()
+  const { result: link } = await server.ask('format=csv')
+  const reply = await fetch(link)
+  assert.equal(reply.status, 200)
+  assert.equal(reply.headers.get('content-type'), 'text/csv; charset=utf-8; header=present')
+  assert.equal(reply.headers.get('content-disposition'), 'attachment; filename="labelmasterlist_latest.csv"')
+  assert.match(await reply.text(), /\r\n"A ""quoted"" name",a,d,,5\r\n$/)
+  const again = await fetch(link, { headers: { 'if-none-match': reply.headers.get('etag') ?? '' } })
+  assert.equal(again.status, 304)
+  assert.equal((await fetch(link, { method: 'HEAD' })).status, 200)
+})
+
+test('200: formulas are written as they are, or with an apostrophe where the setting asks for it', async () => {
+  for (const [csvForSpreadsheets, expected] of [
+    [false, '=1+1'],
+    [true, "'=1+1"],
+  ] as const) {
+    await using server = await openExports(0, { explorer: { labels: { csvForSpreadsheets } } })
+    const formula = { chain: '1', slug: 'b', name: '=1+1', description: 'd', notes: '', updatedUnix: 5 }
+    const author = { by: 'test', via: 'test', atMs: 0 }
+    await server.context.state.write((tx) => putLabels(new HistoryWriter(tx, author), [formula]))
+    const text = await (await fetch((await server.ask('format=csv')).result)).text()
+    assert.ok(text.includes(`\r\n${expected},b,d,,5\r\n`), text)
+  }
+})
+
+test('200: a long file comes in pieces, whole, and HEAD tells how long it is', async () => {
+  await using server = await openExports(6000)
+  const { result: link } = await server.ask('format=csv')
+  const reply = await fetch(link, { headers: { 'accept-encoding': 'identity' } })
+  const text = await reply.text()
+  assert.equal(text.split('\r\n').length, 1 + 6001 + 1)
+  const length = String(Buffer.byteLength(text))
+  assert.ok(text.length > 3 * 65_536)
+  assert.deepEqual([reply.headers.get('content-length'), reply.headers.get('accept-ranges')], [length, 'none'])
+  const head = await fetch(link, { method: 'HEAD', headers: { 'accept-encoding': 'identity' } })
+  assert.deepEqual([head.headers.get('content-length'), await head.text()], [length, ''])
+  for (const packing of ['gzip', 'br']) {
+    const packed = await fetch(link, { headers: { 'accept-encoding': packing } })
+    assert.equal(packed.headers.get('content-encoding'), packing)
+    assert.ok(Number(packed.headers.get('content-length')) < text.length / 5)
+    assert.equal(await packed.text(), text)
+  }
+})
+
+test('200: whoever leaves in the middle of a file leaves the server as it was', async () => {
+  await using server = await openExports(6000)
+  const { result: link } = await server.ask('format=csv')
+  for (let turn = 0; turn < 3; turn++) {
+    const left = new AbortController()
+    const reply = await fetch(link, { signal: left.signal, headers: { 'accept-encoding': 'identity' } })
+    await reply.body?.getReader().read()
+    left.abort()
+  }
+  assert.equal((await fetch(link)).status, 200)
+})
+
+test('200: where fields are renamed on the way out, they are in the file as well, packed or not', async () => {
+  await using server = await openExports(50, { aliases: { responseFields: { labelname: 'title' } } })
+  const { result: link } = await server.ask('format=json')
+  for (const packing of ['identity', 'gzip']) {
+    const [first] = (await (await fetch(link, { headers: { 'accept-encoding': packing } })).json()) as object[]
+    assert.ok(first && 'title' in first && !('labelname' in first), packing)
+  }
+})
+
+test('403: a link that is changed, bare, doubled or over', async () => {
+  await using server = await openExports()
+  const { result: link } = await server.ask('format=json')
+  const status = async (url: string) => (await fetch(url)).status
+  assert.equal(await status(link), 200)
+  assert.equal(await status(link.replace('.json', '.csv')), 403)
+  assert.equal(await status(link.replace('/1/', '/137/')), 403)
+  assert.equal(await status(link.split('?')[0] ?? ''), 403)
+  assert.equal(await status(`${link}&signature=x`), 403)
+  server.context.clock.advance(300_000)
+  assert.equal(await status(link), 403)
+})

@@ -1,0 +1,27 @@
+// The secret behind download links: made once, kept in the store, so that links outlive a restart and hold in every
+// process that shares the store.
+
+import type { ExplorerContext } from '#explorer/context.ts'
+import type { StateWriter } from '#storage/state.ts'
+
+const secretName = 'label-links'
+const selectSecret = 'select secret from explorer_secrets where name = ?'
+
+export async function getLinkSecret({ state, random, explorer }: ExplorerContext): Promise<Uint8Array> {
+  if (explorer.linkSecret) return explorer.linkSecret
+  const stored = await state.get<{ secret: Uint8Array }>(selectSecret, secretName)
+  const secret = stored?.secret ?? (await state.write((tx) => createSecret(tx, random.bytes(32))))
+  explorer.linkSecret = secret
+  return secret
+}
+
+/** Whoever comes second gets the first one's. */
+async function createSecret(tx: StateWriter, fresh: Uint8Array): Promise<Uint8Array> {
+  await tx.run(
+    'insert into explorer_secrets (name, secret) values (?, ?) on conflict (name) do nothing',
+    secretName,
+    fresh,
+  )
+  const stored = await tx.get<{ secret: Uint8Array }>(selectSecret, secretName)
+  return stored?.secret ?? fresh
+}

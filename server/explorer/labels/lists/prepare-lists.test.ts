@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { State } from '#storage/state.ts'
+import { openContext, type TestContext } from '#test/context.ts'
+import { HistoryWriter } from '../history.ts'
+import { putLabels } from '../labels.ts'
+import { getFinishedList } from './finished-lists.ts'
+import { createListPreparer } from './prepare-lists.ts'
+
+const put = (context: TestContext, chain: string, count: number) =>
+  context.state.write((tx) =>
+    putLabels(
+      new HistoryWriter(tx, { by: 'test', via: 'test', atMs: context.clock.now() }),
+      Array.from({ length: count }, (_, at) => ({ chain, slug: `entity-${at}`, name: `Entity ${count}` })),
+    ),
+  )
+
+/** How often a list was read. */
+function counted(state: State): { readonly state: State; readonly reads: () => number } {
+  let reads = 0
+  const wrapped: State = Object.create(state)
+  const each: State['each'] = (sql, ...values) => {
+    reads += 1
+    return state.each(sql, ...values)
+  }
+  const bound = { get: state.get.bind(state), version: state.version.bind(state), each }
+  return { state: Object.assign(wrapped, bound), reads: () => reads }
+}
+
+test('lists and their packings are made once per change, when it is over and before anybody asks', async () => {
+  await using context = await openContext()
+  await put(context, '1', 50)
+  const { state, reads } = counted(context.state)
+  const round = createListPreparer({ ...context, state }, ['1', '137'])
+  await round()
+  assert.equal(reads(), 2, 'both forms, of the chain that has labels')
+  for (const form of ['csv', 'json'] as const) {
+    const { file } = (await getFinishedList({ ...context, state }, '1', form)) ?? assert.fail()
+    const { size } = file
+    const packed = await Promise.all([file.encodedAs('gzip'), file.encodedAs('br')])
+    const bytes = packed.reduce((sum, one) => sum + one.bytes.length, file.plain.bytes.length)
+    assert.equal(size, bytes, 'nothing was packed for us just now')
+  }
+  await round()
+  assert.equal(reads(), 2)
+  await put(context, '1', 51)
+  await round()
+  assert.equal(reads(), 2, 'more may follow')
+  await put(context, '1', 52)
+  await round()
+  assert.equal(reads(), 2)
+  await round()
+  assert.equal(reads(), 4)
+  await getFinishedList({ ...context, state }, '1', 'csv')
+  await round()
+  assert.equal(reads(), 4)
+})
+
+test('no more lists are made ahead than are kept', async () => {
+  await using context = await openContext()
+  const chains = Array.from({ length: 12 }, (_, at) => String(at + 1))
+  for (const chain of chains) await put(context, chain, 1)
+  const { state, reads } = counted(context.state)
+  await createListPreparer({ ...context, state }, chains)()
+  assert.equal(reads(), 16)
+})

@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { matchesAllWords, queryWords, rankMatch, toSearchText } from './match-words.ts'
+
+const rankIn = (query: string, ...parts: string[]) => {
+  const words = queryWords(query)
+  const marked = toSearchText(...parts)
+  return matchesAllWords(marked, words) ? rankMatch(marked, words) : undefined
+}
+
+test('every word begins a word of the label; exactly so is best, beginning so is next', () => {
+  const label = ['Harbour Exchange: hot wallet 14', '0x28c6c06298d514db089934071355e5743bf21d60', 'harbour-exchange']
+  const cases: [string, number | undefined][] = [
+    ['harbour', 1],
+    ['HARBOUR EXCH', 1],
+    ['harbour-exchange', 0],
+    ['exchange harbour', 2],
+    ['hot wal', 2],
+    ['14', 2],
+    ['arbour', undefined],
+    ['hot cold', undefined],
+    ['0x28c6', 1],
+    ['0x28C6c06298d514db089934071355e5743bf21d60', 0],
+    ['28c6', undefined],
+    ['harbour exchange hot wallet 14', 0],
+  ]
+  for (const [asked, rank] of cases) assert.equal(rankIn(asked, ...label), rank, asked)
+})
+
+test('letter case, accents and width make no difference, in any script', () => {
+  for (const [asked, name] of [
+    ['cafe', 'Café'],
+    ['CAFÉ', 'cafe'],
+    ['ｃａｆｅ', 'Café'],
+    ['биржа', 'Биржа Гавань'],
+    ['取引所', '取引所 港'],
+  ] as const) {
+    assert.notEqual(rankIn(asked, name), undefined, `${asked} in ${name}`)
+  }
+})
+
+test('no more than eight words count, and marks are no words', () => {
+  assert.equal(queryWords('a b c d e f g h i j').length, 8)
+  for (const text of ['', '%', '_|\n', ' - ']) assert.deepEqual(queryWords(text), [])
+})
+
+test('a label is found by its own name, and by the beginning of each of its words', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'grapheme', maxLength: 30 }), fc.nat(), (name, cut) => {
+      const words = queryWords(name)
+      fc.pre(words.length > 0)
+      assert.ok(matchesAllWords(toSearchText(name), words))
+      const word = words[cut % words.length] as string
+      assert.ok(matchesAllWords(toSearchText(name), [word.slice(0, 1 + (cut % word.length))]))
+    }),
+  )
+})

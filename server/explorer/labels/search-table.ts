@@ -1,0 +1,200 @@
+// The registry's names in memory, to be searched by words (behaviour/explorer.md#label-search): taking 200 000 rows out of the store for every
+// letter that somebody types would take a second each.
+//
+// 1. It is the registry as of one change, and is brought up to the last one before it is searched: a few edits by
+//    following the history, many by reading all anew.
+// 2. Of more than `entriesMax` rows nothing is kept: they are read from the store as they are searched, slower and as right.
+// 3. Neither reading nor searching holds the thread for longer than a few thousand rows take.
+import { nextEventLoopTurn } from '#runtime/clock.ts'
+import type { State } from '#storage/state.ts'
+import type { ExplorerContext } from '../context.ts'
+import { toHex } from '../funding/fundings.ts'
+import { type EditKind, lastChange } from './history.ts'
+import { matchesAllWords, rankMatch, toSearchText } from './match-words.ts'
+
+export interface SearchEntry {
+  readonly kind: EditKind
+  readonly chain: string
+  /** Slug or address. */
+  readonly subject: string
+  readonly source: string
+  readonly name: string
+  /** Of an address: the slug it belongs to; may be empty. */
+  readonly entity: string
+  /** Of an address: percent. */
+  readonly confidence: number
+  /** What is searched. */
+  readonly searchText: string
+}
+
+export interface LabelTable {
+  readonly change: number
+  /** undefined: there are too many. */
+  readonly entries: Map<string, SearchEntry> | undefined
+}
+
+export interface LabelQuery {
+  readonly words: readonly string[]
+  readonly chain?: string | undefined
+  readonly limit: number
+}
+
+const entriesMax = 500_000
+const editsMax = 2000
+const entriesPerYield = 5000
+
+/** The best that are found, best first. */
+export async function searchEntries(
+  context: Pick<ExplorerContext, 'state' | 'explorer'>,
+  search: LabelQuery,
+  tableEntriesMax = entriesMax,
+): Promise<SearchEntry[]> {
+  const { entries } = await getSearchTable(context, tableEntriesMax)
+  const best = new BestMatches(search)
+  if (entries) {
+    let seen = 0
+    for (const entry of entries.values()) {
+      best.consider(entry)
+      seen += 1
+      if (seen % entriesPerYield === 0) await nextEventLoopTurn()
+    }
+  } else for await (const entry of readStoredEntries(context.state)) best.consider(entry)
+  return best.entries()
+}
+
+/** As many as are wanted, kept in order. */
+class BestMatches {
+  readonly #search: LabelQuery
+  readonly #ranked: { readonly rank: number; readonly entry: SearchEntry }[] = []
+
+  constructor(search: LabelQuery) {
+    this.#search = search
+  }
+
+  consider(entry: SearchEntry): void {
+    const { words, chain, limit } = this.#search
+    if ((chain !== undefined && entry.chain !== chain) || !matchesAllWords(entry.searchText, words)) return
+    const candidate = { rank: rankMatch(entry.searchText, words), entry }
+    const worst = this.#ranked[limit - 1]
+    if (worst && compareRanked(candidate, worst) >= 0) return
+    let [low, high] = [0, this.#ranked.length]
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if (compareRanked(this.#ranked[middle] as typeof candidate, candidate) <= 0) low = middle + 1
+      else high = middle
+    }
+    this.#ranked.splice(low, 0, candidate)
+    if (this.#ranked.length > limit) this.#ranked.pop()
+  }
+
+  entries(): SearchEntry[] {
+    return this.#ranked.map(({ entry }) => entry)
+  }
+}
+
+type RankedEntry = { readonly rank: number; readonly entry: SearchEntry }
+
+function compareRanked(a: RankedEntry, b: RankedEntry): number {
+  if (a.rank !== b.rank) return a.rank - b.rank
+  const [one, other] = [a.entry, b.entry]
+  if (one.kind !== other.kind) return one.kind === 'entity' ? -1 : 1
+  if (one.confidence !== other.confidence) return other.confidence - one.confidence
+  return (
+    compareText(one.name, other.name) || compareText(one.chain, other.chain) || compareText(one.subject, other.subject)
+  )
+}
+
+const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
+
+/** Invariant 1. Whoever asks meanwhile waits for the same reading. */
+async function getSearchTable(
+  { state, explorer }: Pick<ExplorerContext, 'state' | 'explorer'>,
+  tableEntriesMax: number,
+): Promise<LabelTable> {
+  for (;;) {
+    const known = explorer.labelTable
+    const table = await known
+    const change = await lastChange(state)
+    if (table?.change === change) return table
+    if (explorer.labelTable !== known) continue
+    const next = updateTable(state, table, change, tableEntriesMax)
+    explorer.labelTable = next
+    next.catch(() => {
+      if (explorer.labelTable === next) explorer.labelTable = undefined
+    })
+    await next
+  }
+}
+
+async function updateTable(
+  state: State,
+  table: LabelTable | undefined,
+  change: number,
+  tableEntriesMax: number,
+): Promise<LabelTable> {
+  if (!table?.entries) return readTable(state, change, tableEntriesMax)
+  const edits = await state.all<HistoryRow>(
+    `select kind, chain, subject, source, action, is_now from label_history
+     where change > ? and change <= ? order by change, item limit ?`,
+    table.change,
+    change,
+    editsMax + 1,
+  )
+  if (edits.length > editsMax) return readTable(state, change, tableEntriesMax)
+  const { entries } = table
+  for (const edit of edits) {
+    const key = entryKey(edit)
+    const before = entries.get(key)
+    if (edit.action === 'removed') entries.delete(key)
+    else entries.set(key, toSearchEntry({ ...emptyEntry, ...before, ...edit, ...JSON.parse(edit.is_now ?? '{}') }))
+  }
+  return { change, entries: entries.size > tableEntriesMax ? undefined : entries }
+}
+
+async function readTable(state: State, change: number, tableEntriesMax: number): Promise<LabelTable> {
+  const entries = new Map<string, SearchEntry>()
+  for await (const entry of readStoredEntries(state)) {
+    entries.set(entryKey(entry), entry)
+    if (entries.size > tableEntriesMax) return { change, entries: undefined }
+  }
+  // What was changed while it was read is in the history after `change`, and is done again: to the same end.
+  return { change, entries }
+}
+
+interface HistoryRow extends Pick<SearchEntry, 'kind' | 'chain' | 'subject' | 'source'> {
+  readonly action: 'added' | 'changed' | 'removed'
+  readonly is_now: string | null
+}
+
+const entryKey = ({
+  kind,
+  chain,
+  subject,
+  source,
+}: Pick<SearchEntry, 'kind' | 'chain' | 'subject' | 'source'>): string => `${kind}/${chain}/${subject}/${source}`
+
+const emptyEntry = { name: '', entity: '', confidence: 100 }
+
+function toSearchEntry({
+  kind,
+  chain,
+  subject,
+  source,
+  name,
+  entity,
+  confidence,
+}: Omit<SearchEntry, 'searchText'>): SearchEntry {
+  return { kind, chain, subject, source, name, entity, confidence, searchText: toSearchText(name, subject, entity) }
+}
+
+async function* readStoredEntries(state: State): AsyncGenerator<SearchEntry, undefined> {
+  const entities = state.each<Pick<SearchEntry, 'chain' | 'subject' | 'name'>>(
+    'select chain, slug as subject, name from labels',
+  )
+  for await (const row of entities) yield toSearchEntry({ ...emptyEntry, kind: 'entity', source: '', ...row })
+  const addresses = state.each<Omit<SearchEntry, 'kind' | 'subject' | 'searchText'> & { address: Uint8Array }>(
+    'select chain, address, source, name, entity, confidence from tagged_addresses',
+  )
+  for await (const { address, ...row } of addresses)
+    yield toSearchEntry({ ...row, kind: 'address', subject: toHex(address) })
+}

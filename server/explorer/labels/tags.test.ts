@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { openContext, type TestContext } from '#test/context.ts'
+import { HistoryWriter, readHistory } from './history.ts'
+import { putLabels } from './labels.ts'
+import { eachTag, findBestTag, findTags, putTags, removeTags, type TagPatch, tagsOfEntity } from './tags.ts'
+
+const address = (digit: string) => `0x${digit.repeat(40)}`
+
+const tag = (digit: string, changes: Partial<TagPatch> = {}): TagPatch => ({
+  chain: '1',
+  address: address(digit),
+  source: 'own',
+  name: `Wallet ${digit}`,
+  ...changes,
+})
+
+const withHistory = <T>(context: TestContext, work: (history: HistoryWriter) => Promise<T>) =>
+  context.state.write((tx) => work(new HistoryWriter(tx, { by: 'ann', via: 'a test', atMs: context.clock.now() })))
+
+const put = (context: TestContext, ...tags: TagPatch[]) => withHistory(context, (history) => putTags(history, tags))
+
+test('a tag is added, left alone when it is the same, changed when it is not', async () => {
+  await using context = await openContext()
+  assert.deepEqual((await put(context, tag('a'))).counts, { added: 1, changed: 0, unchanged: 0 })
+  assert.deepEqual((await put(context, tag('a'))).counts, { added: 0, changed: 0, unchanged: 1 })
+  assert.deepEqual((await put(context, tag('a', { confidence: 90 }))).counts, { added: 0, changed: 1, unchanged: 0 })
+  const updatedUnix = context.clock.now() / 1000
+  assert.deepEqual(await findBestTag(context.state, '1', address('a')), {
+    ...{ chain: '1', address: address('a'), source: 'own', name: 'Wallet a', entity: '', confidence: 90 },
+    ...{ evidenceUrl: '', updatedUnix },
+  })
+  const [last] = await readHistory(context.state, { subject: address('a'), limit: 1 })
+  assert.deepEqual(
+    [last?.kind, last?.source, last?.was, last?.is],
+    ['address', 'own', { confidence: 50 }, { confidence: 90 }],
+  )
+})
+
+test('each source has one word about an address, and the most trusted is its label', async () => {
+  await using context = await openContext()
+  await put(context, tag('a', { source: 'rumour', name: 'Maybe', confidence: 20 }), tag('a', { confidence: 80 }))
+  await put(context, tag('a', { source: 'audit', name: 'Surely', confidence: 95 }))
+  assert.equal((await findBestTag(context.state, '1', address('a')))?.name, 'Surely')
+  assert.deepEqual(
+    (await findTags(context.state, address('a'))).map(({ source }) => source),
+    ['audit', 'own', 'rumour'],
+  )
+  context.clock.advance(10_000)
+  await put(context, tag('a', { source: 'second audit', name: 'Newer', confidence: 95 }))
+  assert.equal((await findBestTag(context.state, '1', address('a')))?.name, 'Newer')
+  assert.equal(await findBestTag(context.state, '137', address('a')), undefined)
+})
+
+test('a tag of an entity that the chain does not have is refused, the others go in', async () => {
+  await using context = await openContext()
+  await withHistory(context, (book) => putLabels(book, [{ chain: '1', slug: 'harbour' }]))
+  const { counts, refused } = await put(
+    context,
+    tag('a', { entity: 'harbour' }),
+    tag('b', { entity: 'harbour', chain: '137' }),
+    tag('c', { entity: 'nobody' }),
+  )
+  assert.equal(counts.added, 1)
+  assert.deepEqual(
+    refused.map(({ reason }) => reason),
+    ['chain 137 has no entity harbour; add it first', 'chain 1 has no entity nobody; add it first'],
+  )
+  assert.deepEqual(
+    (await tagsOfEntity(context.state, 'harbour', '1')).map((one) => one.address),
+    [address('a')],
+  )
+})
+
+test('what is removed is gone, and stands in the history as it was', async () => {
+  await using context = await openContext()
+  await put(context, tag('a'), tag('b'))
+  const gone = await findTags(context.state, address('a'))
+  await withHistory(context, (book) => removeTags(book, gone))
+  assert.deepEqual(
+    (await Array.fromAsync(eachTag(context.state, '1'))).map((one) => one.address),
+    [address('b')],
+  )
+  const [last] = await readHistory(context.state, { subject: address('a'), limit: 1 })
+  assert.deepEqual([last?.action, last?.was], ['removed', gone[0]])
+})
+
+test('thousands of tags in one transaction, some of them changed', async () => {
+  await using context = await openContext()
+  const many = Array.from({ length: 3000 }, (_, at) => tag('a', { address: `0x${at.toString(16).padStart(40, '0')}` }))
+  assert.equal((await put(context, ...many)).counts.added, 3000)
+  const changed = many.map((one, at) => (at % 1000 === 0 ? { ...one, name: 'Other' } : one))
+  assert.deepEqual((await put(context, ...changed)).counts, { added: 0, changed: 3, unchanged: 2997 })
+  assert.equal((await readHistory(context.state, { limit: 5000 })).length, 3003)
+})

@@ -1,0 +1,122 @@
+// Several nodes behind one chain: whoever can answers, in its own way; behaviour/explorer.md#node-capabilities.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { systemClock } from '#runtime/clock.ts'
+import { SimChain } from '#simulator/evm/chain.ts'
+import { type SimCapabilities, SimNode } from '#simulator/evm/node.ts'
+import { FetchError } from '#sources/http-client.ts'
+import { settingsWith } from '#test/context.ts'
+import { openNode } from './nodes.ts'
+
+const openNodes = (...nodes: SimCapabilities[]) => openNodesWith(0, nodes)
+
+function openNodesWith(restMs: number, nodes: readonly SimCapabilities[]) {
+  const chain = new SimChain({ seed: 'nodes', finalLag: 10 })
+  chain.mine(60)
+  const sims = new Map(nodes.map((abilities, at) => [`http://node-${at}/`, new SimNode(chain, abilities)]))
+  const dead = new Set<string>()
+  /** Without the state that traces are made from. */
+  const pruned = new Set<string>()
+  const busyTimes = new Map<string, number>()
+  let newest: number | undefined
+  const { explorer } = settingsWith({
+    explorer: { chains: [{ id: '1', name: 'Sim', rpc: [...sims.keys()].map((url) => ({ url })) }] },
+  })
+  const [settings = assert.fail()] = explorer.chains
+  const node = openNode(
+    settings,
+    { clock: systemClock },
+    {
+      backoffMs: restMs,
+      async post(url, { body }) {
+        if (dead.has(url)) throw new FetchError('network', `${url} cannot be reached`)
+        const left = busyTimes.get(url) ?? 0
+        busyTimes.set(url, left - 1)
+        if (left > 0) throw new FetchError('status', `${url} answered with status 429`, { status: 429 })
+        const refused = pruned.has(url) && /"method":"trace_block"/.test(body ?? '') && JSON.parse(body ?? '').id
+        if (refused) return JSON.stringify({ id: refused, error: { code: -32000, message: 'missing trie node' } })
+        const asked = newest === undefined ? body : body?.replace('"latest"', `"0x${newest.toString(16)}"`)
+        return ((await sims.get(url)?.respond(asked ?? '')) ?? assert.fail(url)).text
+      },
+    },
+  )
+  /** From now on this is what the nodes name as their newest block. */
+  const goBack = (block: number) => {
+    newest = block
+  }
+  /** So many requests to this node are refused. */
+  const busyFor = (url: string, requests: number) => void busyTimes.set(url, requests)
+  return { chain, node, dead, pruned, goBack, busyFor }
+}
+
+const busy = (chain: SimChain) => chain.blocks.filter(({ transfers }) => transfers.length > 1).slice(0, 5)
+
+test('a node that dies is stood in for by one that traces in another way, with the same blocks', async () => {
+  const forms: SimCapabilities[] = [
+    { traces: ['trace_block'] },
+    { traces: ['debug_traceBlockByNumber'] },
+    { traces: ['debug_traceTransaction'] },
+  ]
+  const { chain, node, dead } = openNodes(...forms)
+  const numbers = busy(chain).map(({ number }) => number)
+  assert.ok(numbers.length > 2)
+  const spent: number[] = []
+  const before = await node.read(numbers, {}, (calls) => spent.push(calls))
+  assert.deepEqual(spent, [numbers.length, numbers.length])
+  for (const url of ['http://node-0/', 'http://node-1/']) {
+    dead.add(url)
+    for (let again = 0; again < 2; again++) assert.deepEqual(await node.read(numbers), before)
+  }
+  dead.add('http://node-2/')
+  await assert.rejects(node.read(numbers), { code: 'explorer.node_unavailable' })
+  dead.delete('http://node-0/')
+  assert.deepEqual(await node.read(numbers), before)
+})
+
+test('a node that traces at the least cost but knows no old block leaves those to another', async () => {
+  const { chain, node, pruned } = openNodes({ traces: ['trace_block'] }, { traces: ['debug_traceBlockByNumber'] })
+  await node.capabilities()
+  pruned.add('http://node-0/')
+  const [old = assert.fail()] = busy(chain)
+  const [seen] = await node.read([old.number])
+  assert.equal(seen?.block.hash, old.hash)
+  const alone = openNodes({ traces: ['trace_block'] }, { traces: ['trace_block'] })
+  await alone.node.capabilities()
+  for (const url of ['http://node-0/', 'http://node-1/']) alone.pruned.add(url)
+  await assert.rejects(alone.node.read([old.number]), { code: 'explorer.not_archive' })
+})
+
+test('when all ways have failed, the one that comes back first is waited for', async () => {
+  const nodes: SimCapabilities[] = [{ traces: ['trace_block'] }, { traces: ['debug_traceBlockByNumber'] }]
+  const { chain, node, dead, busyFor } = openNodesWith(40, nodes)
+  await node.capabilities()
+  dead.add('http://node-0/')
+  const [one = assert.fail()] = busy(chain)
+  // It rests longer each time.
+  for (let failures = 0; failures < 3; failures++) {
+    await node.rpc.of([0]).call([{ method: 'eth_blockNumber', params: [] }], { attemptsMax: 1 })
+  }
+  busyFor('http://node-1/', 1)
+  assert.equal((await node.read([one.number]))[0]?.block.hash, one.hash)
+})
+
+test('calls are spent before they are made, and whoever has none left makes none', async () => {
+  const { chain, node } = openNodes({ traces: ['trace_block'] })
+  await node.capabilities()
+  const before = node.rpc.counts().calls
+  const none = () => {
+    throw new Error('none left')
+  }
+  await assert.rejects(node.read([chain.final], {}, none), /none left/)
+  assert.equal(node.rpc.counts().calls, before)
+})
+
+test('a final block ahead of the newest is no tip, and the words say what it looks like', async () => {
+  const { chain, node, goBack } = openNodes({ traces: ['trace_block'] })
+  const tip = await node.tip()
+  assert.deepEqual([tip.head.number, tip.final?.number], [chain.head.number, chain.final])
+  goBack(chain.final)
+  assert.equal((await node.tip()).final?.number, chain.final)
+  goBack(chain.final - 1)
+  await assert.rejects(node.tip(), /block 50 is named as final, and block 49 as the newest/)
+})

@@ -1,0 +1,414 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import { parseJson } from '#api/json.ts'
+import { Quote } from '#api/wire/fx.ts'
+import { Fault } from '#core/fault.ts'
+import { checker } from '#core/schema-check.ts'
+import { openContext, testNowMs, testRequestInfo } from '#test/context.ts'
+import type { FxContext } from '../context.ts'
+import type { QuoteInput } from '../pricing/quote-input.ts'
+import { storeRates } from '../rates/rate-store.ts'
+import { createQuote } from './create-quote.ts'
+
+const recipient = '0x1111111111111111111111111111111111111111'
+const source = { id: 'a', kind: 'http-json', url: 'https://rates.example/', everyMs: 2000, staleMs: 60_000 }
+const usual: QuoteInput = {
+  from: { currency: 'USDC', amount: '1000.00' },
+  to: { currency: 'EURC' },
+  tenor: 'instant',
+  type: 'tradable',
+  recipientAddress: recipient,
+}
+const byTo: QuoteInput = { ...usual, from: { currency: 'USDC' }, to: { currency: 'EURC', amount: '1000' } }
+const token = (code: string, tracks: string, decimals: number) => ({
+  code,
+  tracks,
+  decimals,
+  contract: `0x${String(decimals).padStart(40, '1')}`,
+})
+
+const twoOfADollar = [token('USDC', 'USD', 6), token('USDX', 'USD', 18)]
+
+/** One source that says EUR/USD 1.25, so that USD/EUR is 0.8. */
+async function openPricedContext(fx: object = {}) {
+  const context = await openContext({
+    fx: { spender: '0x3333333333333333333333333333333333333333', sources: [source], ...fx },
+  })
+  await storeRate(context, '1.25', testNowMs - 1000)
+  return context
+}
+
+const storeRate = (context: FxContext, rate: string, atMs: number, receivedMs = atMs) =>
+  storeRates(context.state, 'a', [{ source: 'a', base: 'EUR', quote: 'USD', rate, atMs }], receivedMs)
+
+async function bytesOf(context: FxContext, input: QuoteInput): Promise<string> {
+  const outcome = await createQuote.handle(input, context, testRequestInfo())
+  assert.ok(outcome.is === 'bytes')
+  return new TextDecoder().decode(outcome.bytes)
+}
+const check = checker(Quote)
+async function quoteOf(context: FxContext, input: QuoteInput): Promise<Quote> {
+  const text = await bytesOf(context, input)
+  // The validator knows no bigint; rounded, an integer is still an integer to it.
+  assert.deepEqual(check(JSON.parse(text)), [])
+  return parseJson(text) as Quote
+}
+const refusedWith = (code: string, status: number) => (error: unknown) => {
+  assert.ok(error instanceof Fault, String(error))
+  assert.deepEqual([error.code, error.status], [code, status])
+  return true
+}
+const count = async (context: FxContext, table: string) =>
+  (await context.state.get<{ count: number }>(`select count(*) as count from ${table}`))?.count
+
+describe('200', () => {
+  test('asked by from: 1000 USDC at 0.8 less 5 bps', async () => {
+    await using context = await openPricedContext()
+    const { id, typedData, ...quote } = await quoteOf(context, usual)
+    // 0.8 × 0.9995 = 0.7996; 799.6 × 0.0002 = 0.15992
+    assert.deepEqual(quote, {
+      rate: 0.7996,
+      to: { currency: 'EURC', amount: '799.600000' },
+      from: { currency: 'USDC', amount: '1000.00' },
+      createdAt: '2026-11-15T12:00:00.000Z',
+      expiresAt: '2026-11-15T12:00:30.000Z',
+      fee: '0.159920',
+    })
+    assert.match(id, /^[0-9a-f-]{36}$/)
+    assert.equal(typedData?.message.permitted.amount, 1_000_000_000)
+    assert.equal(typedData?.message.witness.recipient, recipient)
+    assert.equal(typedData?.message.deadline, testNowMs / 1000 + 1800)
+    assert.deepEqual(typedData?.domain, {
+      name: 'Permit2',
+      chainId: 1,
+      verifyingContract: '0x000000000022D473030F116dDEE9F6B43aC78BA3',
+    })
+  })
+
+  test('zeros before an amount are not told back, those after it are: both are the same price', async () => {
+    await using context = await openPricedContext()
+    const told = async (amount: string) => {
+      const { from, to } = await quoteOf(context, { ...usual, from: { currency: 'USDC', amount } })
+      return [from.amount, to.amount]
+    }
+    assert.deepEqual(await told('00010'), ['10', '7.996000'])
+    assert.deepEqual(await told('0001.50'), ['1.50', '1.199400'])
+    assert.deepEqual(await told('1000.00'), ['1000.00', '799.600000'])
+  })
+
+  test('asked by to: the reply carries what was asked plus the fee', async () => {
+    await using context = await openPricedContext()
+    const quote = await quoteOf(context, byTo)
+    // fee 1000 × 0.0002 ÷ 0.9998 = 0.200041 (up); 1000.200041 ÷ 0.7996 = 1250.875489 (up)
+    assert.deepEqual([quote.to.amount, quote.fee, quote.from.amount], ['1000.200041', '0.200041', '1250.875489'])
+  })
+
+  test('reference: nothing to sign, no recipient needed, five minutes; the price is that of a tradable one', async () => {
+    await using context = await openPricedContext()
+    const { recipientAddress: _, ...rest } = usual
+    const reference = await quoteOf(context, { ...rest, type: 'reference' })
+    const tradable = await quoteOf(context, usual)
+    assert.equal(reference.typedData, undefined)
+    assert.equal(reference.expiresAt, '2026-11-15T12:05:00.000Z')
+    const priceOf = ({ rate, from, to, fee, collateral }: Quote) => ({ rate, from, to, fee, collateral })
+    assert.deepEqual(priceOf(reference), priceOf(tradable))
+  })
+
+  test('the tenor sets maturity and terms', async () => {
+    await using context = await openPricedContext()
+    const seen: [number | undefined, number][] = []
+    for (const tenor of ['instant', 'hourly', 'daily'] as const) {
+      const { typedData, rate } = await quoteOf(context, { ...usual, tenor })
+      seen.push([typedData && typedData.message.witness.consideration.maturity - testNowMs / 1000, rate])
+    }
+    assert.deepEqual(seen, [
+      [1800, 0.7996],
+      [3600, 0.79936],
+      [86_400, 0.79904],
+    ])
+  })
+
+  test('a pair has terms of its own where the settings say so, in its own direction only', async () => {
+    const pairs = [{ from: 'USDC', to: 'EURC', instant: { spreadBps: '12.5', collateralBps: 1000 } }]
+    await using context = await openPricedContext({ pairs })
+    const quote = await quoteOf(context, usual)
+    assert.deepEqual([quote.rate, quote.fee, quote.collateral], [0.799, '0.159800', '100.000000'])
+    assert.equal(quote.typedData?.message.permitted.amount, 100_000_000)
+    const back = await quoteOf(context, {
+      ...usual,
+      from: { ...usual.from, currency: 'EURC' },
+      to: { currency: 'USDC' },
+    })
+    assert.deepEqual([back.rate, back.collateral], [1.249375, undefined])
+  })
+
+  test('eighteen decimals: amounts beyond 2^53 are bare integers, exact', async () => {
+    await using context = await openPricedContext({ tokens: [token('USDX', 'USD', 18), token('EURX', 'EUR', 18)] })
+    const text = await bytesOf(context, {
+      ...usual,
+      from: { currency: 'USDX', amount: '1234567.654321' },
+      to: { currency: 'EURX' },
+    })
+    assert.match(text, /"permitted":\{"token":"0x[0-9a-f]{40}","amount":1234567654321000000000000\}/)
+    assert.match(text, /"quoteAmount":"1234567654321000000000000"/)
+  })
+
+  test('two tokens of the same currency trade at par where the pair is named', async () => {
+    const pairs = [{ from: 'USDC', to: 'USDX' }]
+    await using context = await openPricedContext({ tokens: twoOfADollar, pairs, sources: [] })
+    const quote = await quoteOf(context, { ...usual, to: { currency: 'USDX' } })
+    assert.equal(quote.to.amount, '999.500000')
+    const back = { ...usual, from: { currency: 'USDX', amount: '10' }, to: { currency: 'USDC' } }
+    await assert.rejects(bytesOf(context, back), refusedWith('fx.pair_unknown', 400))
+  })
+
+  test('a reference quote rests on every source, a tradable one on those that may price it', async () => {
+    const bank = { id: 'bank', kind: 'ecb', path: 'rates.xml' }
+    await using context = await openPricedContext({ sources: [source, bank], outlierBps: 9999 })
+    const rate = { source: 'bank', base: 'EUR', quote: 'USD', rate: '1', atMs: testNowMs - 1000 }
+    await storeRates(context.state, 'bank', [rate], testNowMs)
+    // The median of 1.25 and 1 is 1.125: 1 ÷ 1.125 × 0.9995 = 0.88844…
+    assert.equal((await quoteOf(context, { ...usual, type: 'reference' })).rate, 0.888444444444444)
+    assert.equal((await quoteOf(context, usual)).rate, 0.7996)
+  })
+
+  test('the answer says which time it rests on', async () => {
+    await using context = await openPricedContext()
+    const outcome = await createQuote.handle(usual, context, testRequestInfo())
+    assert.equal(outcome.is === 'bytes' && outcome.confidence?.asOf, '2026-11-15T11:59:59.000Z')
+  })
+
+  test('every quote is in the store when it is answered, with its reply and what it was priced from', async () => {
+    await using context = await openPricedContext()
+    const text = await bytesOf(context, usual)
+    const { id } = JSON.parse(text) as Quote
+    const row = await context.state.get<{ reply: Uint8Array; priced: string; nonce: number }>(
+      'select reply, priced_from as priced, nonce from fx_quotes where id = ?',
+      id,
+    )
+    assert.equal(new TextDecoder().decode(row?.reply), text)
+    const priced = JSON.parse(row?.priced ?? '')
+    const at = new Date(testNowMs - 1000).toISOString()
+    assert.deepEqual(priced.rates, [{ source: 'a', base: 'EUR', quote: 'USD', rate: '1.25', at }])
+    assert.deepEqual(priced.mid, { over: '100', under: '125' })
+    assert.equal(priced.quote.rate, '0.7996')
+    assert.equal(priced.quote.sha256, createHash('sha256').update(text).digest('hex'))
+  })
+
+  test('nonces are at most 2^53 − 1 and a taken one is drawn again', async () => {
+    await using context = await openPricedContext()
+    const full = { ...context, random: { ...context.random, bytes: (size: number) => new Uint8Array(size).fill(255) } }
+    const first = await quoteOf(full, usual)
+    assert.equal(first.typedData?.message.nonce, Number.MAX_SAFE_INTEGER)
+    let draws = 0
+    const second = await quoteOf(
+      { ...full, random: { ...context.random, bytes: (size) => new Uint8Array(size).fill(draws++ < 2 ? 255 : 0) } },
+      usual,
+    )
+    assert.equal(second.typedData?.message.nonce, 0)
+    await assert.rejects(bytesOf(full, usual), /no quote could be stored in 5 attempts/)
+    assert.equal(await count(context, 'fx_quotes'), 2)
+  })
+})
+
+describe('400', () => {
+  const placesOf = async (context: FxContext, input: QuoteInput): Promise<readonly string[]> => {
+    try {
+      await bytesOf(context, input)
+    } catch (error) {
+      assert.ok(refusedWith('input.invalid', 400)(error))
+      return (error as Fault).problems.map(({ at }) => at.join('.'))
+    }
+    return []
+  }
+
+  test('everything wrong is told at once', async () => {
+    await using context = await openPricedContext()
+    const worst: QuoteInput = {
+      from: { currency: 'USDC', amount: '0' },
+      to: { currency: 'USDC', amount: '0.000' },
+      tenor: 'daily',
+      type: 'tradable',
+    }
+    assert.deepEqual(await placesOf(context, worst), [
+      'body.from.amount',
+      'body.from.amount',
+      'body.to.amount',
+      'body.to.amount',
+      'body.to.currency',
+      'body.recipientAddress',
+    ])
+  })
+
+  test('a recipient whose letters were mistyped, of either kind of quote; letters all of one case are taken', async () => {
+    await using context = await openPricedContext()
+    const right = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
+    const wrong = right.replace('5aA', '5aa')
+    for (const type of ['tradable', 'reference'] as const) {
+      const to = (recipientAddress: string) => bytesOf(context, { ...usual, type, recipientAddress })
+      for (const good of [right, right.toLowerCase(), `0x${right.slice(2).toUpperCase()}`]) await to(good)
+      await assert.rejects(to(wrong), (error) => {
+        assert.ok(refusedWith('input.invalid', 400)(error))
+        assert.deepEqual((error as Fault).problems, [
+          {
+            at: ['body', 'recipientAddress'],
+            message: 'must have the right checksum (EIP-55): a letter is wrong, or its case',
+            value: wrong,
+          },
+        ])
+        return true
+      })
+    }
+  })
+
+  test('no amount, two amounts, nothing of it, the zero address', async () => {
+    await using context = await openPricedContext()
+    const none = { ...usual, from: { currency: 'USDC' } }
+    assert.deepEqual(await placesOf(context, none), ['body.from.amount', 'body.to.amount'])
+    const both = { ...usual, to: { currency: 'EURC', amount: '1' } }
+    assert.deepEqual(await placesOf(context, both), ['body.from.amount', 'body.to.amount'])
+    const zero = { ...usual, from: { currency: 'USDC', amount: '0.000000' } }
+    assert.deepEqual(await placesOf(context, zero), ['body.from.amount'])
+    const nobody = { ...usual, recipientAddress: `0x${'0'.repeat(40)}` }
+    assert.deepEqual(await placesOf(context, nobody), ['body.recipientAddress'])
+    assert.deepEqual(await placesOf(context, { ...nobody, type: 'reference' }), ['body.recipientAddress'])
+  })
+
+  test('more decimals than the token has', async () => {
+    await using context = await openPricedContext({ tokens: [token('USDC', 'USD', 2), token('EURC', 'EUR', 6)] })
+    assert.deepEqual(await placesOf(context, { ...usual, from: { currency: 'USDC', amount: '10.001' } }), [
+      'body.from.amount',
+    ])
+    assert.deepEqual(await placesOf(context, { ...usual, from: { currency: 'USDC', amount: '10.010' } }), [])
+  })
+
+  test('a currency that is not known, and a pair that is switched off in one direction', async () => {
+    await using context = await openPricedContext({ pairs: [{ from: 'EURC', to: 'USDC', offered: false }] })
+    const unknown = (message: string) => (error: unknown) => {
+      assert.equal((error as Fault).publicMessage, message)
+      return refusedWith('fx.pair_unknown', 400)(error)
+    }
+    const ask = (from: string, to: string) =>
+      bytesOf(context, { ...usual, from: { currency: from, amount: '10' }, to: { currency: to } })
+    await assert.rejects(ask('USDC', 'GBPX'), unknown('The currency GBPX is not offered.'))
+    await assert.rejects(ask('USDC', 'eurc'), unknown('The currency eurc is not offered.'))
+    await assert.rejects(ask('JPYX', 'GBPX'), unknown('The currencies JPYX and GBPX are not offered.'))
+    await assert.rejects(ask('EURC', 'USDC'), unknown('The pair EURC/USDC is not offered.'))
+    assert.match(await bytesOf(context, usual), /"rate"/)
+  })
+
+  test('two tokens of the same currency, unless the pair is named: no source has said what they are worth', async () => {
+    await using context = await openPricedContext({ tokens: twoOfADollar })
+    for (const type of ['tradable', 'reference'] as const) {
+      const asked = { ...usual, type, from: { currency: 'USDX', amount: '10' }, to: { currency: 'USDC' } }
+      await assert.rejects(bytesOf(context, asked), refusedWith('fx.pair_unknown', 400))
+    }
+  })
+
+  test('amounts outside the range, whichever side was asked; the borders are inside', async () => {
+    const pairs = [{ from: 'USDC', to: 'EURC', min: '10', max: '1250.875489' }]
+    await using context = await openPricedContext({ pairs })
+    const out = refusedWith('fx.amount_range', 400)
+    const from = (amount: string) => bytesOf(context, { ...usual, from: { currency: 'USDC', amount } })
+    await assert.rejects(from('9.999999'), out)
+    await assert.rejects(from('1250.87549'), out)
+    await from('10')
+    await from('1250.875489')
+    await bytesOf(context, byTo)
+    await assert.rejects(bytesOf(context, { ...byTo, to: { currency: 'EURC', amount: '1000.000001' } }), out)
+    await assert.rejects(bytesOf(context, { ...byTo, to: { currency: 'EURC', amount: '9'.repeat(64) } }), out)
+  })
+})
+
+describe('501', () => {
+  test('tradable while nobody has said who settles; reference quotes are given', async () => {
+    await using context = await openPricedContext({ spender: '' })
+    await assert.rejects(bytesOf(context, usual), refusedWith('fx.no_spender', 501))
+    assert.equal(await count(context, 'fx_quotes'), 0)
+    assert.equal((await quoteOf(context, { ...usual, type: 'reference' })).rate, 0.7996)
+  })
+})
+
+describe('503', () => {
+  test('a daily fixing alone prices no tradable quote, unless the operator says so', async () => {
+    const bank = { id: 'a', kind: 'ecb', path: 'rates.xml' }
+    await using context = await openPricedContext({ sources: [bank] })
+    await bytesOf(context, { ...usual, type: 'reference' })
+    await assert.rejects(bytesOf(context, usual), (error) => {
+      assert.match((error as Fault).publicMessage, /may price a tradable quote/)
+      return refusedWith('fx.rate_stale', 503)(error)
+    })
+    await using bold = await openPricedContext({ sources: [{ ...bank, tradable: true }] })
+    assert.equal((await quoteOf(bold, usual)).rate, 0.7996)
+  })
+
+  test('a rate from the future is none: a clock that was set back leaves no price behind', async () => {
+    await using context = await openPricedContext()
+    await storeRate(context, '1.5', testNowMs + 30_001, testNowMs)
+    await assert.rejects(bytesOf(context, usual), refusedWith('fx.rate_stale', 503))
+    context.clock.advance(1)
+    assert.notEqual((await quoteOf(context, usual)).rate, 0.7996)
+  })
+
+  test('no rate, and a rate one millisecond too old: a refusal that says when to come back', async () => {
+    await using context = await openContext({
+      fx: { spender: '0x3333333333333333333333333333333333333333', sources: [source] },
+    })
+    const stale = refusedWith('fx.rate_stale', 503)
+    await assert.rejects(bytesOf(context, usual), stale)
+    await storeRate(context, '1.25', testNowMs)
+    context.clock.advance(60_000)
+    await storeRate(context, '1.25', testNowMs, context.clock.now())
+    await bytesOf(context, usual)
+    context.clock.advance(1)
+    await assert.rejects(bytesOf(context, usual), (error) => {
+      assert.equal((error as Fault).retryAfterMs, 2000)
+      return stale(error)
+    })
+    assert.equal(await count(context, 'fx_quotes'), 1)
+  })
+})
+
+test('any amount asked either way is answered with a quote of the contract, or refused as out of range', async () => {
+  await using context = await openPricedContext({ tokens: [token('USDC', 'USD', 6), token('EURX', 'EUR', 18)] })
+  const amount = fc.tuple(fc.bigInt(0n, 10n ** 9n), fc.bigInt(1n, 999_999n)).map(([whole, part]) => `${whole}.${part}`)
+  await fc.assert(
+    fc.asyncProperty(amount, fc.boolean(), fc.boolean(), async (text, turned, asksTo) => {
+      const [from, to] = turned ? ['EURX', 'USDC'] : ['USDC', 'EURX']
+      const sides = asksTo
+        ? { from: { currency: from }, to: { currency: to, amount: text } }
+        : { from: { currency: from, amount: text }, to: { currency: to } }
+      try {
+        await quoteOf(context, { ...usual, ...sides })
+      } catch (error) {
+        assert.ok(refusedWith('fx.amount_range', 400)(error))
+      }
+    }),
+    { numRuns: 60 },
+  )
+})
+
+test('reference and tradable agree at the same instant, whatever is asked', async () => {
+  await using context = await openPricedContext({ terms: { daily: { collateralBps: '12.5' } } })
+  const amount = fc.tuple(fc.bigInt(2n, 10n ** 6n), fc.bigInt(1n, 999_999n)).map(([whole, part]) => `${whole}.${part}`)
+  const tenor = fc.constantFrom('instant', 'hourly', 'daily')
+  await fc.assert(
+    fc.asyncProperty(amount, tenor, fc.boolean(), fc.boolean(), async (text, when, turned, asksTo) => {
+      const [from, to] = turned ? ['EURC', 'USDC'] : ['USDC', 'EURC']
+      const sides = asksTo
+        ? { from: { currency: from }, to: { currency: to, amount: text } }
+        : { from: { currency: from, amount: text }, to: { currency: to } }
+      const asked = { ...usual, ...sides, tenor: when }
+      const prices = await Promise.all(
+        (['reference', 'tradable'] as const).map(async (type) => {
+          const { rate, from: given, to: taken, fee, collateral } = await quoteOf(context, { ...asked, type })
+          return { rate, given, taken, fee, collateral }
+        }),
+      )
+      assert.deepEqual(prices[0], prices[1])
+    }),
+    { numRuns: 60 },
+  )
+})

@@ -1,0 +1,187 @@
+// Spec 4.4. What is asked → what is offered → the mid of the fresh rates → the price → signed receipt → stored → answered.
+// The answer is always the stored bytes, so that a replay cannot differ from the first reply (behaviour/fx.md#stored-quotes).
+import { contract } from '#api/contract.ts'
+import { stringifyJson } from '#api/json.ts'
+import type { Quote } from '#api/wire/fx.ts'
+import { formatAgeOf } from '#core/age.ts'
+import { compare, formatDecimal, toNumber } from '#core/decimal.ts'
+import { Fault } from '#core/fault.ts'
+import { createHandler, type HandlerResult } from '#http/handler.ts'
+import type { FxSettings } from '#runtime/settings/fx.ts'
+import { mayPriceTrades, timingOf } from '#runtime/settings/fx-sources.ts'
+import type { FxContext } from '../context.ts'
+import { fxErrorFormat } from '../error-format.ts'
+import { findMid, isFresh, type Mid } from '../pricing/mid.ts'
+import { computePrice, decimalPlaces, type Price, type RequestedAmount, toBaseUnits } from '../pricing/price.ts'
+import { bodyHash, type QuoteInput, readRequestedAmount } from '../pricing/quote-input.ts'
+import { findReplay, type NewQuote, type Replay, type StoredReply, storeQuote } from '../pricing/quotes.ts'
+import { maturitySeconds, type Offer, outlierPpm, resolveOffer } from '../pricing/terms.ts'
+import { latestRates } from '../rates/rate-store.ts'
+import { canonicalJson } from '../receipts/canonical-json.ts'
+import { signed } from '../receipts/ed25519.ts'
+import { buildReceipt } from '../receipts/receipt-body.ts'
+import { getCachedSigner, getReceiptSigner } from '../receipts/receipt-key.ts'
+import { buildTypedData } from '../typed-data/typed-data.ts'
+
+/** Everything a quote is made of, but for its id and nonce. */
+interface QuoteDraft {
+  readonly input: QuoteInput
+  readonly keyId: string
+  readonly requestedSide: RequestedAmount['side']
+  readonly offer: Offer
+  readonly mid: Mid
+  readonly price: Price
+  readonly createdMs: number
+}
+
+export const createQuote = createHandler(
+  contract['fx.createQuote'],
+  fxErrorFormat,
+  async (input, context: FxContext, { caller }) => {
+    const { settings, state, clock } = context
+    const requested = readRequestedAmount(input, settings.fx.tokens)
+    const replay = toReplay(input, caller.keyId)
+    const createdMs = clock.now()
+    // Before pricing: a replay is owed even when the rates have gone stale or the pair is no longer offered.
+    const earlier = replay && (await findReplay(state, replay, createdMs))
+    if (earlier) return toOutcome(earlier)
+    const offer = findOffer(settings.fx, input)
+    // Signed for a contract that nobody has named, it could not be settled, or by whoever holds that address (behaviour/fx.md#settling-contract).
+    if (input.type === 'tradable' && settings.fx.spender === '') throw new Fault('fx.no_spender')
+    const mid = await freshMid(context, offer, input.type, createdMs)
+    const price = priceWithinLimits(mid, requested, offer)
+    const draft = { input, keyId: caller.keyId, requestedSide: requested.side, offer, mid, price, createdMs }
+    return toOutcome(await storeQuote(state, (attempt) => buildQuote(context, draft, attempt), replay, createdMs))
+  },
+)
+
+const toOutcome = ({ reply, asOfMs }: StoredReply): HandlerResult<Quote> => ({
+  is: 'bytes',
+  bytes: reply,
+  confidence: { asOf: new Date(asOfMs).toISOString() },
+})
+
+const toReplay = (input: QuoteInput, keyId: string): Replay | undefined =>
+  input.idempotencyKey === undefined
+    ? undefined
+    : { keyId, idempotencyKey: input.idempotencyKey, bodyHash: bodyHash(input) }
+
+function findOffer(fx: FxSettings, { from, to, tenor }: QuoteInput): Offer {
+  const offer = resolveOffer(fx, from.currency, to.currency, tenor)
+  if (offer) return offer
+  const codes = fx.tokens.map(({ code }) => code)
+  const unknown = [from.currency, to.currency].filter((code) => !codes.includes(code))
+  throw new Fault('fx.pair_unknown', { message: notOfferedText(unknown, `${from.currency}/${to.currency}`) })
+}
+
+function notOfferedText(unknown: readonly string[], pair: string): string {
+  if (unknown.length === 0) return `The pair ${pair} is not offered.`
+  const [noun, verb] = unknown.length === 1 ? ['currency', 'is'] : ['currencies', 'are']
+  return `The ${noun} ${unknown.join(' and ')} ${verb} not offered.`
+}
+
+/** A tradable quote rests only on sources that may price one (behaviour/fx.md#tradable-sources). */
+async function freshMid(
+  { state, settings }: FxContext,
+  { from, to }: Offer,
+  type: QuoteInput['type'],
+  nowMs: number,
+): Promise<Mid> {
+  const { crossVia } = settings.fx
+  const sources = type === 'tradable' ? settings.fx.sources.filter(mayPriceTrades) : settings.fx.sources
+  const latest = await latestRates(state, from.tracks, to.tracks)
+  const fresh = latest.filter((rate) => isFresh(rate, sources, nowMs))
+  const found = findMid(fresh, from.tracks, to.tracks, { crossVia, outlierPpm: outlierPpm(settings.fx) })
+  if (found.is === 'mid') return found.mid
+  const disputed = found.is === 'disputed'
+  const shown = disputed ? latest.filter((rate) => found.rates.includes(rate)) : latest
+  const rateTexts = shown.map(
+    ({ source, base, quote, rate, atMs, confirmedMs }) =>
+      `${source} ${base}/${quote} ${rate} ${formatAgeOf(nowMs - atMs)}, confirmation ${formatAgeOf(nowMs - confirmedMs)}`,
+  )
+  const isHeldBack = !disputed && sources.length < settings.fx.sources.length
+  throw new Fault(disputed ? 'fx.rate_disputed' : 'fx.rate_stale', {
+    ...(isHeldBack && { message: 'No fresh rate for this pair that may price a tradable quote.' }),
+    detail: `${from.tracks}/${to.tracks}: ${rateTexts.join(', ') || 'no source has given a rate'}`,
+    retryAfterMs: Math.min(5000, ...sources.map((source) => timingOf(source).everyMs)),
+  })
+}
+
+function priceWithinLimits(mid: Mid, requested: RequestedAmount, offer: Offer): Price {
+  const price = computePrice(mid.value, requested, offer, offer.from, offer.to)
+  const given = { digits: price.from, scale: decimalPlaces(offer.from) }
+  if (compare(given, offer.min) < 0 || compare(given, offer.max) > 0) {
+    const [min, max] = [formatDecimal(offer.min), formatDecimal(offer.max)]
+    throw new Fault('fx.amount_range', {
+      message: `The amount is outside the range offered for this pair: ${min} to ${max} ${offer.from.code}.`,
+      terms: { min, max, currency: offer.from.code },
+    })
+  }
+  return price
+}
+
+async function buildQuote(context: FxContext, draft: QuoteDraft, attempt: number): Promise<NewQuote> {
+  const { input, keyId, mid, createdMs } = draft
+  // The key that is remembered may have been retired by another process.
+  const signer = await (attempt === 0 ? getCachedSigner(context) : getReceiptSigner(context))
+  const id = context.random.uuid()
+  const nonce = input.type === 'tradable' ? toNonce(context.random.bytes(7)) : null
+  const expiresMs = createdMs + context.settings.fx.expirySeconds[input.type] * 1000
+  const quote = toQuote(context.settings.fx, draft, { id, nonce, expiresMs })
+  const utf8 = new TextEncoder()
+  const reply = utf8.encode(stringifyJson(quote))
+  const pricedFrom = canonicalJson(
+    buildReceipt({ ...draft, quote, reply, outlierPpm: outlierPpm(context.settings.fx) }),
+  )
+  return {
+    id,
+    keyId,
+    createdMs,
+    asOfMs: Math.min(createdMs, ...mid.rates.map(({ atMs }) => atMs)),
+    nonce,
+    pricedFrom,
+    receiptKey: signer.id,
+    receiptSignature: await signed(signer.key, utf8.encode(pricedFrom)),
+    reply,
+  }
+}
+
+/** 53 bits, the most that a JSON number carries exactly. */
+const toNonce = (bytes: Uint8Array): number =>
+  bytes.reduce((sum, byte, index) => sum + (index === 0 ? byte & 31 : byte) * 256 ** (6 - index), 0)
+
+function toQuote(
+  fx: FxSettings,
+  { input, offer, price, createdMs }: QuoteDraft,
+  generated: { readonly id: string; readonly nonce: number | null; readonly expiresMs: number },
+): Quote {
+  const { from, to } = offer
+  const inFrom = (units: bigint) => formatDecimal({ digits: units, scale: decimalPlaces(from) })
+  const inTo = (units: bigint) => formatDecimal({ digits: units, scale: decimalPlaces(to) })
+  const quote: Quote = {
+    id: generated.id,
+    rate: toNumber(price.rate),
+    to: { currency: to.code, amount: inTo(price.to) },
+    // What was asked stays as it was written, but for zeros before it; what was computed has all its decimals (behaviour/fx.md#amounts).
+    from: { currency: from.code, amount: input.from.amount?.replace(/^0+(?=\d)/, '') ?? inFrom(price.from) },
+    createdAt: new Date(createdMs).toISOString(),
+    expiresAt: new Date(generated.expiresMs).toISOString(),
+    fee: inTo(price.fee),
+  }
+  if (price.collateral > 0n) quote.collateral = inFrom(price.collateral)
+  if (generated.nonce === null || input.recipientAddress === undefined) return quote
+  quote.typedData = buildTypedData({
+    chainId: fx.chainId,
+    permit2: fx.permit2,
+    spender: fx.spender,
+    quoteId: generated.id,
+    from: { contract: from.contract, amount: toBaseUnits(price.from, from) },
+    to: { contract: to.contract, amount: toBaseUnits(price.to, to) },
+    fee: toBaseUnits(price.fee, to),
+    collateral: toBaseUnits(price.collateral, from),
+    recipient: input.recipientAddress,
+    nonce: generated.nonce,
+    maturitySeconds: Math.floor(createdMs / 1000) + maturitySeconds[input.tenor],
+  })
+  return quote
+}

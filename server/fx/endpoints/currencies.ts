@@ -1,0 +1,18 @@
+// Beyond the specification: the currencies of the configuration, for forms that offer a choice.
+import { extensions } from '#api/extensions.ts'
+import { createHandler } from '#http/handler.ts'
+import { fxErrorFormat } from '../error-format.ts'
+import { tenors } from '../pricing/terms.ts'
+
+export const currencies = createHandler(
+  extensions['fx.currencies'],
+  fxErrorFormat,
+  async (_, { settings: { fx } }) => ({
+    is: 'body',
+    body: {
+      chainId: fx.chainId,
+      tenors: [...tenors],
+      currencies: fx.tokens.map(({ code, ...token }) => ({ currency: code, ...token })),
+    },
+  }),
+)

@@ -1,0 +1,39 @@
+// Beyond the specification: how a quote was priced, as it was written down and signed when the quote was made (behaviour/fx.md#receipts).
+import { extensions } from '#api/extensions.ts'
+import type { Receipt, SignedReceipt } from '#api/wire/fx-extensions.ts'
+import { createHandler } from '#http/handler.ts'
+import type { StateReader } from '#storage/state.ts'
+import { fxErrorFormat } from '../error-format.ts'
+
+export const receipt = createHandler(extensions['fx.receipt'], fxErrorFormat, async ({ id }, { state }, { caller }) => {
+  const body = await readReceipt(state, id, caller.keyId)
+  return body ? { is: 'body', body } : { is: 'nothing' }
+})
+
+interface ReceiptRow {
+  readonly text: string
+  readonly keyId: string
+  readonly publicKey: Uint8Array
+  readonly signature: Uint8Array
+}
+
+/** The receipt of a quote, if this key asked for it; without a key, whoever did. */
+export async function readReceipt(reader: StateReader, id: string, keyId?: string): Promise<SignedReceipt | undefined> {
+  const row = await reader.get<ReceiptRow>(
+    `select q.priced_from as "text", k.id as "keyId", k.public_key as "publicKey", q.receipt_signature as "signature"
+     from fx_quotes q join fx_receipt_keys k on k.id = q.receipt_key
+     where q.id = ? and (cast(? as text) is null or q.key_id = ?)`,
+    ...[id.toLowerCase(), keyId ?? null, keyId ?? null],
+  )
+  return (
+    row && {
+      receipt: JSON.parse(row.text) as Receipt,
+      signature: {
+        algorithm: 'Ed25519',
+        keyId: row.keyId,
+        publicKey: Buffer.from(row.publicKey).toString('base64url'),
+        value: Buffer.from(row.signature).toString('base64url'),
+      },
+    }
+  )
+}

@@ -1,0 +1,92 @@
+// An acknowledged quote survives kill −9. This file is also the program that gets killed: started with `child` and a
+// folder, it makes quotes as fast as it can and prints the id of each one that was answered.
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { ManualClock } from '#runtime/clock.ts'
+import { silentLog } from '#runtime/log.ts'
+import { systemRandom } from '#runtime/random.ts'
+import { openState } from '#storage/open.ts'
+import { settingsWith, testNowMs, testRequestInfo } from '#test/context.ts'
+import { createFxCaches } from '../context.ts'
+import { storeRates } from '../rates/rate-store.ts'
+import { createQuote } from './create-quote.ts'
+
+const file = fileURLToPath(import.meta.url)
+const [, , role, dir = ''] = process.argv
+const acknowledgedBeforeKill = 40
+
+if (role === 'child') await quoteUntilKilled(dir)
+else test('every acknowledged quote is there after kill −9, and the store opens', survives)
+
+async function quoteUntilKilled(folder: string): Promise<void> {
+  const source = { id: 'a', kind: 'http-json', url: 'https://rates.example/' }
+  const context = {
+    state: await openState(folder),
+    settings: settingsWith({ fx: { spender: '0x3333333333333333333333333333333333333333', sources: [source] } }),
+    clock: new ManualClock(testNowMs),
+    random: systemRandom,
+    log: silentLog,
+    fx: createFxCaches(),
+  }
+  const rate = { source: 'a', base: 'EUR', quote: 'USD', rate: '1.25', atMs: testNowMs }
+  await storeRates(context.state, 'a', [rate], testNowMs)
+  const ask = async (index: number): Promise<void> => {
+    const outcome = await createQuote.handle(
+      {
+        from: { currency: 'USDC', amount: '1000' },
+        to: { currency: 'EURC' },
+        tenor: 'instant',
+        type: 'tradable',
+        recipientAddress: '0x1111111111111111111111111111111111111111',
+        idempotencyKey: `order-${index}`,
+      },
+      context,
+      testRequestInfo(),
+    )
+    assert.ok(outcome.is === 'bytes')
+    process.stdout.write(`${JSON.parse(new TextDecoder().decode(outcome.bytes)).id}\n`)
+  }
+  // Several at a time, so that the kill finds transactions open.
+  for (let index = 0; ; index += 4) await Promise.all([0, 1, 2, 3].map((offset) => ask(index + offset)))
+}
+
+async function survives(): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'tetrad-test-'))
+  try {
+    const child = spawn(process.execPath, [file, 'child', folder], { stdio: ['ignore', 'pipe', 'inherit'] })
+    const exited = new Promise((resolve) => child.once('exit', (_, signal) => resolve(signal)))
+    const acknowledged: string[] = []
+    for await (const line of createInterface(child.stdout)) {
+      acknowledged.push(line)
+      if (acknowledged.length === acknowledgedBeforeKill) child.kill('SIGKILL')
+    }
+    assert.equal(await exited, 'SIGKILL')
+    assert.ok(acknowledged.length >= acknowledgedBeforeKill)
+    const state = await openState(folder)
+    try {
+      const kept = await state.all<{ id: string }>('select id from fx_quotes')
+      const ids = new Set(kept.map(({ id }) => id))
+      assert.deepEqual(
+        acknowledged.filter((id) => !ids.has(id)),
+        [],
+      )
+      // No half of a transaction: every quote has its key and every key its quote.
+      const [keys] = await state.all<{ count: number }>(
+        'select count(*) as count from fx_idempotency i join fx_quotes q on q.id = i.quote_id',
+      )
+      assert.equal(keys?.count, kept.length)
+      const [check] = await state.all<{ integrity_check: string }>('pragma integrity_check')
+      assert.equal(check?.integrity_check, 'ok')
+    } finally {
+      await state.close()
+    }
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,221 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import {
+  compareFractions,
+  decimal,
+  type Fraction,
+  formatDecimal,
+  fractionOf,
+  inverse,
+  product,
+  toSignificant,
+} from '#core/decimal.ts'
+import type { FxSource } from '#runtime/settings/fx.ts'
+import { settingsWith } from '#test/context.ts'
+import { findMid, isFresh, median, type Rate } from './mid.ts'
+
+const rate = (source: string, pair: string, text: string, atMs = 0): Rate => {
+  const [base = '', quote = ''] = pair.split('/')
+  return { source, base, quote, rate: text, atMs }
+}
+const midOf = (rates: readonly Rate[], from: string, to: string, crossVia: readonly string[]) => {
+  const found = findMid(rates, from, to, { crossVia })
+  return found.is === 'mid' ? found.mid : undefined
+}
+const shown = (value: Fraction | undefined) => value && formatDecimal(toSignificant(value, 10))
+const mid = (rates: readonly Rate[], from: string, to: string, via = ['USD', 'EUR']) =>
+  shown(midOf(rates, from, to, via)?.value)
+
+test('of three sources the middle one, of two the exact mean: (1.08 + 1.09) ÷ 2 = 1.085', () => {
+  const three = [rate('a', 'EUR/USD', '1.10'), rate('b', 'EUR/USD', '1.08'), rate('c', 'EUR/USD', '1.09')]
+  assert.equal(mid(three, 'EUR', 'USD'), '1.09')
+  assert.equal(mid(three.slice(1), 'EUR', 'USD'), '1.085')
+})
+
+test('a rate serves both orientations: 1 ÷ 1.25 = 0.8', () => {
+  assert.equal(mid([rate('a', 'EUR/USD', '1.25')], 'USD', 'EUR'), '0.8')
+  assert.equal(mid([rate('a', 'USD/EUR', '0.8')], 'EUR', 'USD'), '1.25')
+})
+
+test('a source that gives both orientations has one voice, its newest', () => {
+  const rates = [rate('a', 'EUR/USD', '1.25', 1), rate('a', 'USD/EUR', '0.5', 2), rate('b', 'EUR/USD', '3', 1)]
+  // a says 2 by its newest, b says 3
+  assert.equal(mid(rates, 'EUR', 'USD'), '2.5')
+})
+
+test('without a direct rate the pair is crossed: EUR/USD 1.25 × USD/JPY 160 = 200', () => {
+  const rates = [rate('a', 'EUR/USD', '1.25'), rate('b', 'USD/JPY', '160')]
+  assert.equal(mid(rates, 'EUR', 'JPY'), '200')
+  assert.equal(mid(rates, 'JPY', 'EUR'), '0.005')
+  assert.equal(mid([...rates, rate('c', 'EUR/JPY', '199')], 'EUR', 'JPY'), '199')
+  assert.deepEqual(
+    midOf(rates, 'EUR', 'JPY', ['USD'])?.rates.map(({ source }) => source),
+    ['a', 'b'],
+  )
+})
+
+test('the first common currency that has both legs is taken, and only configured ones', () => {
+  const rates = [
+    rate('a', 'GBP/EUR', '1.2'),
+    rate('a', 'EUR/JPY', '160'),
+    rate('a', 'GBP/CHF', '1.1'),
+    rate('a', 'CHF/JPY', '170'),
+  ]
+  assert.equal(mid(rates, 'GBP', 'JPY'), '192')
+  assert.equal(mid(rates, 'GBP', 'JPY', ['CHF', 'EUR']), '187')
+  assert.equal(mid(rates, 'GBP', 'JPY', ['USD']), undefined)
+})
+
+test('a currency against itself is one, without any rate', () => {
+  assert.equal(mid([], 'USD', 'USD'), '1')
+})
+
+test('there and back is exactly one, however many sources and however crossed', () => {
+  const text = fc
+    .tuple(fc.integer({ min: 0, max: 300 }), fc.integer({ min: 1, max: 999_999 }))
+    .map(([whole, part]) => `${whole}.${String(part).padStart(6, '0')}`)
+  const rates = fc.array(
+    fc.tuple(fc.constantFrom('a', 'b', 'c', 'd'), fc.constantFrom('EUR/USD', 'USD/EUR', 'USD/JPY', 'JPY/USD'), text),
+    { maxLength: 8 },
+  )
+  fc.assert(
+    fc.property(rates, fc.constantFrom('EUR', 'USD'), (drawn, from) => {
+      const list = drawn.map(([source, pair, value], index) => rate(source, pair, value, index % 3))
+      const there = midOf(list, from, 'JPY', ['USD', 'EUR'])
+      const back = midOf(list, 'JPY', from, ['USD', 'EUR'])
+      assert.equal(there === undefined, back === undefined)
+      if (!there || !back) return
+      assert.equal(compareFractions(product(there.value, back.value), { numerator: 1n, denominator: 1n }), 0)
+    }),
+  )
+})
+
+test('the median does not depend on the order, and lies between the smallest and the largest', () => {
+  const fraction = fc.record({ numerator: fc.bigInt(1n, 10n ** 20n), denominator: fc.bigInt(1n, 10n ** 20n) })
+  fc.assert(
+    fc.property(fc.array(fraction, { minLength: 1, maxLength: 9 }), (values) => {
+      const sorted = values.toSorted(compareFractions)
+      const found = median(values)
+      assert.equal(compareFractions(found, median(values.toReversed())), 0)
+      assert.ok(compareFractions(found, sorted[0] as Fraction) >= 0)
+      assert.ok(compareFractions(found, sorted.at(-1) as Fraction) <= 0)
+    }),
+  )
+  assert.throws(() => median([]))
+  assert.equal(shown(inverse(median([fractionOf(decimal('4'))]))), '0.25')
+})
+
+const isFreshAt = (id: string, atMs: number, sources: readonly FxSource[], nowMs: number, confirmedMs = nowMs) =>
+  isFresh({ ...rate(id, 'EUR/USD', '1', atMs), confirmedMs }, sources, nowMs)
+
+test('fresh up to the limit of its own source, stale a millisecond later; an unknown source is never fresh', () => {
+  const source = { kind: 'http-json', url: 'https://rates.example/' }
+  const { sources } = settingsWith({
+    fx: {
+      sources: [
+        { ...source, id: 'a', staleMs: 1000 },
+        { ...source, id: 'b', staleMs: 5000 },
+      ],
+    },
+  }).fx
+  assert.equal(isFreshAt('a', 100, sources, 1100), true)
+  assert.equal(isFreshAt('a', 100, sources, 1101), false)
+  assert.equal(isFreshAt('b', 100, sources, 5100), true)
+  assert.equal(isFreshAt('gone', 100, sources, 100), false)
+})
+
+test('a rate may be half a minute ahead of our clock, and not a millisecond more', () => {
+  const { sources } = settingsWith({ fx: { sources: [{ id: 'a', kind: 'push' }] } }).fx
+  assert.equal(isFreshAt('a', 30_100, sources, 100), true)
+  assert.equal(isFreshAt('a', 30_101, sources, 100), false)
+})
+
+test('closed hours do not age a rate: the bank’s Friday rate is fresh on Monday morning and stale on Monday night', () => {
+  const { sources } = settingsWith({ fx: { sources: [{ id: 'bank', kind: 'ecb', path: 'a.xml' }] } }).fx
+  const friday = rate('bank', 'EUR/USD', '1.08', Date.UTC(2026, 10, 13, 13, 10))
+  const at = (day: number, hour: number) => {
+    const nowMs = Date.UTC(2026, 10, day, hour)
+    return isFresh({ ...friday, confirmedMs: nowMs }, sources, nowMs)
+  }
+  // Friday 14:10 to midnight in Frankfurt is 9 h 50; the limit of 28 h is reached on Monday at 18:10 there.
+  assert.deepEqual([at(14, 12), at(15, 23), at(16, 17), at(16, 18)], [true, true, true, false])
+})
+
+test('a rate must have been given again within four intervals and two time limits; a pushed one need not', () => {
+  const timing = { everyMs: 15_000, timeoutMs: 4000, staleMs: 3_600_000 }
+  const { sources } = settingsWith({
+    fx: {
+      sources: [
+        { id: 'a', kind: 'http-json', url: 'https://rates.example/', ...timing },
+        { id: 'desk', kind: 'push', staleMs: 3_600_000 },
+      ],
+    },
+  }).fx
+  const isUsed = (id: string, confirmedMs: number) => isFreshAt(id, 1_000_000, sources, 2_000_000, confirmedMs)
+  assert.deepEqual([isUsed('a', 1_932_000), isUsed('a', 1_931_999)], [true, false])
+  // Confirmed by a clock that was ahead.
+  assert.deepEqual([isUsed('a', 2_068_000), isUsed('a', 2_068_001)], [true, false])
+  assert.equal(isUsed('desk', 1_000_000), true)
+})
+
+const midWithOutlierLimit = (texts: readonly string[], outlierPpm = 20_000n) => {
+  const rates = texts.map((text, at) => rate(`s${at}`, 'EUR/USD', text))
+  const found = findMid(rates, 'EUR', 'USD', { crossVia: ['JPY'], outlierPpm })
+  if (found.is !== 'mid') return found.is
+  return { mid: shown(found.mid.value), leftOut: found.mid.leftOut.map(({ rate }) => rate) }
+}
+
+test('a voice that departs from the median of the others by more than the limit is left out', () => {
+  assert.deepEqual(midWithOutlierLimit(['1.08', '1.09', '1.50']), { mid: '1.085', leftOut: ['1.50'] })
+  assert.deepEqual(midWithOutlierLimit(['1.08', '1.09', '0.10', '1.10', '9']), { mid: '1.09', leftOut: ['0.10', '9'] })
+  assert.deepEqual(midWithOutlierLimit(['1.08']), { mid: '1.08', leftOut: [] })
+})
+
+test('the limit is included: 1.02 is two percent from 1, 1.020001 is more', () => {
+  assert.deepEqual(midWithOutlierLimit(['1', '1.02']), { mid: '1.01', leftOut: [] })
+  assert.equal(midWithOutlierLimit(['1', '1.020001']), 'disputed')
+})
+
+test('where the others cannot outvote it there is no mid: two of two, two against two, three apart', () => {
+  assert.equal(midWithOutlierLimit(['1.08', '1.20']), 'disputed')
+  assert.equal(midWithOutlierLimit(['1', '1', '2', '2']), 'disputed')
+  assert.equal(midWithOutlierLimit(['1', '1.5', '2.25']), 'disputed')
+})
+
+test('a disputed pair is not crossed instead, and a disputed leg disputes the cross', () => {
+  const rates = [
+    rate('a', 'EUR/USD', '1'),
+    rate('b', 'EUR/USD', '2'),
+    rate('a', 'EUR/JPY', '160'),
+    rate('a', 'USD/JPY', '150'),
+  ]
+  const find = (from: string, to: string, via: string) =>
+    findMid(rates, from, to, { crossVia: [via], outlierPpm: 20_000n }).is
+  assert.equal(find('EUR', 'USD', 'JPY'), 'disputed')
+  assert.equal(find('EUR', 'JPY', 'USD'), 'mid')
+  const noDirect = rates.filter(({ quote, base }) => !(base === 'EUR' && quote === 'JPY'))
+  assert.equal(findMid(noDirect, 'EUR', 'JPY', { crossVia: ['USD'], outlierPpm: 20_000n }).is, 'disputed')
+})
+
+test('with the guard a mid is within the limit of every voice it heard, whichever way round it is asked', () => {
+  const texts = fc.array(fc.integer({ min: 90, max: 115 }), { minLength: 1, maxLength: 7 })
+  fc.assert(
+    fc.property(texts, (cents) => {
+      const rates = cents.map((value, at) => rate(`s${at}`, 'EUR/USD', `1.${value + 100}`))
+      const rules = { crossVia: [], outlierPpm: 20_000n }
+      const there = findMid(rates, 'EUR', 'USD', rules)
+      const back = findMid(rates, 'USD', 'EUR', rules)
+      assert.equal(there.is, back.is)
+      if (there.is !== 'mid' || back.is !== 'mid') return
+      assert.equal(compareFractions(product(there.mid.value, back.mid.value), { numerator: 1n, denominator: 1n }), 0)
+      assert.equal(there.mid.rates.length + there.mid.leftOut.length, rates.length)
+      assert.ok(there.mid.rates.length >= 2 || rates.length === 1)
+      for (const heard of there.mid.rates) {
+        const ratio = product(fractionOf(decimal(heard.rate)), inverse(there.mid.value))
+        assert.ok(compareFractions(ratio, { numerator: 102n, denominator: 100n }) <= 0)
+        assert.ok(compareFractions(ratio, { numerator: 100n, denominator: 102n }) >= 0)
+      }
+    }),
+  )
+})

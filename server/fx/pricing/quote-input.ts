@@ -1,0 +1,75 @@
+// What the schema of the request cannot see: fields that depend on each other. Every problem is collected before any is
+// reported, so that a caller repairs the request once (behaviour/fx.md#request-checks).
+import { createHash } from 'node:crypto'
+import type { Parsed } from '#api/kit.ts'
+import type { createQuote } from '#api/wire/fx.ts'
+import { hasWrongChecksum } from '#core/checksum-address.ts'
+import { decimal, fits } from '#core/decimal.ts'
+import { Fault, type Problem } from '#core/fault.ts'
+import type { FxToken } from '#runtime/settings/fx.ts'
+import { toSignableAddress } from '../typed-data/typed-data.ts'
+import { decimalPlaces, type RequestedAmount } from './price.ts'
+
+export type QuoteInput = Parsed<typeof createQuote>
+
+const sides = ['from', 'to'] as const
+const zeroAddress = /^0x0{40}$/i
+
+/** The one amount that was given; a fault that lists everything wrong otherwise. */
+export function readRequestedAmount(input: QuoteInput, tokens: readonly FxToken[]): RequestedAmount {
+  const problems = [...amountProblems(input, tokens), ...currencyProblems(input), ...recipientProblems(input)]
+  if (problems.length > 0) {
+    const detail = problems.map(({ at, message }) => `${at.join('.')} ${message}`).join('; ')
+    throw new Fault('input.invalid', { problems, detail })
+  }
+  const side = input.from.amount === undefined ? 'to' : 'from'
+  return { side, amount: decimal(input[side].amount ?? '') }
+}
+
+function amountProblems(input: QuoteInput, tokens: readonly FxToken[]): readonly Problem[] {
+  const given = sides.filter((side) => input[side].amount !== undefined)
+  if (given.length === 0) {
+    const message = 'is required: give exactly one of from.amount and to.amount'
+    return sides.map((side) => ({ at: ['body', side, 'amount'], message }))
+  }
+  return given.flatMap((side) => {
+    const value = input[side].amount ?? ''
+    const problem = (message: string): Problem => ({ at: ['body', side, 'amount'], message, value })
+    const token = tokens.find(({ code }) => code === input[side].currency)
+    const amount = decimal(value)
+    const found: Problem[] = []
+    if (given.length > 1) found.push(problem('must be left out on one side: exactly one amount is given'))
+    if (amount.digits === 0n) found.push(problem('must be greater than zero'))
+    if (token && !fits(amount, decimalPlaces(token))) {
+      found.push(problem(`must have at most ${decimalPlaces(token)} decimals, as ${token.code} has`))
+    }
+    return found
+  })
+}
+
+function currencyProblems({ from, to }: QuoteInput): readonly Problem[] {
+  if (from.currency !== to.currency) return []
+  return [{ at: ['body', 'to', 'currency'], message: 'must differ from from.currency', value: to.currency }]
+}
+
+function recipientProblems({ type, recipientAddress }: QuoteInput): readonly Problem[] {
+  const at = ['body', 'recipientAddress']
+  if (recipientAddress === undefined) {
+    return type === 'tradable' ? [{ at, message: 'is required when type is tradable' }] : []
+  }
+  const value = recipientAddress
+  if (zeroAddress.test(value)) return [{ at, message: 'must not be the zero address', value }]
+  // The proceeds go there, and nobody gets them back (behaviour/fx.md#address-checksums). What can be signed as it is needs no second checksum.
+  if (toSignableAddress(value) !== value && hasWrongChecksum(value)) {
+    return [{ at, message: 'must have the right checksum (EIP-55): a letter is wrong, or its case', value }]
+  }
+  return []
+}
+
+/** Two bodies are the same when they ask the same, whatever their spacing, order and unknown members (behaviour/fx.md#idempotency-keys). */
+export function bodyHash({ from, to, tenor, type, recipientAddress }: QuoteInput): string {
+  const fields = [from.currency, from.amount, to.currency, to.amount, tenor, type, recipientAddress]
+  return createHash('sha256')
+    .update(JSON.stringify(fields.map((part) => part ?? null)))
+    .digest('hex')
+}

@@ -1,0 +1,50 @@
+// What is asked of a taker for one direction of one pair and one tenor: the defaults of the tenor, changed by what the
+// pair says. Basis points become parts per million, in which every allowed figure is a whole number (behaviour/fx.md#basis-points).
+import { type Decimal, decimal, unitsOf } from '#core/decimal.ts'
+import type { FxSettings, FxToken } from '#runtime/settings/fx.ts'
+
+export const tenors = ['instant', 'hourly', 'daily'] as const
+export type Tenor = (typeof tenors)[number]
+
+export const maturitySeconds: Readonly<Record<Tenor, number>> = { instant: 1800, hourly: 3600, daily: 86_400 }
+
+export interface Terms {
+  readonly spreadPpm: bigint
+  readonly feePpm: bigint
+  readonly collateralPpm: bigint
+}
+
+export interface Offer extends Terms {
+  readonly from: FxToken
+  readonly to: FxToken
+  /** Bounds of the `from` amount, both included (behaviour/fx.md#amount-range). */
+  readonly min: Decimal
+  readonly max: Decimal
+}
+
+/**
+ * Undefined when a currency is not known or the pair is not offered. Two tokens that track the same currency would trade at
+ * par without any source having said so: only where the operator names the pair (behaviour/fx.md#offered-pairs).
+ */
+export function resolveOffer(fx: FxSettings, fromCode: string, toCode: string, tenor: Tenor): Offer | undefined {
+  const from = fx.tokens.find(({ code }) => code === fromCode)
+  const to = fx.tokens.find(({ code }) => code === toCode)
+  const pair = fx.pairs.find((known) => known.from === fromCode && known.to === toCode)
+  if (!from || !to || !(pair ? pair.offered : from.tracks !== to.tracks)) return undefined
+  const terms = { ...fx.terms[tenor], ...pair?.[tenor] }
+  return {
+    from,
+    to,
+    spreadPpm: toPpm(terms.spreadBps),
+    feePpm: toPpm(terms.feeBps),
+    collateralPpm: toPpm(terms.collateralBps),
+    min: decimal(pair?.min ?? fx.limits.min),
+    max: decimal(pair?.max ?? fx.limits.max),
+  }
+}
+
+/** One basis point is a hundred parts per million. */
+const toPpm = (basisPoints: number | string): bigint => unitsOf(decimal(String(basisPoints)), 2, 'down')
+
+/** How far a source may be from the median of the others. */
+export const outlierPpm = (fx: FxSettings): bigint => toPpm(fx.outlierBps)

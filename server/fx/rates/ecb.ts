@@ -1,0 +1,50 @@
+// The euro's daily reference rates: an XML document with one Cube element a day, holding one a currency. Only those two
+// kinds of elements are read, so that no XML library is needed; a document without them is refused whole. Pure.
+import { instantOf } from '#core/closed-hours.ts'
+import { parseDay } from '#core/parse-timestamp.ts'
+import type { FxSource } from '#runtime/settings/fx.ts'
+import { type ParsedRates, type Refusal, validateRate } from './rate-document.ts'
+
+const daysMax = 100
+const entriesMax = 10_000
+/** The bank fixes them about this time of its day and dates them with the day alone. */
+const fixedAt = { timeZone: 'Europe/Berlin', minutes: 14 * 60 + 10 }
+
+const cube = /<(?:[\w-]+:)?Cube\b([^<>]*)>/g
+/** A name is read from its beginning only, so that a long run of letters is gone over once. */
+const attribute = /(?<![\w-])([\w-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')/g
+
+export function parseEcbDocument(text: string, source: FxSource, nowMs: number): ParsedRates {
+  const rates: ParsedRates['rates'][number][] = []
+  const refused: Refusal[] = []
+  let atMs: number | undefined
+  let days = 0
+  for (const [, inside = ''] of text.matchAll(cube)) {
+    const { time, currency, rate } = attributesOf(inside)
+    if (time !== undefined) {
+      atMs = fixingMs(time)
+      days += 1
+      if (days > daysMax) throw new Error(`the document has more than ${daysMax} days`)
+    } else if (currency !== undefined) {
+      if (rates.length + refused.length >= entriesMax) throw new Error(`the document has more than ${entriesMax} rates`)
+      const read = validateRate({ source: source.id, base: 'EUR', quote: currency, rate, atMs }, nowMs)
+      if ('reason' in read) refused.push(read)
+      else rates.push(read)
+    }
+  }
+  if (days === 0 || rates.length + refused.length === 0) {
+    throw new Error(
+      'the document has no Cube elements with a time and with rates: is it the daily reference rates in XML?',
+    )
+  }
+  return { rates: rates.toSorted((a, b) => a.atMs - b.atMs), refused }
+}
+
+function attributesOf(text: string): { time?: string; currency?: string; rate?: string } {
+  return Object.fromEntries([...text.matchAll(attribute)].map(([, name, double, single]) => [name, double ?? single]))
+}
+
+function fixingMs(day: string): number | undefined {
+  const midnightMs = parseDay(day)
+  return midnightMs === undefined ? undefined : instantOf(fixedAt.timeZone, midnightMs + fixedAt.minutes * 60_000)
+}

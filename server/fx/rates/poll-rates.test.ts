@@ -1,0 +1,425 @@
+import assert from 'node:assert/strict'
+import { rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { ManualClock } from '#runtime/clock.ts'
+import { demoFxSettings, type FeedFault, startRateFeed } from '#simulator/fx.ts'
+import type { State } from '#storage/state.ts'
+import { openContext, settingsWith, testNowMs, testRequestInfo } from '#test/context.ts'
+import type { FxContext } from '../context.ts'
+import { createQuote } from '../endpoints/create-quote.ts'
+import type { Rate } from '../pricing/mid.ts'
+import { type RatePollReport, rateFindings, startRates } from './poll-rates.ts'
+import { pushRate } from './push-rate.ts'
+import { allLatestRates, rateHistory, storeRates } from './rate-store.ts'
+import { readSourceHealth } from './source-health.ts'
+
+const eurUsd = (rate: string, atMs: number): Rate => ({ source: 'a', base: 'EUR', quote: 'USD', rate, atMs })
+const source = { id: 'a', kind: 'http-json', url: 'https://rates.example/', staleMs: 10_000 }
+const latest = async (context: FxContext) =>
+  (await allLatestRates(context.state)).map(({ confirmedMs, ...rate }) => [rate, confirmedMs])
+const history = (context: FxContext) =>
+  context.state.all('select rate, at_ms as "atMs", received_ms as "receivedMs" from fx_rates order by at_ms')
+
+test('the history keeps every rate, the latest is the newest', async () => {
+  await using context = await openContext()
+  assert.equal((await storeRates(context.state, 'a', [eurUsd('1.08', 1000), eurUsd('1.09', 2000)], 2500)).kept, 2)
+  assert.equal((await storeRates(context.state, 'a', [eurUsd('1.10', 3000)], 3500)).kept, 1)
+  assert.deepEqual(await history(context), [
+    { rate: '1.08', atMs: 1000, receivedMs: 2500 },
+    { rate: '1.09', atMs: 2000, receivedMs: 2500 },
+    { rate: '1.10', atMs: 3000, receivedMs: 3500 },
+  ])
+  assert.deepEqual(await latest(context), [[eurUsd('1.10', 3000), 3500]])
+})
+
+test('the same rate again is confirmed and nothing else; an older one is neither stored nor a confirmation', async () => {
+  await using context = await openContext()
+  await storeRates(context.state, 'a', [eurUsd('1.08', 2000)], 2500)
+  const unchanged = { kept: 0, refused: [] }
+  assert.deepEqual(await storeRates(context.state, 'a', [eurUsd('1.07', 1000), eurUsd('1.080', 2000)], 9000), unchanged)
+  assert.deepEqual(await latest(context), [[eurUsd('1.08', 2000), 9000]])
+  assert.deepEqual(await history(context), [{ rate: '1.08', atMs: 2000, receivedMs: 2500 }])
+  const readOnly = {
+    all: context.state.all.bind(context.state),
+    write: () => assert.fail('it wrote'),
+  } as unknown as State
+  assert.deepEqual(await storeRates(readOnly, 'a', [eurUsd('1.07', 1000)], 9500), unchanged)
+  assert.deepEqual(await storeRates(readOnly, 'a', [], 9500), unchanged)
+})
+
+test('another rate under the same time is refused and told', async () => {
+  await using context = await openContext()
+  await storeRates(context.state, 'a', [eurUsd('1.08', 2000)], 2500)
+  const { kept, refused } = await storeRates(context.state, 'a', [eurUsd('1.09', 2000)], 2600)
+  assert.equal(kept, 0)
+  assert.match(refused[0]?.reason ?? '', /changed from 1\.08 to 1\.09/)
+  assert.deepEqual(await latest(context), [[eurUsd('1.08', 2000), 2500]])
+})
+
+test('health names every configured source, its pairs, their age and whether they may be used', async () => {
+  const sources = [source, { ...source, id: 'b' }, { ...source, id: 'c' }]
+  await using context = await openContext({ fx: { sources } })
+  await storeRates(context.state, 'a', [eurUsd('1.08', testNowMs - 10_000)], testNowMs)
+  await storeRates(context.state, 'b', [{ ...eurUsd('1.08', testNowMs - 10_001), source: 'b' }], testNowMs)
+  await storeRates(context.state, 'gone', [{ ...eurUsd('1.08', testNowMs), source: 'gone' }], testNowMs)
+  const health = await readSourceHealth(context)
+  assert.deepEqual(
+    health.map(({ source, rates }) => [
+      source.id,
+      ...rates.map(({ base, ageMs, standing }) => [base, ageMs, standing]),
+    ]),
+    [['a', ['EUR', 10_000, 'used']], ['b', ['EUR', 10_001, 'stale']], ['c']],
+  )
+  const [ready] = await rateFindings(context)
+  assert.deepEqual(ready, {
+    name: 'fx rates',
+    ok: true,
+    message: 'a EUR/USD 10 s old; b EUR/USD 10 s old, stale; c has given no rate',
+  })
+  context.clock.advance(1)
+  assert.equal((await rateFindings(context))[0]?.ok, false)
+})
+
+test('what was pushed while the clock was ahead gives way to the next rate, and is not used until then', async () => {
+  await using context = await openContext(
+    { fx: { sources: [{ id: 'desk', kind: 'push' }] } },
+    testNowMs + 2 * 86_400_000,
+  )
+  await pushRate(context, { pair: 'EUR/USD', rate: '1.05' })
+  const right = { ...context, clock: new ManualClock(testNowMs) }
+  const standing = async () => (await readSourceHealth(right))[0]?.rates.map(({ rate, standing: is }) => [rate, is])
+  assert.deepEqual(await standing(), [['1.05', 'stale']])
+  await pushRate(right, { pair: 'EUR/USD', rate: '1.2' })
+  assert.deepEqual(await standing(), [['1.2', 'used']])
+  await assert.rejects(pushRate(right, { pair: 'EUR/USD', rate: '1.3', atMs: testNowMs - 1 }), /later than the last/)
+})
+
+test('a rate from the future is said to be ahead of the clock, not fresh and stale at once', async () => {
+  await using context = await openContext({ fx: { sources: [source] } })
+  await storeRates(context.state, 'a', [eurUsd('1.08', testNowMs + 59 * 60_000)], testNowMs)
+  const [ready] = await rateFindings(context)
+  assert.match(ready?.message ?? '', /a EUR\/USD 59 min ahead of this clock, stale/)
+})
+
+test('with only a daily fixing it is ready for reference quotes, and says that tradable ones are refused', async () => {
+  const spender = `0x${'33'.repeat(20)}`
+  await using context = await openContext({
+    fx: { spender, sources: [{ id: 'bank', kind: 'ecb', path: 'rates.xml' }] },
+  })
+  const rate = { source: 'bank', base: 'EUR', quote: 'USD', rate: '1.25', atMs: testNowMs - 1000 }
+  await storeRates(context.state, 'bank', [rate], testNowMs)
+  assert.deepEqual(await rateFindings(context), [
+    {
+      name: 'fx rates',
+      ok: true,
+      // It is a Sunday: the bank's hours do not run.
+      message: 'no rate for tradable quotes between USD and EUR: bank EUR/USD 0 s old',
+    },
+  ])
+})
+
+test('without a source, or with the interface off, readiness has nothing to say about rates', async () => {
+  await using bare = await openContext()
+  assert.deepEqual(await rateFindings(bare), [])
+  await using off = await openContext({ fx: { sources: [source] }, groups: { fx: { on: false } } })
+  assert.deepEqual(await rateFindings(off), [])
+})
+
+/** A feed on the test's own clock and a context that reads it. */
+async function openFeedContext() {
+  const notices: RatePollReport[] = []
+  const waiting: { count: number; wake: () => void }[] = []
+  const bare = await openContext()
+  const feed = await startRateFeed({ seed: 'test', clock: bare.clock })
+  const context = { ...bare, settings: settingsWith(demoFxSettings(feed.url)) }
+  const told = (notice: RatePollReport) => {
+    notices.push(notice)
+    for (const { count, wake } of waiting) if (notices.length >= count) wake()
+  }
+  const until = (count: number) =>
+    new Promise<void>((wake) => (notices.length >= count ? wake() : waiting.push({ count, wake })))
+  return {
+    feed,
+    context,
+    notices,
+    told,
+    until,
+    async [Symbol.asyncDispose]() {
+      await feed.close()
+      await bare[Symbol.asyncDispose]()
+    },
+  }
+}
+
+const ask = (context: FxContext) =>
+  createQuote.handle(
+    { from: { currency: 'USDC', amount: '1000' }, to: { currency: 'EURC' }, tenor: 'instant', type: 'reference' },
+    context,
+    testRequestInfo(),
+  )
+
+test('a real feed over HTTP → poll → store → quote', async () => {
+  await using world = await openFeedContext()
+  const { context } = world
+  await assert.rejects(ask(context), /fx\.rate_stale/)
+  const stop = new AbortController()
+  const ended = startRates(context, stop.signal, world.told)
+  await world.until(2)
+  assert.deepEqual(
+    world.notices.map((notice) => notice.is === 'kept' && notice.kept),
+    [8, 8],
+  )
+  assert.equal((await rateFindings(context))[0]?.ok, true)
+  const outcome = await ask(context)
+  assert.equal(outcome.is, 'bytes')
+  assert.equal(outcome.is === 'bytes' && outcome.confidence?.asOf, new Date(testNowMs).toISOString())
+  stop.abort()
+  await ended
+  const [kept] = await context.state.all<{ count: number }>('select count(*) as count from fx_rates')
+  assert.equal(kept?.count, 16)
+})
+
+test('a source that fails is told and asked again; the other one carries the quotes', async () => {
+  for (const fault of ['error', 'garbage', 'stale'] satisfies FeedFault[]) {
+    await using world = await openFeedContext()
+    world.feed.setFault('south', fault)
+    const stop = new AbortController()
+    const ended = startRates(world.context, stop.signal, world.told)
+    await world.until(2)
+    const south = world.notices.find((notice) => notice.source === 'demo-south')
+    assert.equal(south?.is, fault === 'stale' ? 'kept' : 'failed')
+    assert.equal((await ask(world.context)).is, 'bytes')
+    stop.abort()
+    await ended
+    const after = (await readSourceHealth(world.context)).find(({ source }) => source.id === 'demo-south')
+    assert.ok(after?.rates.every(({ standing }) => standing === 'stale'))
+    assert.equal(after?.status?.failures, fault === 'stale' ? 0 : 1)
+    assert.equal(after?.status?.goodMs, fault === 'stale' ? testNowMs : null)
+    if (fault === 'error') assert.match(after?.status?.reason ?? '', /answered with status 500/)
+  }
+})
+
+test('a loop goes on after failures and takes the rates when they are back', async () => {
+  await using world = await openFeedContext()
+  world.feed.setFault('north', 'error')
+  world.feed.setFault('south', 'error')
+  const stop = new AbortController()
+  const ended = startRates(world.context, stop.signal, world.told)
+  await world.until(2)
+  world.feed.setFault('north', undefined)
+  world.feed.setFault('south', undefined)
+  world.context.clock.advance(4000)
+  await world.until(4)
+  assert.deepEqual(
+    world.notices.map(({ is }) => is),
+    ['failed', 'failed', 'kept', 'kept'],
+  )
+  stop.abort()
+  await ended
+})
+
+test('a slow source holds up neither the others nor the stop', async () => {
+  await using world = await openFeedContext()
+  world.feed.setFault('north', 'slow')
+  const stop = new AbortController()
+  const ended = startRates(world.context, stop.signal, world.told)
+  await world.until(1)
+  assert.deepEqual(
+    world.notices.map(({ source }) => source),
+    ['demo-south'],
+  )
+  stop.abort()
+  await ended
+})
+
+test('a rate that leaves the others is shown as an outlier and does not price quotes; when all are apart, nothing is quoted', async () => {
+  const sources = ['a', 'b', 'c'].map((id) => ({ ...source, id, staleMs: 60_000 }))
+  await using context = await openContext({ fx: { sources } })
+  const say = (id: string, rate: string) =>
+    storeRates(context.state, id, [{ ...eurUsd(rate, context.clock.now()), source: id }], context.clock.now())
+  await Promise.all([say('a', '1.25'), say('b', '1.25'), say('c', '1.40')])
+  const standings = async () =>
+    (await readSourceHealth(context)).map(({ rates }) => rates.map(({ standing }) => standing).join())
+  assert.deepEqual(await standings(), ['used', 'used', 'outlier'])
+  assert.match((await rateFindings(context))[0]?.message ?? '', /c EUR\/USD 0 s old, outlier/)
+  const priced = await ask(context)
+  assert.equal(priced.is === 'bytes' && JSON.parse(new TextDecoder().decode(priced.bytes)).rate, 0.7996)
+  context.clock.advance(1)
+  await say('b', '1.40')
+  context.clock.advance(1)
+  await say('a', '1.60')
+  assert.deepEqual(await standings(), ['outlier', 'used', 'used'])
+  context.clock.advance(1)
+  await say('b', '1.20')
+  assert.deepEqual(await standings(), ['outlier', 'outlier', 'outlier'])
+  const [finding] = await rateFindings(context)
+  assert.equal(finding?.ok, false)
+  assert.match(
+    finding?.message ?? '',
+    /^the sources disagree about the rate between USD and EUR: a EUR\/USD 0 s old, outlier; /,
+  )
+  await assert.rejects(ask(context), /fx\.rate_disputed: USD\/EUR/)
+})
+
+test('what is missing and what is in dispute are told apart, also for tradable quotes alone', async () => {
+  const token = (code: string, tracks: string) => ({ code, tracks, decimals: 6, contract: `0x${'44'.repeat(20)}` })
+  const fx = {
+    spender: `0x${'33'.repeat(20)}`,
+    tokens: [token('USDC', 'USD'), token('EURC', 'EUR'), token('GBPC', 'GBP')],
+    sources: ['a', 'b', 'c'].map((id) => ({ ...source, id, staleMs: 60_000, tradable: id !== 'c' })),
+  }
+  await using context = await openContext({ fx })
+  const say = (id: string, base: string, rate: string) =>
+    storeRates(context.state, id, [{ source: id, base, quote: 'USD', rate, atMs: testNowMs }], testNowMs)
+  await Promise.all([say('a', 'EUR', '1.25'), say('b', 'EUR', '1.40')])
+  const message = async () => (await rateFindings(context))[0]?.message ?? ''
+  assert.match(
+    await message(),
+    /^no fresh rate between USD and GBP; the sources disagree about the rate between USD and EUR: a EUR/,
+  )
+  await Promise.all([say('c', 'EUR', '1.25'), say('a', 'GBP', '1.5')])
+  assert.match(await message(), /^the sources of tradable quotes disagree about the rate between USD and EUR: a EUR/)
+})
+
+test('however long a source was out, it is asked again within a sixth of the time its rates live', async () => {
+  const away = { id: 'away', kind: 'file', path: '/nowhere/rates.json', everyMs: 5000, staleMs: 60_000 }
+  await using context = await openContext({ fx: { sources: [away] } })
+  const stop = new AbortController()
+  let [seen, wake] = [0, () => {}]
+  const ended = startRates(context, stop.signal, () => {
+    seen += 1
+    wake()
+  })
+  for (let failures = 1; failures <= 8; failures++) {
+    if (seen < failures) await new Promise<void>((resolve) => (wake = resolve))
+    context.clock.advance(10_000)
+  }
+  stop.abort()
+  await ended
+})
+
+/** A source with a limit of 25 h, as a price feed on a chain has it, asked every 5 s on the test's clock. */
+async function openSlowFeed(aggregator?: string) {
+  const bare = await openContext()
+  const path = join(bare.dir, 'rates.json')
+  const kind = aggregator
+    ? { kind: 'aggregator', url: aggregator, contract: `0x${'12'.repeat(20)}`, pair: 'EUR/USD' }
+    : { kind: 'file', path }
+  const slow = { id: 'a', everyMs: 5000, timeoutMs: 4000, staleMs: 25 * 3_600_000, ...kind }
+  const context = { ...bare, settings: settingsWith({ fx: { sources: [slow] } }) }
+  const stop = new AbortController()
+  let heard = Promise.withResolvers<void>()
+  let ended: Promise<void> | undefined
+  return {
+    context,
+    path,
+    /** Asks the source once; after a failure the wait is longer than the interval. */
+    async poll(waitMs = 5000) {
+      heard = Promise.withResolvers<void>()
+      if (ended) bare.clock.advance(waitMs)
+      else ended = startRates(context, stop.signal, () => heard.resolve())
+      await heard.promise
+    },
+    standing: async () => (await readSourceHealth(context))[0]?.rates[0]?.standing,
+    async [Symbol.asyncDispose]() {
+      stop.abort()
+      await ended
+      await bare[Symbol.asyncDispose]()
+    },
+  }
+}
+
+test('a rate that its source has stopped giving prices no quotes, however young the rate itself is', async () => {
+  await using world = await openSlowFeed()
+  const { context, path, poll, standing } = world
+  const time = new Date(testNowMs - 3_600_000).toISOString()
+  const say = () => writeFile(path, JSON.stringify({ rates: [{ base: 'EUR', quote: 'USD', rate: '1.25', time }] }))
+  await say()
+  await poll()
+  // Ten minutes with nothing new: the source gives the same rate each time.
+  for (let polls = 0; polls < 120; polls++) await poll()
+  assert.equal(await standing(), 'used')
+  await rm(path)
+  await poll()
+  await poll(10_000)
+  assert.equal(await standing(), 'used', 'two failures do not make it unusable')
+  assert.equal((await ask(context)).is, 'bytes')
+  await poll(20_000)
+  assert.equal(await standing(), 'unconfirmed')
+  await assert.rejects(ask(context), /fx\.rate_stale: USD\/EUR: a EUR\/USD 1\.25 71 min old, confirmation 35 s old/)
+  const [ready] = await rateFindings(context)
+  assert.equal(ready?.ok, false)
+  assert.match(ready?.message ?? '', /a EUR\/USD 71 min old, unconfirmed; a failed 3 times in a row/)
+  await say()
+  await poll(40_000)
+  assert.equal(await standing(), 'used')
+  assert.equal((await ask(context)).is, 'bytes')
+})
+
+test('a price feed contract that answers 0 prices no quotes any more', async () => {
+  let answer = 125_000_000n
+  const word = (value: bigint) => value.toString(16).padStart(64, '0')
+  const updatedAt = BigInt(testNowMs / 1000 - 3600)
+  const reply = ({ id, method, params }: { id: number; method: string; params: [{ data: string }] }) => {
+    if (method === 'eth_chainId') return { jsonrpc: '2.0', id, result: '0x1' }
+    const words = params[0].data === '0x313ce567' ? [8n] : [7n, answer, 0n, updatedAt, 7n]
+    return { jsonrpc: '2.0', id, result: `0x${words.map(word).join('')}` }
+  }
+  const server = createServer(async (request, response) => {
+    const body = JSON.parse(Buffer.concat(await request.toArray()).toString())
+    response.end(JSON.stringify(Array.isArray(body) ? body.map(reply) : reply(body)))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  try {
+    await using world = await openSlowFeed(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+    const { context, poll, standing } = world
+    await poll()
+    assert.equal(await standing(), 'used')
+    answer = 0n
+    for (let polls = 0; polls < 5; polls++) await poll()
+    assert.equal(await standing(), 'used')
+    await poll()
+    assert.equal(await standing(), 'unconfirmed')
+    await assert.rejects(ask(context), /fx\.rate_stale/)
+    assert.match((await readSourceHealth(context))[0]?.status?.reason ?? '', /the price is not above zero/)
+  } finally {
+    server.close()
+  }
+})
+
+test('history reads back what every source said, newest first, within bounds', async () => {
+  await using context = await openContext()
+  await storeRates(context.state, 'a', [eurUsd('1.08', 1000), eurUsd('1.09', 2000), eurUsd('1.10', 3000)], 3500)
+  await storeRates(context.state, 'b', [{ ...eurUsd('1.11', 2000), source: 'b' }], 3600)
+  const read = async (changes: object) =>
+    (
+      await rateHistory(context.state, {
+        ...{ base: 'EUR', quote: 'USD', fromMs: 0, untilMs: 10_000, rowsMax: 10 },
+        ...changes,
+      })
+    ).map(({ source, rate, receivedMs }) => `${source} ${rate} ${receivedMs}`)
+  assert.deepEqual(await read({}), ['a 1.10 3500', 'a 1.09 3500', 'b 1.11 3600', 'a 1.08 3500'])
+  assert.deepEqual(await read({ source: 'b' }), ['b 1.11 3600'])
+  assert.deepEqual(await read({ fromMs: 2000, untilMs: 3000 }), ['a 1.09 3500', 'b 1.11 3600'])
+  assert.deepEqual(await read({ rowsMax: 2 }), ['a 1.10 3500', 'a 1.09 3500'])
+  assert.deepEqual(await read({ base: 'USD', quote: 'EUR' }), [])
+})
+
+test('history has an end: rates beyond it go a few at a time, the latest stays', async () => {
+  await using context = await openContext()
+  const dayMs = 86_400_000
+  const nowMs = testNowMs
+  const old = Array.from({ length: 15 }, (_, at) => eurUsd(`1.${at + 10}`, nowMs - 40 * dayMs + at))
+  await storeRates(context.state, 'a', old, nowMs - 40 * dayMs)
+  await storeRates(context.state, 'a', [eurUsd('1.5', nowMs)], nowMs, 30)
+  const [count] = await context.state.all<{ n: number }>('select count(*) as n from fx_rates')
+  assert.equal(count?.n, 15 - 10 + 1)
+  await storeRates(context.state, 'a', [eurUsd('1.6', nowMs + 1)], nowMs, 30)
+  assert.deepEqual(await history(context), [
+    { rate: '1.5', atMs: nowMs, receivedMs: nowMs },
+    { rate: '1.6', atMs: nowMs + 1, receivedMs: nowMs },
+  ])
+})

@@ -1,0 +1,207 @@
+// How rates arrive: one polling loop a source, each document refined and stored, each outcome logged and told; and
+// whether what has arrived is enough to quote with.
+
+import type { Finding } from '#http/health.ts'
+import { type PollOutcome, poll } from '#ingest/poll.ts'
+import type { FxSource } from '#runtime/settings/fx.ts'
+import { mayPriceTrades, timingOf } from '#runtime/settings/fx-sources.ts'
+import type { FxContext } from '../context.ts'
+import { findMid, isFresh } from '../pricing/mid.ts'
+import { outlierPpm } from '../pricing/terms.ts'
+import type { Refusal } from './rate-document.ts'
+import { allLatestRates, storeRates } from './rate-store.ts'
+import { healthText, rateStatus, readSourceHealth, writeStatus } from './source-health.ts'
+import { openRateReader, type RateReader } from './sources.ts'
+
+const backoffMaxMs = 60_000
+/** A source that comes back is noticed within this part of the time that its rates live. */
+const backoffPart = 6
+const reasonsLogged = 5
+/** How long a source may be well without a word about it in the store. */
+const statusEveryMs = 60_000
+
+export type RatePollReport = { readonly source: string; readonly tookMs: number } & (
+  | { readonly is: 'kept'; readonly kept: number; readonly refused: readonly Refusal[] }
+  | { readonly is: 'failed'; readonly failures: number; readonly reason: string }
+)
+
+interface RatePollResult {
+  readonly kept: number
+  readonly refused: readonly Refusal[]
+}
+type OnRatePoll = (notice: RatePollReport) => void
+
+/** Asks every source at its interval. Resolves when the signal has ended all loops. */
+export async function startRates(
+  context: FxContext,
+  signal: AbortSignal,
+  onPoll: OnRatePoll = () => {},
+): Promise<void> {
+  await Promise.all(
+    context.settings.fx.sources.map((source) => {
+      const reader = openRateReader(source, context.settings.fx, context.clock)
+      return reader && pollSource(context, source, reader, signal, onPoll)
+    }),
+  )
+}
+
+async function pollSource(
+  context: FxContext,
+  source: FxSource,
+  reader: RateReader,
+  signal: AbortSignal,
+  onPoll: OnRatePoll,
+): Promise<void> {
+  const { everyMs, staleMs } = timingOf(source)
+  const statusWriter = new SourceStatusWriter(context, source)
+  await poll(
+    context,
+    {
+      everyMs,
+      // The reader has its own limit; what remains of an attempt is a local write.
+      timeoutMs: source.timeoutMs * 2,
+      backoffMaxMs: Math.max(everyMs, Math.min(backoffMaxMs, Math.floor(staleMs / backoffPart))),
+      work: (stop) => readSource(context, source, reader, stop),
+      report: (outcome) => {
+        const pollReport = toPollReport(context, source, outcome)
+        statusWriter.record(pollReport)
+        onPoll(pollReport)
+      },
+    },
+    signal,
+  )
+  await statusWriter.flushed()
+}
+
+async function readSource(
+  context: FxContext,
+  source: FxSource,
+  reader: RateReader,
+  signal: AbortSignal,
+): Promise<RatePollResult> {
+  const { rates, refused } = await reader(signal)
+  const { state, clock, settings } = context
+  const { kept, refused: changed } = await storeRates(state, source.id, rates, clock.now(), settings.fx.historyDays)
+  return { kept, refused: [...refused, ...changed] }
+}
+
+function toPollReport(context: FxContext, { id }: FxSource, outcome: PollOutcome<RatePollResult>): RatePollReport {
+  const { tookMs } = outcome
+  if (outcome.is === 'failed') {
+    const reason = outcome.error instanceof Error ? outcome.error.message : String(outcome.error)
+    context.log.warn({ source: id, failures: outcome.failures, reason }, 'rates could not be read')
+    return { source: id, tookMs, is: 'failed', failures: outcome.failures, reason }
+  }
+  const { kept, refused } = outcome.value
+  if (outcome.failuresBefore > 0) context.log.info({ source: id, failures: outcome.failuresBefore }, 'rates are back')
+  if (refused.length > 0) {
+    const reasons = refused.slice(0, reasonsLogged).map(({ about, reason }) => `${about}: ${reason}`)
+    context.log.warn({ source: id, refused: refused.length, reasons }, 'rates were refused')
+  }
+  return { source: id, tookMs, is: 'kept', kept, refused }
+}
+
+/** Keeps one source's state of health in the store and says once when a rate of it becomes an outlier, and when it ends. */
+class SourceStatusWriter {
+  readonly #context: FxContext
+  readonly #source: FxSource
+  readonly #outliers = new Set<string>()
+  #lastText: string | undefined
+  #writtenMs = Number.NEGATIVE_INFINITY
+  #last: Promise<void> = Promise.resolve()
+
+  constructor(context: FxContext, source: FxSource) {
+    this.#context = context
+    this.#source = source
+  }
+
+  record(pollReport: RatePollReport): void {
+    this.#last = this.#last
+      .then(() => this.#write(pollReport))
+      .catch((error: unknown) => {
+        const reason = error instanceof Error ? error.message : String(error)
+        this.#context.log.warn({ source: this.#source.id, reason }, 'the state of a source could not be written')
+      })
+  }
+
+  flushed(): Promise<void> {
+    return this.#last
+  }
+
+  async #write(pollReport: RatePollReport): Promise<void> {
+    const nowMs = this.#context.clock.now()
+    const failures = pollReport.is === 'failed' ? pollReport.failures : 0
+    const reason = refusalReason(pollReport)
+    const text = `${failures}/${reason}`
+    if (text !== this.#lastText || nowMs - this.#writtenMs >= statusEveryMs) {
+      const goodMs = pollReport.is === 'kept' ? nowMs : null
+      await writeStatus(this.#context.state, this.#source.id, { triedMs: nowMs, goodMs, failures, reason })
+      this.#lastText = text
+      this.#writtenMs = nowMs
+    }
+    if (pollReport.is === 'kept' && pollReport.kept > 0) await this.#watchOutliers(nowMs)
+  }
+
+  async #watchOutliers(nowMs: number): Promise<void> {
+    const { state, settings, log } = this.#context
+    const source = this.#source.id
+    const latest = await allLatestRates(state)
+    for (const rate of latest.filter((one) => one.source === source)) {
+      const pair = `${rate.base}/${rate.quote}`
+      const is = rateStatus(rate, latest, settings.fx, nowMs) === 'outlier'
+      if (is === this.#outliers.has(pair)) continue
+      if (is) {
+        this.#outliers.add(pair)
+        log.warn({ source, pair, rate: rate.rate }, 'the rate is far from the others and is left out')
+      } else {
+        this.#outliers.delete(pair)
+        log.info({ source, pair, rate: rate.rate }, 'the rate is near the others again')
+      }
+    }
+  }
+}
+
+function refusalReason(pollReport: RatePollReport): string | null {
+  if (pollReport.is === 'failed') return pollReport.reason
+  const [first] = pollReport.refused
+  return first ? `${first.about}: ${first.reason}` : null
+}
+
+const sourcesShown = 20
+
+/** Decision 0029: ready when every currency of a token can be priced against the first one's; one stale source of several is no reason. */
+export async function rateFindings(
+  context: Pick<FxContext, 'state' | 'settings' | 'clock'>,
+): Promise<readonly Finding[]> {
+  const { fx, groups } = context.settings
+  if (!groups.fx.on || fx.sources.length === 0) return []
+  const nowMs = context.clock.now()
+  const latest = await allLatestRates(context.state)
+  const rules = { crossVia: fx.crossVia, outlierPpm: outlierPpm(fx) }
+  const [first = '', ...others] = new Set(fx.tokens.map(({ tracks }) => tracks))
+  const describeMissing = (
+    sources: readonly FxSource[],
+    texts: Readonly<Record<'none' | 'disputed', string>>,
+  ): string => {
+    const fresh = latest.filter((rate) => isFresh(rate, sources, nowMs))
+    const found = others.map((other) => ({ other, is: findMid(fresh, first, other, rules).is }))
+    const about = (is: 'none' | 'disputed') => {
+      const lost = found.filter((one) => one.is === is).map(({ other }) => other)
+      return lost.length === 0 ? [] : [`${texts[is]} between ${first} and ${lost.join(', ')}`]
+    }
+    return [...about('none'), ...about('disputed')].join('; ')
+  }
+  const ages = (await readSourceHealth(context)).slice(0, sourcesShown).map(healthText).join('; ')
+  const missing = describeMissing(fx.sources, {
+    none: 'no fresh rate',
+    disputed: 'the sources disagree about the rate',
+  })
+  if (missing !== '') return [{ name: 'fx rates', ok: false, message: `${missing}: ${ages}` }]
+  // Reference quotes are still given, so it is told and no more (behaviour/fx.md#tradable-sources).
+  const tradable = {
+    none: 'no rate for tradable quotes',
+    disputed: 'the sources of tradable quotes disagree about the rate',
+  }
+  const missingForTrades = fx.spender === '' ? '' : describeMissing(fx.sources.filter(mayPriceTrades), tradable)
+  return [{ name: 'fx rates', ok: true, message: missingForTrades === '' ? ages : `${missingForTrades}: ${ages}` }]
+}

@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import type { FxSource } from '#runtime/settings/fx.ts'
+import { settingsWith, testNowMs } from '#test/context.ts'
+import { parseKeepingDigits, parseRateDocument, validateRate } from './rate-document.ts'
+
+const sourceWith = (changes: object = {}): FxSource => {
+  const source = { id: 'a', kind: 'http-json', url: 'https://rates.example/', ...changes }
+  return settingsWith({ fx: { sources: [source] } }).fx.sources[0] as FxSource
+}
+const read = (text: string, changes: object = {}) =>
+  parseRateDocument(parseKeepingDigits(text), sourceWith(changes), testNowMs)
+const time = new Date(testNowMs).toISOString()
+const withRate = (rate: unknown) => JSON.stringify({ rates: [{ base: 'EUR', quote: 'USD', rate, time }] })
+
+test('the usual document needs no paths', () => {
+  assert.deepEqual(read(withRate('1.0842')), {
+    rates: [{ source: 'a', base: 'EUR', quote: 'USD', rate: '1.0842', atMs: testNowMs }],
+    refused: [],
+  })
+})
+
+test('a JSON number keeps every digit the source wrote', () => {
+  const number = '1.08420000000000000000001'
+  const text = withRate(0).replace('"rate":0', `"rate":${number}`)
+  assert.equal(read(text).rates[0]?.rate, number)
+  assert.equal(read(withRate(1e-7)).rates[0]?.rate, '0.0000001')
+})
+
+test('paths reach into entries, up to the top of the document, and a fixed pair needs no names', () => {
+  const text = JSON.stringify({ meta: { asOf: testNowMs / 1000 }, data: { EURUSD: { last: 1.25 } } })
+  const document = { list: 'data.EURUSD', rate: 'last', time: '$.meta.asOf' }
+  assert.deepEqual(read(text, { pair: 'EUR/USD', document }).rates, [
+    { source: 'a', base: 'EUR', quote: 'USD', rate: '1.25', atMs: testNowMs },
+  ])
+})
+
+test('times are ISO 8601 with a zone, Unix seconds or milliseconds', () => {
+  const at = (value: unknown) =>
+    read(JSON.stringify({ rates: [{ base: 'EUR', quote: 'USD', rate: '1', time: value }] })).rates[0]?.atMs
+  assert.equal(at('2026-11-15T13:00:00+01:00'), testNowMs)
+  assert.equal(at(testNowMs / 1000), testNowMs)
+  assert.equal(at(testNowMs), testNowMs)
+  assert.equal(at(String(testNowMs)), testNowMs)
+  const no = [
+    '2026-11-15T12:00:00',
+    'yesterday',
+    '2026-13-15T12:00:00Z',
+    '2026-02-30T12:00:00Z',
+    '2026-11-14T24:00:00Z',
+  ]
+  for (const bad of [...no, 12, null, {}, '']) {
+    assert.equal(at(bad), undefined, String(bad))
+  }
+})
+
+test('zero, negative, not a number, absurd and missing rates are refused with a reason', () => {
+  const bad = ['0', '0.000', '-1.08', 'NaN', 'Infinity', '', '1e13', '0.0000000000001', null, true, {}, [], -1, 0]
+  for (const rate of bad) {
+    const { rates, refused } = read(withRate(rate))
+    assert.deepEqual(rates, [], String(rate))
+    assert.equal(refused[0]?.about, 'EUR/USD')
+    assert.match(refused[0]?.reason ?? '', /^the rate /)
+  }
+})
+
+test('a rate from the future is refused, because it would stay fresh too long', () => {
+  const at = (aheadMs: number) => ({ base: 'EUR', quote: 'USD', rate: '1', time: testNowMs + aheadMs })
+  assert.equal(read(JSON.stringify({ rates: [at(30_000)] })).rates.length, 1)
+  assert.match(read(JSON.stringify({ rates: [at(30_001)] })).refused[0]?.reason ?? '', /is 30 s ahead of this clock/)
+})
+
+test('a time that is no number at all is refused as well, whoever worked it out', () => {
+  for (const atMs of [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]) {
+    const read = validateRate({ source: 'a', base: 'EUR', quote: 'USD', rate: '1', atMs }, testNowMs)
+    assert.match('reason' in read ? read.reason : '', /^the time is missing/)
+  }
+})
+
+test('one bad entry does not cost the good ones, and the rates come oldest first', () => {
+  const entry = (base: string, atMs: number) => ({ base, quote: 'USD', rate: '1', time: atMs })
+  const entries = [entry('EUR', testNowMs), entry('USD', testNowMs), 7, null, entry('GBP', testNowMs - 1000)]
+  const { rates, refused } = read(JSON.stringify({ rates: entries }))
+  assert.deepEqual(
+    rates.map(({ base }) => base),
+    ['GBP', 'EUR'],
+  )
+  assert.equal(refused.length, 3)
+})
+
+test('a document without its list, or with too long a one, is an error that says so', () => {
+  assert.throws(() => read('{"prices":[]}'), /no list at "rates"/)
+  assert.throws(() => read('null'), /no list at "rates"/)
+  assert.throws(() => read(JSON.stringify({ rates: new Array(1001).fill(0) })), /more than 1000/)
+})
+
+test('no document whatsoever yields a rate that is not a price', () => {
+  const leaf = fc.oneof(fc.constantFrom('EUR', 'USD', time, '1', '0', '-1', '1e400'), fc.double(), fc.string())
+  const entry = fc.record({ base: leaf, quote: leaf, rate: leaf, time: leaf }, { requiredKeys: [] })
+  fc.assert(
+    fc.property(fc.array(fc.oneof(entry, fc.jsonValue()), { maxLength: 5 }), (entries) => {
+      for (const rate of read(JSON.stringify({ rates: entries })).rates) {
+        assert.match(rate.rate, /^\d+(\.\d+)?$/)
+        assert.ok(Number(rate.rate) > 0 && Number(rate.rate) <= 1e12)
+        assert.ok(Number.isSafeInteger(rate.atMs))
+      }
+    }),
+    { numRuns: 500 },
+  )
+})

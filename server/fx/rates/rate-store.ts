@@ -1,0 +1,150 @@
+// Rates in the store: the history of each source, and beside it the latest of each source and pair.
+//
+// 1. The same source, pair and time is one rate, however often it arrives.
+// 2. The latest moves forward in time only, in the same transaction as the history. One that lies in the future was stored
+//    while our clock was wrong: it gives way to any rate of the present.
+// 3. The latest also has the time at which its source last gave it. An older rate, another price under the same time, or no
+//    rate at all does not confirm it.
+// 4. History has an end: each write removes a few rates of its pair that are older than asked for, and never the latest.
+import { compare, decimal } from '#core/decimal.ts'
+import type { State, StateReader, StateWriter } from '#storage/state.ts'
+import { aheadMaxMs, type Rate, type StoredRate } from '../pricing/mid.ts'
+import type { Refusal } from './rate-document.ts'
+
+const dayMs = 86_400_000
+/** More than a write adds, so that the table shrinks to its limit when that is lowered. */
+const prunedPerRate = 10
+
+const columns = 'source, base, quote, rate, at_ms as "atMs"'
+const latestColumns = `${columns}, confirmed_ms as "confirmedMs"`
+
+/**
+ * Stores what is new, notes which of the latest rates were confirmed, and returns how many were new. Rates come oldest
+ * first, all of one source.
+ */
+export async function storeRates(
+  state: State,
+  source: string,
+  rates: readonly Rate[],
+  receivedMs: number,
+  historyDays = Number.POSITIVE_INFINITY,
+): Promise<{ readonly kept: number; readonly refused: readonly Refusal[] }> {
+  const latest = await state.all<Rate>(`select ${columns} from fx_latest where source = ?`, source)
+  const known = new Map(latest.map((rate) => [`${rate.base}/${rate.quote}`, rate]))
+  const newRates: Rate[] = []
+  const confirmed = new Map<string, Rate>()
+  const refused: Refusal[] = []
+  for (const rate of rates) {
+    const pair = `${rate.base}/${rate.quote}`
+    const stored = known.get(pair)
+    const before = stored && stored.atMs > receivedMs + aheadMaxMs ? undefined : stored
+    if (!before || rate.atMs > before.atMs) {
+      newRates.push(rate)
+      known.set(pair, rate)
+      confirmed.delete(pair)
+    } else if (rate.atMs === before.atMs) {
+      if (compare(decimal(rate.rate), decimal(before.rate)) === 0) confirmed.set(pair, before)
+      else {
+        const reason = `the rate changed from ${before.rate} to ${rate.rate} but its time did not`
+        refused.push({ about: pair, reason })
+      }
+    }
+  }
+  if (newRates.length > 0 || confirmed.size > 0) {
+    const keptFromMs = receivedMs - historyDays * dayMs
+    await state.write(async (tx) => {
+      await writeRates(tx, newRates, receivedMs, keptFromMs)
+      await confirmRates(tx, [...confirmed.values()], receivedMs)
+    })
+  }
+  return { kept: newRates.length, refused }
+}
+
+async function writeRates(
+  tx: StateWriter,
+  rates: readonly Rate[],
+  receivedMs: number,
+  keptFromMs: number,
+): Promise<void> {
+  for (const { source, base, quote, rate, atMs } of rates) {
+    if (keptFromMs > 0) await prune(tx, [source, base, quote], Math.min(keptFromMs, atMs))
+    const values = [source, base, quote, atMs, rate, receivedMs]
+    await tx.run(
+      `insert into fx_rates (source, base, quote, at_ms, rate, received_ms) values (?, ?, ?, ?, ?, ?)
+         on conflict do nothing`,
+      ...values,
+    )
+    await tx.run(
+      `insert into fx_latest (source, base, quote, at_ms, rate, confirmed_ms) values (?, ?, ?, ?, ?, ?)
+         on conflict (source, base, quote) do update
+           set at_ms = excluded.at_ms, rate = excluded.rate, confirmed_ms = excluded.confirmed_ms
+           where excluded.at_ms > fx_latest.at_ms or fx_latest.at_ms > ?`,
+      ...[...values, receivedMs + aheadMaxMs],
+    )
+  }
+}
+
+async function confirmRates(tx: StateWriter, rates: readonly Rate[], confirmedMs: number): Promise<void> {
+  if (rates.length === 0) return
+  await tx.insertMany(
+    'fx_latest',
+    ['source', 'base', 'quote', 'at_ms', 'rate', 'confirmed_ms'],
+    rates.map(({ source, base, quote, rate, atMs }) => [source, base, quote, atMs, rate, confirmedMs]),
+    `on conflict (source, base, quote) do update set confirmed_ms = excluded.confirmed_ms
+       where excluded.at_ms = fx_latest.at_ms`,
+  )
+}
+
+const prune = (tx: StateWriter, pair: readonly [string, string, string], beforeMs: number): Promise<number> =>
+  tx.run(
+    `delete from fx_rates where source = ? and base = ? and quote = ? and at_ms in
+       (select at_ms from fx_rates where source = ? and base = ? and quote = ? and at_ms < ? order by at_ms limit ?)`,
+    ...[...pair, ...pair, beforeMs, prunedPerRate],
+  )
+
+/** The latest rates that have one of these currencies on either side. */
+export const latestRates = (state: StateReader, one: string, other: string): Promise<StoredRate[]> =>
+  state.all<StoredRate>(
+    `select ${latestColumns} from fx_latest where base in (?, ?) or quote in (?, ?)`,
+    one,
+    other,
+    one,
+    other,
+  )
+
+export const allLatestRates = (state: StateReader): Promise<StoredRate[]> =>
+  state.all<StoredRate>(`select ${latestColumns} from fx_latest order by source, base, quote`)
+
+export interface PastRate extends Rate {
+  readonly receivedMs: number
+}
+
+export interface HistoryQuery {
+  readonly base: string
+  readonly quote: string
+  /** Left out: every source that has given this pair. */
+  readonly source?: string
+  readonly fromMs: number
+  readonly untilMs: number
+  readonly rowsMax: number
+}
+
+/** What was said about a pair, as it was said, newest first. */
+export async function rateHistory(state: StateReader, span: HistoryQuery): Promise<PastRate[]> {
+  const { base, quote, fromMs, untilMs, rowsMax } = span
+  const sources =
+    span.source === undefined
+      ? await state.all<{ source: string }>('select source from fx_latest where base = ? and quote = ?', base, quote)
+      : [{ source: span.source }]
+  const found: PastRate[] = []
+  // One source at a time follows the order of the table; all at once would read all of it.
+  for (const { source } of sources) {
+    const rows = await state.all<PastRate>(
+      `select ${columns}, received_ms as "receivedMs" from fx_rates
+       where source = ? and base = ? and quote = ? and at_ms >= ? and at_ms < ? order by at_ms desc limit ?`,
+      ...[source, base, quote, fromMs, untilMs, rowsMax],
+    )
+    found.push(...rows)
+  }
+  return found.toSorted((a, b) => b.atMs - a.atMs || (a.source < b.source ? -1 : 1)).slice(0, rowsMax)
+}

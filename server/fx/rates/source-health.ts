@@ -1,0 +1,151 @@
+// How the sources are doing: what each has given, how old that is, whether it is used, and what went wrong when it was
+// last asked. Written by the server that asks, so that commands beside it can tell as well.
+import { formatAgeOf } from '#core/age.ts'
+import type { FxSettings, FxSource } from '#runtime/settings/fx.ts'
+import { mayPriceTrades } from '#runtime/settings/fx-sources.ts'
+import type { State, StateReader } from '#storage/state.ts'
+import type { FxContext } from '../context.ts'
+import { ageMs, findMid, isConfirmed, isFresh, type Rate, type StoredRate } from '../pricing/mid.ts'
+import { outlierPpm } from '../pricing/terms.ts'
+import { allLatestRates } from './rate-store.ts'
+
+export interface SourceStatus {
+  readonly triedMs: number
+  /** Null: it has never answered. */
+  readonly goodMs: number | null
+  /** In a row, up to now. */
+  readonly failures: number
+  readonly reason: string | null
+}
+
+/**
+ * `used` prices quotes · `stale` is older than its limit, or from the future · `unconfirmed`: the source has stopped giving
+ * it · `outlier` is far from the others, or all are apart.
+ */
+export type RateStatus = 'used' | 'stale' | 'unconfirmed' | 'outlier'
+
+export interface RateHealth extends StoredRate {
+  /** By the source's own hours; below zero: it is ahead of our clock. */
+  readonly ageMs: number
+  readonly standing: RateStatus
+}
+
+export interface SourceHealth {
+  readonly source: FxSource
+  readonly status: SourceStatus | undefined
+  readonly rates: readonly RateHealth[]
+}
+
+/** Every configured source, in the order of the configuration. */
+export async function readSourceHealth({
+  state,
+  settings,
+  clock,
+}: Pick<FxContext, 'state' | 'settings' | 'clock'>): Promise<readonly SourceHealth[]> {
+  const nowMs = clock.now()
+  const latest = await allLatestRates(state)
+  const statuses = await readStatuses(state)
+  return settings.fx.sources.map((source) => ({
+    source,
+    status: statuses.get(source.id),
+    rates: latest
+      .filter((rate) => rate.source === source.id)
+      .map((rate) => ({
+        ...rate,
+        ageMs: ageMs(rate, source, nowMs),
+        standing: rateStatus(rate, latest, settings.fx, nowMs),
+      })),
+  }))
+}
+
+export interface RateReport extends Rate {
+  readonly kind: string
+  /** Whether tradable quotes may rest on it. */
+  readonly tradable: boolean
+  readonly ageMs: number
+  /** `not configured`: left by a source that the configuration no longer names. */
+  readonly standing: RateStatus | 'not configured'
+}
+
+export interface SourceReport {
+  readonly source: string
+  readonly kind: string
+  readonly failures: number
+  readonly triedMs: number | null
+  readonly goodMs: number | null
+  readonly message: string | null
+}
+
+/** For people: every source and every rate that is known; addresses stay where they are. */
+export async function sourcesReport(
+  context: Pick<FxContext, 'state' | 'settings' | 'clock'>,
+): Promise<{ readonly sources: readonly SourceReport[]; readonly rates: readonly RateReport[] }> {
+  const health = await readSourceHealth(context)
+  const known = new Set(health.map(({ source }) => source.id))
+  const others = (await allLatestRates(context.state)).filter(({ source }) => !known.has(source))
+  const nowMs = context.clock.now()
+  return {
+    sources: health.map(({ source: { id, kind }, status, rates }) => ({
+      ...{ source: id, kind, failures: status?.failures ?? 0 },
+      ...{ triedMs: status?.triedMs ?? null, goodMs: status?.goodMs ?? null },
+      message: status?.reason ?? (rates.length === 0 ? 'has given no rate' : null),
+    })),
+    rates: [
+      ...health.flatMap(({ source, rates }) => {
+        const sourceFields = { kind: source.kind, tradable: mayPriceTrades(source) }
+        return rates.map((rate) => ({ ...rate, ...sourceFields }))
+      }),
+      ...others.map((rate) => ({
+        ...{ ...rate, kind: '-', tradable: false, ageMs: nowMs - rate.atMs },
+        standing: 'not configured' as const,
+      })),
+    ],
+  }
+}
+
+export function rateStatus(rate: StoredRate, latest: readonly StoredRate[], fx: FxSettings, nowMs: number): RateStatus {
+  const source = fx.sources.find(({ id }) => id === rate.source)
+  if (!isFresh(rate, fx.sources, nowMs)) return source && !isConfirmed(rate, source, nowMs) ? 'unconfirmed' : 'stale'
+  const fresh = latest.filter((other) => isFresh(other, fx.sources, nowMs))
+  const found = findMid(fresh, rate.base, rate.quote, { crossVia: [], outlierPpm: outlierPpm(fx) })
+  // A rate the other way round may be the source's newer voice: then this one is not heard, but not wrong either.
+  if (found.is === 'mid') return found.mid.leftOut.some(({ source }) => source === rate.source) ? 'outlier' : 'used'
+  return found.is === 'disputed' ? 'outlier' : 'stale'
+}
+
+async function readStatuses(state: StateReader): Promise<ReadonlyMap<string, SourceStatus>> {
+  const rows = await state.all<SourceStatus & { source: string }>(
+    `select source, tried_ms as "triedMs", good_ms as "goodMs", failures, reason from fx_source_status`,
+  )
+  return new Map(rows.map(({ source, ...status }) => [source, status]))
+}
+
+const reasonCharsMax = 500
+
+export async function writeStatus(state: State, source: string, status: SourceStatus): Promise<void> {
+  const { triedMs, goodMs, failures, reason } = status
+  await state.write((tx) =>
+    tx.run(
+      `insert into fx_source_status (source, tried_ms, good_ms, failures, reason) values (?, ?, ?, ?, ?)
+         on conflict (source) do update set tried_ms = excluded.tried_ms,
+           good_ms = coalesce(excluded.good_ms, fx_source_status.good_ms),
+           failures = excluded.failures, reason = excluded.reason`,
+      ...[source, triedMs, goodMs, failures, reason?.slice(0, reasonCharsMax) ?? null],
+    ),
+  )
+}
+
+export const failedText = (failures: number): string =>
+  failures === 1 ? 'failed once' : `failed ${failures} times in a row`
+
+/** For readiness: open to anyone, so what a source answered with stays in the log. */
+export function healthText({ source, status, rates }: SourceHealth): string {
+  const failing = status && status.failures > 0 ? [`${source.id} ${failedText(status.failures)}`] : []
+  if (rates.length === 0) return [`${source.id} has given no rate`, ...failing].join('; ')
+  const notes = { used: '', stale: ', stale', unconfirmed: ', unconfirmed', outlier: ', outlier' } as const
+  const ages = rates.map(
+    ({ base, quote, ageMs: age, standing: status }) =>
+      `${source.id} ${base}/${quote} ${formatAgeOf(age)}${notes[status]}`,
+  )
+  return [...ages, ...failing].join('; ')
+}

@@ -1,0 +1,69 @@
+// One reader for each kind of source: the world's document in, rates and refusals out. Adding a kind is a line in
+// `openReader`, a parser beside this file and a name in the settings.
+
+import type { Clock } from '#runtime/clock.ts'
+import { readTextFile } from '#runtime/read-text-file.ts'
+import type { FxSettings, FxSource } from '#runtime/settings/fx.ts'
+import { openRpc } from '#sources/evm/rpc.ts'
+import { fetchText } from '#sources/http-client.ts'
+import { aggregatorCalls, parseAggregatorResults } from './aggregator.ts'
+import { parseEcbDocument } from './ecb.ts'
+import { type ParsedRates, parseKeepingDigits, parseRateDocument } from './rate-document.ts'
+
+const documentBytesMax = 1_048_576
+
+/** Asks the source once. */
+export type RateReader = (signal: AbortSignal) => Promise<ParsedRates>
+
+/** Undefined for a source that is not asked but told. */
+export function openRateReader(source: FxSource, fx: FxSettings, clock: Clock): RateReader | undefined {
+  switch (source.kind) {
+    case 'http-json':
+    case 'file':
+      return async (signal) => {
+        const text = await readSourceText(source, 'application/json', signal)
+        return parseRateDocument(parseSourceJson(text), source, clock.now())
+      }
+    case 'ecb':
+      return async (signal) =>
+        parseEcbDocument(await readSourceText(source, 'application/xml, text/xml', signal), source, clock.now())
+    case 'aggregator':
+      return aggregatorReader(source, fx, clock)
+    case 'push':
+      return undefined
+  }
+}
+
+const readSourceText = (
+  { url, path = '', timeoutMs }: FxSource,
+  accept: string,
+  signal: AbortSignal,
+): Promise<string> =>
+  url === undefined
+    ? readTextFile(path, documentBytesMax)
+    : fetchText(url, { timeoutMs, bytesMax: documentBytesMax, signal, headers: { accept } })
+
+function aggregatorReader(source: FxSource, fx: FxSettings, clock: Clock): RateReader {
+  const { url = '', contract = '', timeoutMs, chainId = fx.chainId } = source
+  const rpc = openRpc({ chain: String(chainId), rpc: [{ url, perSecond: 0, batchMax: 2, timeoutMs }], clock })
+  return async (signal) => {
+    const untilMs = clock.monotonicMs() + timeoutMs
+    const outcomes = await rpc.call(aggregatorCalls(contract), { untilMs, signal }).catch((error: unknown) => {
+      throw signal.aborted ? signal.reason : error
+    })
+    // The faults that `rpc.results` throws are the explorer's.
+    const results = outcomes.map((outcome) => {
+      if (outcome.is !== 'result') throw new Error(outcome.message)
+      return outcome.result
+    })
+    return parseAggregatorResults(results, source, clock.now())
+  }
+}
+
+function parseSourceJson(text: string): unknown {
+  try {
+    return parseKeepingDigits(text)
+  } catch (cause) {
+    throw new Error('the source answered something that is not JSON', { cause })
+  }
+}

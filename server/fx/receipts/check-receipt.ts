@@ -1,0 +1,163 @@
+// Checks a receipt without the server: that it was signed, by whom, and that the price follows from what it says. Each
+// step of the pricing is worked out again with the functions that price quotes. Pure.
+import { type Receipt, SignedReceipt } from '#api/wire/fx-extensions.ts'
+import {
+  compare,
+  compareFractions,
+  type Decimal,
+  decimal,
+  type Fraction,
+  formatDecimal,
+  parseDecimal,
+} from '#core/decimal.ts'
+import { parseTimestamp } from '#core/parse-timestamp.ts'
+import { checker } from '#core/schema-check.ts'
+import { findMid, type Rate } from '../pricing/mid.ts'
+import { computePrice, type Price } from '../pricing/price.ts'
+import { canonicalJson } from './canonical-json.ts'
+import { fingerprintOf, isSignedBy } from './ed25519.ts'
+import { sha256 } from './receipt-body.ts'
+
+export interface ReceiptCheck {
+  readonly name: 'form' | 'signature' | 'key' | 'mid' | 'rate' | 'amounts' | 'fee' | 'collateral' | 'reply'
+  readonly ok: boolean
+  readonly message: string
+}
+
+export interface CheckOptions {
+  /** The server's keys as they were published, base64url: any of them. Without them anyone may have signed. */
+  readonly publicKeys?: readonly string[] | undefined
+  /** The reply that the quote was answered with. */
+  readonly reply?: Uint8Array | undefined
+}
+
+const validateForm = checker(SignedReceipt)
+
+/** Every check that can be made, in order; the receipt is good when all are ok. */
+export function checkReceipt(document: unknown, { publicKeys, reply }: CheckOptions = {}): readonly ReceiptCheck[] {
+  const problems = validateForm(document)
+  if (problems.length > 0) {
+    const message = problems
+      .map(({ at, message: problemText }) => `${at.join('.') || 'the document'} ${problemText}`)
+      .join('; ')
+    return [{ name: 'form', ok: false, message }]
+  }
+  const { receipt, signature } = document as SignedReceipt
+  const keyBytes = Buffer.from(signature.publicKey, 'base64url')
+  const message = new TextEncoder().encode(canonicalText(receipt))
+  const isSigned = isSignedBy(keyBytes, message, Buffer.from(signature.value, 'base64url'))
+  const isNamed = fingerprintOf(keyBytes) === signature.keyId
+  const checks: ReceiptCheck[] = [
+    {
+      name: 'signature',
+      ok: isSigned && isNamed,
+      message: isSigned
+        ? isNamed
+          ? `signed by key ${signature.keyId}`
+          : 'the key id is not that of the public key'
+        : 'the receipt was changed, or was not signed with this key',
+    },
+  ]
+  if (publicKeys !== undefined) {
+    const ok = publicKeys.includes(signature.publicKey)
+    checks.push({
+      name: 'key',
+      ok,
+      message: `the key is ${ok ? '' : 'not '}${publicKeys.length === 1 ? 'the one' : 'one of those'} given`,
+    })
+  }
+  checks.push(...priceChecks(receipt))
+  if (reply) {
+    const ok = sha256(reply) === receipt.quote.sha256
+    checks.push({ name: 'reply', ok, message: ok ? 'it is about this quote' : 'it is about another reply' })
+  }
+  return checks
+}
+
+/** What no schema of ours wrote has no canonical form, and no signature of ours either. */
+function canonicalText(receipt: Receipt): string {
+  try {
+    return canonicalJson(receipt)
+  } catch {
+    return ''
+  }
+}
+
+function priceChecks(receipt: Receipt): readonly ReceiptCheck[] {
+  const { from, to } = receipt.quote
+  const rates = [...receipt.rates, ...receipt.leftOut].map(toRate)
+  const texts = [from.amount, to.amount, receipt.quote.rate, receipt.quote.fee, receipt.quote.collateral]
+  const numbers = [...texts, receipt.mid.over, receipt.mid.under, ...rates.map(({ rate }) => rate)]
+  if (numbers.some((text) => parseDecimal(text) === undefined)) {
+    return [{ name: 'form', ok: false, message: 'a figure is not a decimal' }]
+  }
+  const rules = {
+    crossVia: receipt.via === null ? [] : [receipt.via],
+    outlierPpm: BigInt(receipt.terms.outlierPpm),
+  }
+  const found = findMid(rates, from.tracks, to.tracks, rules)
+  const [over, under] = [parseInteger(receipt.mid.over), parseInteger(receipt.mid.under)]
+  if (
+    found.is !== 'mid' ||
+    over <= 0n ||
+    under <= 0n ||
+    compareFractions(found.mid.value, { numerator: over, denominator: under }) !== 0
+  ) {
+    return [{ name: 'mid', ok: false, message: 'the mid does not follow from the rates' }]
+  }
+  const hasSameRates = found.mid.rates.length === receipt.rates.length
+  if (!hasSameRates) return [{ name: 'mid', ok: false, message: 'other rates had to be left out' }]
+  const mid: ReceiptCheck = { name: 'mid', ok: true, message: `the median of ${receipt.rates.length} rates` }
+  try {
+    return [mid, ...amountChecks(receipt, recomputePrice(receipt, { numerator: over, denominator: under }))]
+  } catch (error) {
+    return [mid, { name: 'amounts', ok: false, message: `no such price can be: ${(error as Error).message}` }]
+  }
+}
+
+function recomputePrice(receipt: Receipt, mid: Fraction): Price {
+  const { quote, asked: side, terms } = receipt
+  // Asked by `to`, what was asked is what the recipient nets.
+  const amount = side === 'from' ? decimal(quote.from.amount) : subtract(decimal(quote.to.amount), decimal(quote.fee))
+  const ppm = {
+    spreadPpm: BigInt(terms.spreadPpm),
+    feePpm: BigInt(terms.feePpm),
+    collateralPpm: BigInt(terms.collateralPpm),
+  }
+  return computePrice(mid, { side, amount }, ppm, quote.from, quote.to)
+}
+
+function amountChecks({ quote, rounding }: Receipt, price: Price): readonly ReceiptCheck[] {
+  const check = (name: ReceiptCheck['name'], what: string, stated: string, computed: Decimal): ReceiptCheck => {
+    const ok = compare(decimal(stated), computed) === 0
+    return {
+      name,
+      ok,
+      message: ok ? `${what} ${stated}` : `${what} is ${stated} and works out as ${formatDecimal(computed)}`,
+    }
+  }
+  const inFrom = (digits: bigint) => ({ digits, scale: rounding.fromPlaces })
+  const inTo = (digits: bigint) => ({ digits, scale: rounding.toPlaces })
+  return [
+    check('rate', 'the rate', quote.rate, price.rate),
+    check('amounts', `the ${quote.from.currency} amount`, quote.from.amount, inFrom(price.from)),
+    check('amounts', `the ${quote.to.currency} amount`, quote.to.amount, inTo(price.to)),
+    check('fee', 'the fee', quote.fee, inTo(price.fee)),
+    check('collateral', 'the collateral', quote.collateral, inFrom(price.collateral)),
+  ]
+}
+
+const parseInteger = (text: string): bigint => (/^\d{1,400}$/.test(text) ? BigInt(text) : 0n)
+
+function subtract(a: Decimal, b: Decimal): Decimal {
+  const scale = Math.max(a.scale, b.scale)
+  const at = ({ digits, scale: own }: Decimal) => digits * 10n ** BigInt(scale - own)
+  if (at(a) < at(b)) throw new Error('the fee is more than the amount')
+  return { digits: at(a) - at(b), scale }
+}
+
+/** The form of the time has been checked. */
+const toRate = ({ at, ...rate }: Receipt['rates'][number]): Rate => ({
+  ...rate,
+  atMs: parseTimestamp(at, { zone: 'utc' }) as number,
+})

@@ -1,0 +1,86 @@
+// What a receipt says: everything a price was worked out from, in the words of the wire. It is written when the quote is
+// made and stored with it, so that it tells what happened then, whatever the configuration has become. Pure.
+import { createHash } from 'node:crypto'
+import type { Quote } from '#api/wire/fx.ts'
+import type { Receipt } from '#api/wire/fx-extensions.ts'
+import { formatDecimal } from '#core/decimal.ts'
+import type { FxToken } from '#runtime/settings/fx.ts'
+import type { Mid, Rate } from '../pricing/mid.ts'
+import { decimalPlaces, type Price, type RequestedAmount, rateFigures } from '../pricing/price.ts'
+import type { QuoteInput } from '../pricing/quote-input.ts'
+import type { Offer } from '../pricing/terms.ts'
+
+export interface PricedQuote {
+  readonly input: QuoteInput
+  readonly requestedSide: RequestedAmount['side']
+  readonly offer: Offer
+  readonly mid: Mid
+  readonly price: Price
+  readonly outlierPpm: bigint
+  readonly quote: Quote
+  /** The quote as it is sent. */
+  readonly reply: Uint8Array
+}
+
+export function buildReceipt({
+  input,
+  requestedSide,
+  offer,
+  mid,
+  price,
+  outlierPpm,
+  quote,
+  reply,
+}: PricedQuote): Receipt {
+  const { from, to } = offer
+  return {
+    version: '1',
+    quote: {
+      id: quote.id,
+      type: input.type,
+      tenor: input.tenor,
+      createdAt: quote.createdAt,
+      expiresAt: quote.expiresAt,
+      from: toReceiptSide(from, quote.from.amount),
+      to: toReceiptSide(to, quote.to.amount),
+      rate: formatDecimal(price.rate),
+      fee: quote.fee,
+      collateral: quote.collateral ?? '0',
+      sha256: sha256(reply),
+    },
+    asked: requestedSide,
+    rates: mid.rates.map(toReceiptRate),
+    leftOut: mid.leftOut.map(toReceiptRate),
+    via: mid.via ?? null,
+    mid: { over: mid.value.numerator.toString(), under: mid.value.denominator.toString() },
+    terms: {
+      spreadPpm: Number(offer.spreadPpm),
+      feePpm: Number(offer.feePpm),
+      collateralPpm: Number(offer.collateralPpm),
+      outlierPpm: Number(outlierPpm),
+    },
+    rounding: {
+      rateFigures,
+      fromPlaces: decimalPlaces(from),
+      toPlaces: decimalPlaces(to),
+      ...({ to: 'down', from: 'up', fee: 'up', collateral: 'up' } as const),
+    },
+  }
+}
+
+export const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
+
+const toReceiptSide = ({ code, tracks, decimals }: FxToken, amount: string) => ({
+  currency: code,
+  tracks,
+  decimals,
+  amount,
+})
+
+const toReceiptRate = ({ source, base, quote, rate, atMs }: Rate): Receipt['rates'][number] => ({
+  source,
+  base,
+  quote,
+  rate,
+  at: new Date(atMs).toISOString(),
+})

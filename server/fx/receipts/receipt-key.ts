@@ -1,0 +1,106 @@
+// The keys that sign receipts. The first is created when a server first starts, later ones when the operator asks. All are
+// in the store with the quotes, and their public halves are open to anyone (behaviour/fx.md#receipt-keys).
+//
+// 1. One key signs. A key that has been retired signs no quote that is stored later (quotes.ts, 2): its secret is gone.
+// 2. Public halves stay for ever, so that a receipt signed under any of them can be checked.
+import type { KeyObject } from 'node:crypto'
+import { extensions } from '#api/extensions.ts'
+import { createHandler } from '#http/handler.ts'
+import type { StateReader, StateWriter } from '#storage/state.ts'
+import type { FxContext } from '../context.ts'
+import { fxErrorFormat } from '../error-format.ts'
+import { fingerprintOf, privateKeyOf, publicBytesOf, seedBytes } from './ed25519.ts'
+
+export interface ReceiptKey {
+  readonly id: string
+  readonly key: KeyObject
+  /** base64url */
+  readonly publicKey: string
+  readonly createdMs: number
+}
+
+interface KeyRow {
+  readonly seed: Uint8Array
+  readonly createdMs: number
+}
+
+export type KeyContext = Pick<FxContext, 'state' | 'random' | 'clock' | 'fx'>
+
+const selectSigningKey = `select private_key as "seed", created_ms as "createdMs" from fx_receipt_keys
+  where retired_ms is null order by created_ms, id limit 1`
+
+/** The key that signs now; creates the first one. */
+export async function getReceiptSigner({ state, random, clock, fx }: KeyContext): Promise<ReceiptKey> {
+  const row =
+    (await readKeyRow(state)) ?? (await state.write((tx) => createFirstKey(tx, random.bytes(seedBytes), clock.now())))
+  fx.receiptKey = toKey(row)
+  return fx.receiptKey
+}
+
+/** The key as it was last read. Another process may have retired it since: storing a quote then fails (quotes.ts, 2). */
+export const getCachedSigner = async (context: KeyContext): Promise<ReceiptKey> =>
+  context.fx.receiptKey ?? getReceiptSigner(context)
+
+const readKeyRow = (reader: StateReader) => reader.get<KeyRow>(selectSigningKey)
+
+/** Whoever comes second gets the first one's. */
+const createFirstKey = async (tx: StateWriter, seed: Uint8Array, createdMs: number): Promise<KeyRow> =>
+  (await readKeyRow(tx)) ?? insertKey(tx, seed, createdMs)
+
+async function insertKey(tx: StateWriter, seed: Uint8Array, createdMs: number): Promise<KeyRow> {
+  const publicBytes = publicBytesOf(privateKeyOf(seed))
+  await tx.run(
+    'insert into fx_receipt_keys (id, private_key, public_key, created_ms) values (?, ?, ?, ?)',
+    ...[fingerprintOf(publicBytes), seed, publicBytes, createdMs],
+  )
+  return { seed, createdMs }
+}
+
+/** From now on another key signs; what was signed before can still be checked. */
+export function rotateReceiptKey({ state, random, clock }: Omit<KeyContext, 'fx'>): Promise<ReceiptKey> {
+  const nowMs = clock.now()
+  return state.write(async (tx) => {
+    await tx.run(
+      'update fx_receipt_keys set retired_ms = ?, private_key = ? where retired_ms is null',
+      ...[nowMs, new Uint8Array(0)],
+    )
+    return toKey(await insertKey(tx, random.bytes(seedBytes), nowMs))
+  })
+}
+
+function toKey({ seed, createdMs }: KeyRow): ReceiptKey {
+  const key = privateKeyOf(seed)
+  const publicBytes = publicBytesOf(key)
+  return { id: fingerprintOf(publicBytes), key, publicKey: base64Url(publicBytes), createdMs }
+}
+
+const base64Url = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64url')
+
+/** Far more than anybody makes in a lifetime. */
+const retiredKeysMax = 1000
+
+async function readRetiredKeys(state: StateReader) {
+  const rows = await state.all<{ keyId: string; bytes: Uint8Array; createdMs: number; retiredMs: number }>(
+    `select id as "keyId", public_key as "bytes", created_ms as "createdMs", retired_ms as "retiredMs"
+     from fx_receipt_keys where retired_ms is not null order by retired_ms desc, id limit ?`,
+    retiredKeysMax,
+  )
+  return rows.map(({ keyId, bytes, createdMs, retiredMs }) => ({
+    ...{ keyId, publicKey: base64Url(bytes) },
+    ...{ createdAt: new Date(createdMs).toISOString(), retiredAt: new Date(retiredMs).toISOString() },
+  }))
+}
+
+/** What is shown to anyone. */
+export async function readPublicKeys(context: KeyContext) {
+  const { id, publicKey, createdMs } = await getReceiptSigner(context)
+  return {
+    ...{ algorithm: 'Ed25519' as const, keyId: id, publicKey, createdAt: new Date(createdMs).toISOString() },
+    past: await readRetiredKeys(context.state),
+  }
+}
+
+export const receiptKey = createHandler(extensions['fx.receiptKey'], fxErrorFormat, async (_, context: FxContext) => ({
+  is: 'body',
+  body: await readPublicKeys(context),
+}))

@@ -1,0 +1,228 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { Signature, SigningKey, Wallet } from 'ethers'
+import fc from 'fast-check'
+import { privateKeyToAccount } from 'viem/accounts'
+import { signQuote } from '#api/client.ts'
+import { extensions } from '#api/extensions.ts'
+import { parseJson, stringifyJson } from '#api/json.ts'
+import type { Quote, TypedData } from '#api/wire/fx.ts'
+import { systemClock } from '#runtime/clock.ts'
+import { examineSignature as examineWhole } from '../endpoints/check-signature.ts'
+import { diagnose } from './diagnose-signature.ts'
+import { hashTypedData } from './hash-typed-data.ts'
+import { listSigningMistakes } from './signing-mistakes.ts'
+
+const key = `0x${'42'.repeat(32)}` as const
+const signer = privateKeyToAccount(key)
+const nowMs = Date.parse('2026-11-15T10:00:10.000Z')
+
+/** The example of the contract with 18-decimal amounts: beyond what a float carries. */
+const example = extensions['fx.quote'].example.reply
+const { typedData: small } = example
+assert.ok(small)
+const quote: Quote & { typedData: TypedData } = {
+  ...example,
+  typedData: {
+    ...small,
+    message: {
+      ...small.message,
+      permitted: { ...small.message.permitted, amount: 1_000_654_321_000_000_000_001n },
+      witness: { ...small.message.witness, fee: 184_387_000_000_000_000n },
+    },
+  },
+}
+const signDigest = (digest: Uint8Array): string => new SigningKey(key).sign(digest).serialized
+const examine = (signature: string, more: object = {}) =>
+  diagnose({ quote, signature, signer: signer.address, nowMs, ...more })
+const fields = (signature: string, more: object = {}) => examine(signature, more).findings.map(({ field }) => field)
+
+describe('good', () => {
+  test('a signature by any library is good, names its signer, and has nothing to say', async () => {
+    for (const signature of [await signQuote(quote, signer), await signQuote(quote, new Wallet(key))]) {
+      const told = examine(signature)
+      assert.deepEqual([told.verdict, told.signer, told.findings], ['good', signer.address, []])
+      assert.deepEqual([told.deadlinePassed, told.expired], [false, false])
+    }
+  })
+
+  test('the compact form is as good: the contract takes it', async () => {
+    const { compactSerialized } = Signature.from(await signQuote(quote, signer))
+    assert.equal(examine(compactSerialized).verdict, 'good')
+  })
+
+  test('nobody named: who it is by, and that this is all that can be said', async () => {
+    const told = examine(await signQuote(quote, signer), { signer: undefined })
+    assert.deepEqual([told.verdict, told.signer, told.findings], ['unknown', signer.address, []])
+  })
+
+  test('times are told apart: the quote expires before the permit does', async () => {
+    const signature = await signQuote(quote, signer)
+    const at = (text: string) => {
+      const { expired, deadlinePassed } = examine(signature, { nowMs: Date.parse(text) })
+      return [expired, deadlinePassed]
+    }
+    const deadline = new Date(quote.typedData.message.deadline * 1000)
+    assert.deepEqual(at('2026-11-15T10:00:29.999Z'), [false, false])
+    assert.deepEqual(at('2026-11-15T10:00:30.000Z'), [true, false])
+    assert.deepEqual(at(deadline.toISOString()), [true, false])
+    assert.deepEqual(at(new Date(deadline.getTime() + 1).toISOString()), [true, true])
+  })
+})
+
+describe('bad, from the signature alone', () => {
+  test('every mistake in the list is found and named as itself', () => {
+    const all = listSigningMistakes(quote, quote.typedData, signer.address)
+    assert.ok(all.length > 60, String(all.length))
+    // No two are the same document, so what is found first is the right one; a few go the whole way.
+    const digests = all.map(({ document }) => hashTypedData(document).toHex())
+    assert.equal(new Set(digests).size, all.length)
+    for (const { field, message, document } of all.filter((_, at) => at % 5 === 0)) {
+      const told = examine(signDigest(hashTypedData(document)))
+      assert.equal(told.verdict, 'bad', `${field} ${message}`)
+      assert.equal(told.findings[0]?.field, field, `${field} ${message}`)
+    }
+  })
+
+  test('an amount rounded by a parser that has only floats is named with both values', () => {
+    const rounded = structuredClone(quote)
+    rounded.typedData.message.permitted.amount = BigInt(Number(quote.typedData.message.permitted.amount))
+    assert.deepEqual(examine(signDigest(hashTypedData(rounded.typedData))).findings, [
+      {
+        field: 'message.permitted.amount',
+        message: 'is another amount',
+        expected: '1000654321000000000001',
+        found: '1000654320999999995904',
+      },
+    ])
+  })
+
+  test('the right digest signed in the wrong way', async () => {
+    const digest = hashTypedData(quote.typedData)
+    assert.deepEqual(fields(await signer.signMessage({ message: { raw: digest } })), ['method'])
+    assert.deepEqual(fields(await signer.signMessage({ message: `0x${digest.toHex()}` })), ['method'])
+  })
+
+  test('bytes the contract would not read: a parity for v, the other v, another length, no bytes', async () => {
+    const good = await signQuote(quote, signer)
+    const v = Number.parseInt(good.slice(-2), 16)
+    const parity = `${good.slice(0, -2)}0${v - 27}`
+    const told = examine(parity)
+    assert.deepEqual([told.verdict, told.signer, told.findings[0]?.expected], ['bad', signer.address, String(v)])
+    assert.deepEqual(fields(`${good.slice(0, -2)}${(v === 27 ? 28 : 27).toString(16)}`), ['signature.v'])
+    assert.deepEqual(fields(`${good.slice(0, -2)}ff`), ['signature.v'])
+    assert.deepEqual(fields(good.slice(0, -4)), ['signature'])
+    assert.deepEqual(fields('0x'), ['signature'])
+    assert.deepEqual(fields('nonsense'), ['signature'])
+    assert.deepEqual(fields(`0x${'00'.repeat(64)}1b`), ['signature'])
+    assert.deepEqual(fields(`0x${'ff'.repeat(64)}1b`), ['signature'])
+  })
+
+  test('another key: said so, with who it was', async () => {
+    const other = privateKeyToAccount(`0x${'43'.repeat(32)}`)
+    const told = examine(await signQuote(quote, other))
+    assert.equal(told.verdict, 'bad')
+    assert.deepEqual(
+      told.findings.map(({ field, expected, found }) => [field, expected, found]),
+      [['signer', signer.address, other.address.toLowerCase()]],
+    )
+  })
+})
+
+describe('bad, with what was signed at hand', () => {
+  test('every differing field is listed, several at once, through JSON', async () => {
+    const signed = structuredClone(quote.typedData)
+    signed.domain.chainId = 424_242
+    signed.message.nonce = 12_345
+    signed.message.witness.consideration.baseAmount = '7'
+    const signature = await signQuote({ id: quote.id, typedData: signed }, signer)
+    assert.deepEqual(fields(signature), ['signer'])
+    const told = examine(signature, { signed: parseJson(stringifyJson(signed)) })
+    assert.deepEqual(
+      told.findings.map(({ field, expected, found }) => [field, expected, found]),
+      [
+        ['domain.chainId', '1', '424242'],
+        ['message.nonce', '4503599627370497', '12345'],
+        ['message.witness.consideration.baseAmount', quote.typedData.message.witness.consideration.baseAmount, '7'],
+      ],
+    )
+  })
+
+  test('other types are shown as the strings that are hashed', async () => {
+    const signed = structuredClone(quote.typedData)
+    signed.types.Consideration.reverse()
+    const signature = signDigest(hashTypedData(signed))
+    const [finding] = examine(signature, { signed }).findings
+    assert.equal(finding?.field, 'types')
+    assert.match(finding?.found ?? '', /Consideration\(uint256 maturity,/)
+  })
+
+  test('a document that is not what was signed, or no document, is told as that', async () => {
+    const other = privateKeyToAccount(`0x${'43'.repeat(32)}`)
+    const signature = await signQuote(quote, other)
+    assert.deepEqual(fields(signature, { signed: quote.typedData }), ['signer'])
+    for (const signed of [{}, { message: 1 }, { types: { A: 1 } }, { domain: null, types: null, message: null }, []]) {
+      const [finding] = examine(signature, { signed }).findings
+      assert.ok(finding, JSON.stringify(signed))
+    }
+  })
+})
+
+test('a signature that is not whole bytes is refused before any node is asked', async () => {
+  for (const signature of ['0x123', '12', '0xgg'])
+    await assert.rejects(examineWhole(quote, { signature }, 'http://127.0.0.1:1/', systemClock), {
+      code: 'input.invalid',
+    })
+})
+
+test('typed data of a size that nobody signs is refused, whether or not it has to be hashed', async () => {
+  const types = { ...quote.typedData.types, A: new Array(256).fill({ name: 'a', type: 'bool' }) }
+  const shown = { signature: await signQuote(quote, signer), signed: { ...quote.typedData, types } }
+  for (const whom of [signer.address, `0x${'55'.repeat(20)}`])
+    await assert.rejects(examineWhole(quote, { ...shown, signer: whom }, '', systemClock), {
+      code: 'input.invalid',
+      problems: [{ at: ['body', 'typedData'], message: 'must have at most 128 fields in its types', value: undefined }],
+    })
+})
+
+test('a list without an end and an object with its own toString are named, not written out', async () => {
+  const signature = await signQuote(quote, signer)
+  const endless = Array.from({ length: 50_000 }).reduce<unknown>((inner) => [inner], 1)
+  const domain = { ...quote.typedData.domain, name: endless, chainId: { toString: 1, valueOf: 1 } }
+  const { findings } = examine(signature, { signed: { ...quote.typedData, domain } })
+  assert.deepEqual(
+    findings.map(({ field, found }) => [field, found]),
+    [
+      ['domain.name', 'a list'],
+      ['domain.chainId', 'an object'],
+    ],
+  )
+})
+
+test('whatever is sent, there is a diagnosis and never an exception', () => {
+  const hostile = fc.oneof(
+    fc.jsonValue(),
+    fc.record(
+      {
+        domain: fc.oneof(fc.jsonValue(), fc.constant(quote.typedData.domain)),
+        types: fc.oneof(fc.jsonValue(), fc.constant(quote.typedData.types)),
+        primaryType: fc.oneof(fc.jsonValue(), fc.constant('PermitWitnessTransferFrom')),
+        message: fc.oneof(fc.jsonValue(), fc.constant(quote.typedData.message)),
+      },
+      { requiredKeys: [] },
+    ),
+  )
+  const signature = fc.oneof(
+    fc.string(),
+    fc.uint8Array({ maxLength: 70 }).map((bytes) => `0x${bytes.toHex()}`),
+    fc.uint8Array({ minLength: 64, maxLength: 64 }).map((bytes) => `0x${bytes.toHex()}1b`),
+  )
+  fc.assert(
+    fc.property(hostile, signature, fc.boolean(), (signed, text, named) => {
+      const told = examine(text, { signed, ...(named ? {} : { signer: undefined }) })
+      assert.notEqual(told.verdict, 'good')
+      assert.ok(told.verdict === 'unknown' || told.findings.length > 0)
+    }),
+    { numRuns: 60 },
+  )
+})

@@ -1,0 +1,139 @@
+// Says whether a signature over a quote is good, who made it, and if it is not good, why (behaviour/fx.md#signature-checks). Pure.
+//
+// 1. `good` means: the real contract recovers the named signer from these very bytes. What a friendlier reader could make
+//    of them is told as a finding, never taken for good.
+// 2. Without a named signer nothing is bad for the wrong signer: any bytes recover to some address.
+import { keccak_256 } from '@noble/hashes/sha3.js'
+import type { Quote } from '#api/wire/fx.ts'
+import type { Diagnosis, SignatureFinding } from '#api/wire/fx-extensions.ts'
+import { checksumAddress } from '#core/checksum-address.ts'
+import { findDifferences } from './document-differences.ts'
+import { hashStruct, hashTypedData, TypedDataTooLarge, type TypedDocument } from './hash-typed-data.ts'
+import { addressRecovery, type RecoverAddress } from './recover-address.ts'
+import { parseSignature } from './signature-text.ts'
+import { listSigningMistakes } from './signing-mistakes.ts'
+
+export interface SignatureInput {
+  readonly quote: Quote & Required<Pick<Quote, 'typedData'>>
+  /** 0x hexadecimal, as the wallet gave it. */
+  readonly signature: string
+  /** Who should have signed. */
+  readonly signer?: string | undefined
+  /** What the wallet was given, as the caller tells it. */
+  readonly signed?: unknown
+  readonly nowMs: number
+}
+
+/** Everything but what only a node can tell. Throws `TypedDataTooLarge` about what the caller says was signed. */
+export function diagnose({ quote, signature, signer, signed, nowMs }: SignatureInput): Omit<Diagnosis, 'chain'> {
+  const digest = hashTypedData(quote.typedData)
+  const deadlineMs = quote.typedData.message.deadline * 1000
+  const { parts, findings: unreadable } = parseSignature(signature)
+  const recover = parts && addressRecovery(parts)
+  const found = recover?.(digest)
+  const findings: SignatureFinding[] = [...unreadable]
+  if (parts && !found) findings.push({ field: 'signature', message: 'is no signature of anything: no key fits it' })
+  const isBySigner = found !== undefined && found === signer?.toLowerCase()
+  if (recover && signer !== undefined && !isBySigner) {
+    const flipped = addressRecovery({ ...parts, isOdd: !parts.isOdd })
+    findings.push(...findReasons(quote, { recover, flipped, signer: signer.toLowerCase(), signed, digest }))
+  } else if (recover && signed !== undefined) {
+    findings.push(...findDifferences(quote.typedData, signed))
+  }
+  const good = found !== undefined && unreadable.length === 0 && (signer === undefined || isBySigner)
+  return {
+    verdict: good ? (signer === undefined ? 'unknown' : 'good') : 'bad',
+    signer: found === undefined ? null : checksumAddress(found),
+    digest: `0x${digest.toHex()}`,
+    findings,
+    deadline: new Date(deadlineMs).toISOString(),
+    deadlinePassed: nowMs > deadlineMs,
+    expired: nowMs >= Date.parse(quote.expiresAt),
+  }
+}
+
+interface Evidence {
+  readonly recover: RecoverAddress
+  /** The same signature with the other v. */
+  readonly flipped: RecoverAddress | undefined
+  readonly signer: string
+  readonly signed: unknown
+  readonly digest: Uint8Array
+}
+
+function findReasons(quote: SignatureInput['quote'], evidence: Evidence): readonly SignatureFinding[] {
+  const { recover, flipped, signer, signed, digest } = evidence
+  if (flipped?.(digest) === signer) {
+    return [{ field: 'signature.v', message: 'is 27 where it must be 28, or the other way round; the rest is right' }]
+  }
+  if (signed !== undefined) {
+    const signedFindings = findingsOfSigned(quote, evidence)
+    if (signedFindings) return signedFindings
+  }
+  for (const { field, message, expected, found, document } of listSigningMistakes(quote, quote.typedData, signer)) {
+    if (recover(hashTypedData(document)) !== signer) continue
+    return [{ field, message, ...(expected !== undefined && { expected }), ...(found !== undefined && { found }) }]
+  }
+  const method = findWrongMethod(quote, evidence)
+  if (method) return [method]
+  return [
+    {
+      field: 'signer',
+      message:
+        signed === undefined
+          ? 'is another key, or more than one field differs; send the typed data that was signed to see which'
+          : 'is another key: the signature is over neither the quote nor the typed data that was sent',
+      expected: checksumAddress(signer),
+      found: recover(digest) ?? 'nobody',
+    },
+  ]
+}
+
+/** The caller says what was signed: if the signature is over that, its differences are the whole answer. */
+function findingsOfSigned({ typedData }: SignatureInput['quote'], { recover, signer, signed }: Evidence) {
+  const digest = digestOf(() => withDomainType(signed as Partial<TypedDocument>))
+  if (!digest)
+    return [{ field: 'typedData', message: 'cannot be hashed: it is not typed data, or a value does not fit its type' }]
+  if (recover(digest) !== signer) return undefined
+  return findDifferences(typedData, signed)
+}
+
+/** Libraries that add the domain type themselves are given documents without it. */
+function withDomainType(document: Partial<TypedDocument>): TypedDocument {
+  const names = { name: 'string', version: 'string', chainId: 'uint256', verifyingContract: 'address', salt: 'bytes32' }
+  const { domain = {}, types = {}, primaryType = 'PermitWitnessTransferFrom', message = {} } = document
+  const usual = Object.entries(names)
+    .filter(([name]) => Object.hasOwn(domain, name))
+    .map(([name, type]) => ({ name, type }))
+  return { domain, types: { EIP712Domain: usual, ...types }, primaryType, message }
+}
+
+function digestOf(document: () => TypedDocument): Uint8Array | undefined {
+  try {
+    return hashTypedData(document())
+  } catch (error) {
+    if (error instanceof TypedDataTooLarge) throw error
+    return undefined
+  }
+}
+
+/** The right thing signed in the wrong way. */
+function findWrongMethod(
+  { typedData }: SignatureInput['quote'],
+  { recover, signer, digest }: Evidence,
+): SignatureFinding | undefined {
+  const utf8 = new TextEncoder()
+  const personal = (message: Uint8Array) =>
+    keccak_256(Buffer.concat([utf8.encode(`\x19Ethereum Signed Message:\n${message.length}`), message]))
+  const { types, primaryType, message } = typedData
+  const methods: readonly [string, Uint8Array][] = [
+    ['the digest was signed as a personal message; use the wallet’s signTypedData', personal(digest)],
+    [
+      'the digest’s text was signed as a personal message; use signTypedData',
+      personal(utf8.encode(`0x${digest.toHex()}`)),
+    ],
+    ['the message was signed without its domain', hashStruct(types, primaryType, message)],
+  ]
+  const method = methods.find(([, hash]) => recover(hash) === signer)
+  return method && { field: 'method', message: method[0] }
+}

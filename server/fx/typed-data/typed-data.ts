@@ -1,0 +1,100 @@
+// What a taker signs (spec 2.2): a Permit2 transfer permit whose witness is the trade. Pure.
+//
+// 1. The words in `types` are hashed by the contract as they stand here: order, names and spelling are fixed.
+// 2. Amounts are base units of their token and exact at any size: beyond 2^53 they are bigint, a bare integer in JSON.
+// 3. `base` is what the taker receives, `quote` what the taker gives.
+import type { TypedData } from '#api/wire/fx.ts'
+import { checksumAddress } from '#core/checksum-address.ts'
+
+export interface Leg {
+  readonly contract: string
+  /** In base units. */
+  readonly amount: bigint
+}
+
+export interface Permit {
+  readonly chainId: number
+  readonly permit2: string
+  readonly spender: string
+  readonly quoteId: string
+  readonly from: Leg
+  readonly to: Leg
+  readonly fee: bigint
+  /** 0: the whole `from` amount is permitted instead. */
+  readonly collateral: bigint
+  readonly recipient: string
+  readonly nonce: number
+  readonly maturitySeconds: number
+}
+
+const field = (name: string, type: string) => ({ name, type })
+
+export const types: TypedData['types'] = {
+  EIP712Domain: [field('name', 'string'), field('chainId', 'uint256'), field('verifyingContract', 'address')],
+  Consideration: [
+    field('quoteId', 'bytes32'),
+    field('base', 'address'),
+    field('quote', 'address'),
+    field('baseAmount', 'uint256'),
+    field('quoteAmount', 'uint256'),
+    field('maturity', 'uint256'),
+  ],
+  TakerDetails: [field('consideration', 'Consideration'), field('recipient', 'address'), field('fee', 'uint256')],
+  MakerDetails: [field('consideration', 'Consideration'), field('fee', 'uint256')],
+  TokenPermissions: [field('token', 'address'), field('amount', 'uint256')],
+  PermitWitnessTransferFrom: [
+    field('permitted', 'TokenPermissions'),
+    field('spender', 'address'),
+    field('nonce', 'uint256'),
+    field('deadline', 'uint256'),
+    field('witness', 'TakerDetails'),
+  ],
+}
+
+export function buildTypedData(permit: Permit): TypedData {
+  const { from, to, maturitySeconds: maturity } = permit
+  return {
+    domain: { name: 'Permit2', chainId: permit.chainId, verifyingContract: toSignableAddress(permit.permit2) },
+    types,
+    primaryType: 'PermitWitnessTransferFrom',
+    message: {
+      permitted: { token: toSignableAddress(from.contract), amount: toJsonInteger(permit.collateral || from.amount) },
+      spender: toSignableAddress(permit.spender),
+      nonce: permit.nonce,
+      deadline: maturity,
+      witness: {
+        consideration: {
+          quoteId: toBytes32(permit.quoteId),
+          base: toSignableAddress(to.contract),
+          quote: toSignableAddress(from.contract),
+          baseAmount: to.amount.toString(),
+          quoteAmount: from.amount.toString(),
+          maturity,
+        },
+        fee: toJsonInteger(permit.fee),
+        recipient: toSignableAddress(permit.recipient),
+      },
+    },
+  }
+}
+
+/** The 16 bytes of a UUID, with zeros before them. */
+export const toBytes32 = (uuid: string): string => `0x${uuid.replaceAll('-', '').toLowerCase().padStart(64, '0')}`
+
+/** As written where signing libraries take it: they refuse letters in a case that is not their checksum (behaviour/fx.md#typed-data). */
+export function toSignableAddress(address: string): string {
+  const known = signableCache.get(address)
+  if (known !== undefined) return known
+  const lower = address.toLowerCase()
+  const result = address === lower || address === checksumAddress(address) ? address : lower
+  if (signableCache.size >= signableCacheMax) signableCache.clear()
+  signableCache.set(address, result)
+  return result
+}
+
+/** The same few contracts and recipients come again and again, and a checksum costs as much as the rest of the price. */
+const signableCache = new Map<string, string>()
+const signableCacheMax = 4096
+
+const toJsonInteger = (amount: bigint): number | bigint =>
+  amount <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(amount) : amount

@@ -1,0 +1,287 @@
+import { strict as assert } from 'node:assert'
+import { describe, test } from 'node:test'
+import { extensions } from '#api/extensions.ts'
+import type { Group, Plan } from '#api/routes.ts'
+import { Fault } from '#core/fault.ts'
+import { withoutKeys } from '#core/key.ts'
+import { issueKey, revokeKey } from '#storage/keys.ts'
+import { openState } from '#storage/open.ts'
+import { usageOf } from '#storage/usage.ts'
+import {
+  attempt,
+  bearing,
+  codeOf,
+  fundedBy,
+  handlerOf,
+  labels,
+  makeKey,
+  market,
+  querying,
+  quote,
+  stateWith,
+  testAddress,
+  wrongSecret,
+} from '#test/authorization.ts'
+import { openContext, testNowMs } from '#test/context.ts'
+import { type Credentials, openAuthorizer } from './authorize.ts'
+import type { Handler } from './handler.ts'
+
+describe('key', () => {
+  test('a good key names its owner and plan', async () => {
+    await using context = await openContext()
+    const admission = await openAuthorizer(context)
+    const { id, key } = await makeKey(context, 'standard')
+    assert.deepEqual(await admission.authorize(quote, bearing(key)), { keyId: id, plan: 'standard' })
+    assert.deepEqual(await admission.authorize(fundedBy, querying(key)), { keyId: id, plan: 'standard' })
+    assert.deepEqual(await admission.authorize(market, bearing(key)), { keyId: id, plan: 'standard' })
+    assert.deepEqual(await admission.authorize(market, querying(key)), { keyId: id, plan: 'standard' })
+    await admission.close()
+  })
+
+  test('a call that changes what everybody is answered needs a key made for it, whatever the plan', async () => {
+    await using context = await openContext()
+    const admission = await openAuthorizer(context)
+    const admin: Handler = { ...quote, endpoint: { ...quote.endpoint, admin: true } }
+    const { key: plain } = await makeKey(context, 'enterprise')
+    const { id, key } = await makeKey(context, 'free', { admin: true })
+    const { key: elsewhere } = await makeKey(context, 'free', { admin: true, groups: ['markets'] })
+    const refused = await attempt(admission, admin, bearing(plain))
+    assert.ok(refused instanceof Fault)
+    assert.deepEqual([refused.code, refused.status], ['key.group', 403])
+    assert.match(refused.publicMessage, /made for administration/)
+    assert.deepEqual(await admission.authorize(admin, bearing(key)), { keyId: id, plan: 'free' })
+    assert.equal(await codeOf(admission, admin, bearing(elsewhere)), 'key.group')
+    assert.equal(await codeOf(admission, quote, bearing(plain)), 'admitted')
+    await admission.close()
+  })
+
+  test('the scheme is read in any letter case', async () => {
+    await using context = await openContext()
+    const admission = await openAuthorizer(context)
+    const { key } = await makeKey(context, 'enterprise')
+    for (const authorization of [`bearer ${key}`, `BEARER  ${key} `, `Bearer\t${key}`]) {
+      assert.equal(
+        await codeOf(admission, quote, { authorization, address: testAddress, query: {} }),
+        'admitted',
+        authorization,
+      )
+    }
+    await admission.close()
+  })
+
+  test('a key shown in the wrong place, an empty one and another scheme count as none', async () => {
+    await using context = await openContext()
+    const admission = await openAuthorizer(context)
+    const { key } = await makeKey(context, 'enterprise')
+    assert.equal(await codeOf(admission, quote, querying(key)), 'key.missing')
+    assert.equal(await codeOf(admission, fundedBy, bearing(key)), 'key.missing')
+    assert.equal(await codeOf(admission, fundedBy, querying('  ')), 'key.missing')
+    for (const authorization of ['Bearer', 'Bearer ', 'Basic dTpw', `Bearer${key}`, key]) {
+      assert.equal(
+        await codeOf(admission, quote, { authorization, address: testAddress, query: {} }),
+        'key.missing',
+        authorization,
+      )
+    }
+    await admission.close()
+  })
+
+  test('malformed, unknown, wrong, revoked and expired keys get the same answer', async () => {
+    await using context = await openContext({ keys: { badMax: 100 } })
+    const admission = await openAuthorizer(context)
+    const good = await makeKey(context)
+    const revoked = await makeKey(context)
+    const expired = await makeKey(context, 'free', { expiresAtMs: testNowMs + 1000 })
+    assert.equal(await codeOf(admission, quote, bearing(expired.key)), 'admitted')
+    await revokeKey(context.state, revoked.id, context.clock)
+    context.clock.advance(1000)
+    const unknown = `tetrad:0000000000000000:${wrongSecret}`
+    const wrong = `tetrad:${good.id}:${wrongSecret}`
+    const bad = ['YourApiKeyToken', `${good.key}x`, unknown, wrong, revoked.key, expired.key]
+    const told = []
+    for (const key of bad) {
+      const fault = await attempt(admission, quote, bearing(key))
+      assert.ok(fault instanceof Fault, key)
+      told.push(
+        JSON.stringify([fault.code, fault.publicMessage, fault.message, fault.problems, fault.terms, fault.headers]),
+      )
+      const everything = `${fault.stack}${JSON.stringify(fault)}`
+      assert.ok(!everything.includes(key) && !everything.includes(wrongSecret), 'the fault repeats the key')
+    }
+    assert.equal(new Set(told).size, 1, told.join('\n'))
+    assert.match(told[0] ?? '', /^\["key\.invalid"/)
+    await admission.close()
+  })
+
+  test('the log takes the secret out of a key that reaches it all the same', async () => {
+    await using context = await openContext()
+    const { id, key } = await makeKey(context)
+    assert.equal(withoutKeys(`got ${key}.`), `got tetrad:${id}:….`)
+  })
+
+  test('a revocation by another process holds from the next call on', async () => {
+    await using context = await openContext()
+    const admission = await openAuthorizer(context)
+    const { id, key } = await makeKey(context, 'enterprise')
+    assert.equal(await codeOf(admission, quote, bearing(key)), 'admitted')
+    assert.equal(await codeOf(admission, quote, bearing(key)), 'admitted')
+    const other = await openState(context.dir, context.settings.store)
+    await revokeKey(other, id, context.clock)
+    await other.close()
+    assert.equal(await codeOf(admission, quote, bearing(key)), 'key.invalid')
+    await admission.close()
+  })
+
+  test('after a rotation only the new secret is good', async () => {
+    await using context = await openContext()
+    const admission = await openAuthorizer(context)
+    const wanted = { id: 'demo', name: 'demo', plan: 'enterprise' } as const
+    const before = await issueKey(context.state, wanted, context.clock, context.random)
+    assert.equal(await codeOf(admission, quote, bearing(before.key)), 'admitted')
+    const after = await issueKey(context.state, wanted, context.clock, context.random)
+    assert.equal(await codeOf(admission, quote, bearing(before.key)), 'key.invalid')
+    assert.equal(await codeOf(admission, quote, bearing(after.key)), 'admitted')
+    await admission.close()
+  })
+
+  test('a verified key is read from the store again only after a key was changed, not after any commit', async () => {
+    await using context = await openContext()
+    let reads = 0
+    const state = stateWith(context.state, {
+      get: (sql, ...values) => {
+        if (sql.includes('from keys')) reads += 1
+        return context.state.get(sql, ...values)
+      },
+    })
+    const { key } = await makeKey(context, 'enterprise')
+    const admission = await openAuthorizer({ ...context, state })
+    for (let call = 0; call < 10; call++) await admission.authorize(quote, bearing(key))
+    assert.equal(reads, 1)
+    await admission.flush()
+    for (let call = 0; call < 10; call++) await admission.authorize(quote, bearing(key))
+    assert.equal(reads, 1)
+    await makeKey(context, 'free')
+    for (let call = 0; call < 10; call++) await admission.authorize(quote, bearing(key))
+    assert.equal(reads, 2)
+    await admission.close()
+  })
+})
+
+describe('open group', () => {
+  test('without a key the caller is anonymous, limited by address', async () => {
+    await using context = await openContext({ server: { anonymousPerSecond: 2 } })
+    const admission = await openAuthorizer(context)
+    const from = (where: string): Credentials => ({ address: where, query: {} })
+    const nobody = { keyId: 'anonymous', plan: 'free', network: testAddress }
+    assert.deepEqual(await admission.authorize(market, from(testAddress)), nobody)
+    assert.deepEqual(await admission.authorize(market, { ...from(testAddress), apikey: '' }), nobody)
+    const refused = await attempt(admission, market, from(testAddress))
+    assert.ok(refused instanceof Fault)
+    assert.deepEqual([refused.code, refused.terms, refused.retryAfterMs], ['limit.second', { limit: 2 }, 1000])
+    assert.equal(await codeOf(admission, market, from('203.0.113.8')), 'admitted')
+    // One subscriber's 2^64 IPv6 addresses are one caller.
+    for (const where of ['2001:db8::1', '2001:db8::2'])
+      assert.equal(await codeOf(admission, market, from(where)), 'admitted')
+    assert.equal(await codeOf(admission, market, from('2001:db8::3')), 'limit.second')
+    await admission.flush()
+    const [usage] = await usageOf(context.state, { keyId: 'anonymous', days: 1, nowMs: testNowMs })
+    assert.deepEqual([usage?.admitted, usage?.refused['limit.second']], [5, 2])
+    await admission.close()
+  })
+
+  test('the limit of callers without a key holds over all open paths, whatever their group', async () => {
+    await using context = await openContext({ server: { anonymousPerSecond: 2 } })
+    const admission = await openAuthorizer(context)
+    const receiptKey: Handler = { ...market, endpoint: extensions['fx.receiptKey'] }
+    const claim: Credentials = { address: testAddress, query: {} }
+    assert.equal(await codeOf(admission, receiptKey, claim), 'admitted')
+    assert.equal(await codeOf(admission, market, claim), 'admitted')
+    assert.equal(await codeOf(admission, receiptKey, claim), 'limit.second')
+    await admission.close()
+  })
+
+  test('a key that is shown is honoured and counted; a bad one is refused', async () => {
+    await using context = await openContext({ server: { anonymousPerSecond: 1 } })
+    const admission = await openAuthorizer(context)
+    const { id, key } = await makeKey(context, 'enterprise')
+    for (let call = 0; call < 5; call++) assert.equal((await admission.authorize(market, bearing(key))).keyId, id)
+    assert.equal(await codeOf(admission, market, querying('YourApiKeyToken')), 'key.invalid')
+    await admission.flush()
+    assert.equal((await usageOf(context.state, { keyId: id, days: 1, nowMs: testNowMs }))[0]?.admitted, 5)
+    await admission.close()
+  })
+
+  test('the switch asks for a key', async () => {
+    await using context = await openContext({ markets: { keyNeeded: true } })
+    const admission = await openAuthorizer(context)
+    const { key } = await makeKey(context)
+    assert.equal(await codeOf(admission, market, { address: testAddress, query: {} }), 'key.missing')
+    assert.equal(await codeOf(admission, market, querying(key)), 'admitted')
+    await admission.close()
+  })
+})
+
+describe('group, plan, gate', () => {
+  test('a key opens its own groups only', async () => {
+    await using context = await openContext()
+    const admission = await openAuthorizer(context)
+    const groups: readonly Group[] = ['explorer', 'markets']
+    const { key } = await makeKey(context, 'enterprise', { groups })
+    assert.equal(await codeOf(admission, quote, bearing(key)), 'key.group')
+    assert.equal(await codeOf(admission, labels, querying(key)), 'admitted')
+    assert.equal(await codeOf(admission, market, bearing(key)), 'admitted')
+    await admission.close()
+  })
+
+  test('a lower plan is refused with the plan that is needed, the plan itself and higher ones pass', async () => {
+    await using context = await openContext()
+    const admission = await openAuthorizer(context)
+    const cases: readonly (readonly [Handler, Plan, string])[] = [
+      [fundedBy, 'lite', 'standard'],
+      [fundedBy, 'standard', ''],
+      [fundedBy, 'enterprise', ''],
+      [labels, 'professional', 'enterprise'],
+      [labels, 'enterprise', ''],
+    ]
+    for (const [answer, plan, needed] of cases) {
+      const { key } = await makeKey(context, plan)
+      const outcome = await attempt(admission, answer, querying(key))
+      if (needed === '') assert.ok(!(outcome instanceof Fault), plan)
+      else
+        assert.deepEqual(outcome instanceof Fault && [outcome.code, outcome.terms], ['plan.too_low', { plan: needed }])
+    }
+    await admission.close()
+  })
+
+  test('a limit of one endpoint may end at a plan: an enterprise key checks as many signatures as it likes', async () => {
+    await using context = await openContext()
+    const admission = await openAuthorizer(context)
+    const check: Handler = { ...quote, endpoint: extensions['fx.checkSignature'] }
+    const codes = async (answer: Handler, plan: Plan, claim: (key: string) => Credentials) => {
+      const { key } = await makeKey(context, plan)
+      return [0, 1, 2].map(() => codeOf(admission, answer, claim(key)))
+    }
+    const [passed, full] = ['admitted', 'limit.second']
+    assert.deepEqual(await Promise.all(await codes(check, 'enterprise', bearing)), [passed, passed, passed])
+    assert.deepEqual(await Promise.all(await codes(check, 'professional', bearing)), [passed, passed, full])
+    assert.deepEqual(await Promise.all(await codes(fundedBy, 'enterprise', querying)), [passed, passed, full])
+    await admission.close()
+  })
+
+  test('the gate comes after the plan and before the limits', async () => {
+    await using context = await openContext({ plans: { standard: { perSecond: 1 } } })
+    const admission = await openAuthorizer(context)
+    const gated = handlerOf('explorer.fundedBy', ({ chainid }) => {
+      if (chainid === '9') throw new Fault('explorer.chain_unsupported')
+    })
+    const low = await makeKey(context, 'lite')
+    const high = await makeKey(context, 'standard')
+    const claim = (key: string, chainid: string): Credentials => ({ ...querying(key), query: { chainid } })
+    assert.equal(await codeOf(admission, gated, claim(low.key, '9')), 'plan.too_low')
+    assert.equal(await codeOf(admission, gated, claim(high.key, '9')), 'explorer.chain_unsupported')
+    assert.equal(await codeOf(admission, gated, claim(high.key, '1')), 'admitted')
+    assert.equal(await codeOf(admission, gated, claim(high.key, '1')), 'limit.second')
+    assert.equal(await codeOf(admission, gated, claim(high.key, '9')), 'explorer.chain_unsupported')
+    await admission.close()
+  })
+})

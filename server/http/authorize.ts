@@ -1,0 +1,171 @@
+// Who may come in: key → group → plan → the group's own gate → limits, in this order for every endpoint. Each refusal is
+// a Fault that says nothing about which keys exist (behaviour/http.md#invalid-keys).
+import type { Endpoint } from '#api/kit.ts'
+import { plans } from '#api/routes.ts'
+import { Fault } from '#core/fault.ts'
+import { splitKey } from '#core/key.ts'
+import { anonymousId, type KeyRecord } from '#storage/keys.ts'
+import type { Refusal } from '#storage/usage.ts'
+import { type BadKeyThrottle, createBadKeyThrottle } from './bad-key-throttle.ts'
+import { networkOf } from './caller-network.ts'
+import type { Context } from './context.ts'
+import type { Caller, Handler, RawQuery } from './handler.ts'
+import { KeyCache } from './key-cache.ts'
+import { type LimitedCaller, type Limits, LocalLimits } from './limits.ts'
+import { SharedLimits } from './shared-limits.ts'
+import { UsageCounter } from './usage-counter.ts'
+
+/** What a request shows to be let in. */
+export interface Credentials {
+  readonly apikey?: string | undefined
+  readonly authorization?: string | undefined
+  readonly address: string
+  readonly query: RawQuery
+}
+
+export interface Authorizer {
+  /** The caller, or a Fault. */
+  authorize(answer: Handler, claim: Credentials): Promise<Caller>
+  /** Counters and last-used times are stored when this resolves. */
+  flush(): Promise<void>
+  close(): Promise<void>
+}
+
+/** Told of every refusal; the key id is empty where no good key was shown. */
+export type RefusalNotice = (what: Refusal | 'key.missing' | 'key.invalid' | 'key.guarded', keyId: string) => void
+
+export async function openAuthorizer(
+  context: Context,
+  onRefusal: RefusalNotice = () => {},
+  badKeyThrottle: BadKeyThrottle = createBadKeyThrottle(context.settings),
+  reportShared?: (shared: boolean) => void,
+): Promise<Authorizer> {
+  const usage = await UsageCounter.open(context)
+  const { limits: url } = context.settings
+  const shared =
+    url === '' ? undefined : await SharedLimits.open(context, usage, { url, ...(reportShared && { reportShared }) })
+  const authorizer = new KeyAuthorizer(
+    context,
+    onRefusal,
+    usage,
+    badKeyThrottle,
+    shared ?? new LocalLimits(context.clock, usage),
+  )
+  return {
+    authorize: (handler, credentials) => authorizer.authorize(handler, credentials),
+    flush: () => usage.flush(),
+    async close() {
+      await shared?.close()
+      await usage.close()
+    },
+  }
+}
+
+class KeyAuthorizer {
+  readonly #context: Context
+  readonly #onRefusal: RefusalNotice
+  readonly #usage: UsageCounter
+  readonly #limits: Limits
+  readonly #badKeyThrottle: BadKeyThrottle
+  readonly #keyCache: KeyCache
+
+  constructor(
+    context: Context,
+    onRefusal: RefusalNotice,
+    usage: UsageCounter,
+    badKeyThrottle: BadKeyThrottle,
+    limits: Limits,
+  ) {
+    this.#context = context
+    this.#onRefusal = onRefusal
+    this.#usage = usage
+    this.#limits = limits
+    this.#badKeyThrottle = badKeyThrottle
+    this.#keyCache = new KeyCache(context)
+  }
+
+  async authorize(handler: Handler, credentials: Credentials): Promise<Caller> {
+    const { endpoint } = handler
+    const network = networkOf(credentials.address)
+    const presentedKey = readPresentedKey(endpoint.auth, credentials)
+    const key =
+      presentedKey === undefined
+        ? this.#requireKeyUnlessOpen(endpoint)
+        : await this.#findKeyRecord(presentedKey, network)
+    const limitedCaller = key ? this.#toLimitedCaller(key) : this.#toAnonymousCaller(network)
+    const caller: Caller = key
+      ? { keyId: key.id, plan: key.plan }
+      : { keyId: limitedCaller.keyId, plan: 'free', network }
+
+    if (key && !key.groups.includes(endpoint.group)) throw this.#refuse(new Fault('key.group'), caller, endpoint)
+    if (endpoint.admin && !key?.admin) throw this.#refuse(new Fault('key.group', notAdmin), caller, endpoint)
+    if (plans.indexOf(caller.plan) < plans.indexOf(endpoint.plan)) {
+      throw this.#refuse(new Fault('plan.too_low', { terms: { plan: endpoint.plan } }), caller, endpoint)
+    }
+    handler.checkQuery?.(credentials.query, this.#context)
+    // In one step, here or in Redis: what is checked is what is taken.
+    const limitFault = await this.#limits.consume(
+      limitedCaller,
+      isExempt(endpoint, caller) ? { ...endpoint, perSecond: 0 } : endpoint,
+    )
+    if (limitFault?.code === 'limit.unavailable') throw limitFault
+    if (limitFault) throw this.#refuse(limitFault, caller, endpoint)
+    return caller
+  }
+
+  /** No key was shown: fine where the endpoint is open (spec section 5) and its group's settings do not ask for one. */
+  #requireKeyUnlessOpen(endpoint: Endpoint): undefined {
+    const own = this.#context.settings[endpoint.group]
+    if (endpoint.auth === 'open' && !('keyNeeded' in own && own.keyNeeded)) return undefined
+    this.#onRefusal('key.missing', '')
+    throw new Fault('key.missing')
+  }
+
+  async #findKeyRecord(presentedKey: string, network: string): Promise<KeyRecord> {
+    const { clock } = this.#context
+    const parts = splitKey(presentedKey)
+    const key = parts && (await this.#keyCache.find(parts))
+    if (!key) throw this.#countBadKey(network)
+    this.#usage.markUsed(key.id, clock.now())
+    return key
+  }
+
+  #countBadKey(network: string): Fault {
+    const retryAfterMs = this.#badKeyThrottle.countBadKey(network, this.#context.clock.monotonicMs())
+    const code = retryAfterMs > 0 ? 'key.guarded' : 'key.invalid'
+    this.#onRefusal(code, '')
+    return new Fault(code, retryAfterMs > 0 ? { retryAfterMs } : {})
+  }
+
+  #toLimitedCaller(key: KeyRecord): LimitedCaller {
+    const { perSecond, perDay } = this.#context.settings.plans[key.plan]
+    return { keyId: key.id, perSecond, perDay }
+  }
+
+  #toAnonymousCaller(network: string): LimitedCaller {
+    return { keyId: anonymousId, network, perSecond: this.#context.settings.server.anonymousPerSecond, perDay: 0 }
+  }
+
+  #refuse(fault: Fault, caller: Caller, endpoint: Endpoint): Fault {
+    const code = fault.code as Refusal
+    this.#usage.count(caller.keyId, endpoint.id, code, this.#context.clock.now())
+    this.#onRefusal(code, caller.keyId)
+    return fault
+  }
+}
+
+const isExempt = ({ perSecondBelow }: Endpoint, { plan }: Caller): boolean =>
+  perSecondBelow !== undefined && plans.indexOf(plan) >= plans.indexOf(perSecondBelow)
+
+const notAdmin = { message: 'This call needs an API key that was made for administration.' }
+
+const bearerShape = /^bearer(?:\s+|$)/i
+
+/** The key as this kind of endpoint takes it; undefined when none is shown, or an empty one. */
+function readPresentedKey(auth: Endpoint['auth'], credentials: Credentials): string | undefined {
+  const { authorization = '', apikey = '' } = credentials
+  const bearer = bearerShape.test(authorization) ? authorization.slice('bearer'.length).trim() : ''
+  const query = apikey.trim()
+  const shown = auth === 'bearer' ? bearer : auth === 'apikey' ? query : bearer || query
+  return shown === '' ? undefined : shown
+}

@@ -1,0 +1,17 @@
+// What every handler, loop and command works with. Groups add their caches to it (server/context.ts).
+
+import type { Clock } from '#runtime/clock.ts'
+import type { Log } from '#runtime/log.ts'
+import type { Random } from '#runtime/random.ts'
+import type { Settings } from '#runtime/settings.ts'
+import type { Duties } from '#storage/duties.ts'
+import type { State } from '#storage/state.ts'
+
+export interface Context {
+  readonly state: State
+  readonly duties: Duties
+  readonly settings: Settings
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Log
+}

@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ManualClock } from '#runtime/clock.ts'
+import { openDeadlines } from './deadline.ts'
+
+test('work that lands in time keeps its result; work that does not becomes server.timeout', async () => {
+  const clock = new ManualClock(0)
+  const deadlines = openDeadlines(clock, 5000)
+  assert.equal(await deadlines.within(() => Promise.resolve(7)), 7)
+  const stuck = deadlines.within(() => new Promise(() => {}))
+  assert.equal(deadlines.inFlight, 1)
+  clock.advance(4000)
+  assert.equal(deadlines.inFlight, 1)
+  clock.advance(2000)
+  await assert.rejects(stuck, { code: 'server.timeout' })
+  assert.equal(deadlines.inFlight, 0)
+})
+
+test('a failure passes through and is forgotten', async () => {
+  const deadlines = openDeadlines(new ManualClock(0), 5000)
+  await assert.rejects(
+    deadlines.within(() => Promise.reject(new Error('x'))),
+    /x/,
+  )
+  assert.equal(deadlines.inFlight, 0)
+})
+
+test('work is told when nobody waits for it any more: its time is over, or its caller has gone', async () => {
+  const clock = new ManualClock(0)
+  const deadlines = openDeadlines(clock, 5000)
+  const told: string[] = []
+  const stuck = (name: string) => (signal: AbortSignal) =>
+    new Promise<never>((_, reject) => {
+      signal.addEventListener('abort', () => {
+        told.push(name)
+        reject(signal.reason)
+      })
+    })
+  let leave = () => {}
+  const gone = deadlines.within(stuck('gone'), (tell) => {
+    leave = tell
+  })
+  leave()
+  await assert.rejects(gone, { code: 'server.timeout' })
+  const late = deadlines.within(stuck('late'))
+  clock.advance(6000)
+  await assert.rejects(late, { code: 'server.timeout' })
+  assert.deepEqual(told, ['gone', 'late'])
+  // An answer that was given ends the visit as well, and nothing is told.
+  let signal: AbortSignal | undefined
+  await deadlines.within(
+    async (own) => {
+      signal = own
+    },
+    (tell) => {
+      leave = tell
+    },
+  )
+  leave()
+  assert.equal(signal?.aborted, false)
+})

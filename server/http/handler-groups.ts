@@ -1,0 +1,62 @@
+// Which endpoint a request is for. Most paths have one. Some have several, told apart by the query parameters `module` and
+// `action` (behaviour/explorer.md#order-of-checks).
+import type { FaultCode } from '#api/faults.ts'
+import { Fault } from '#core/fault.ts'
+import type { ErrorFormat, Handler, RawQuery } from './handler.ts'
+
+/** All answers that live at one path. */
+export interface HandlerGroup {
+  readonly path: string
+  readonly errorFormat: ErrorFormat
+  readonly handlers: readonly Handler[]
+  /** For the `allow` header. */
+  readonly methods: readonly string[]
+}
+
+export function groupHandlersByPath(handlers: readonly Handler[]): readonly HandlerGroup[] {
+  const byPath = new Map<string, Handler[]>()
+  for (const handler of handlers) {
+    const atPath = byPath.get(handler.endpoint.path)
+    if (atPath) atPath.push(handler)
+    else byPath.set(handler.endpoint.path, [handler])
+  }
+  return [...byPath].map(([path, atPath]) => {
+    const [first] = atPath
+    if (!first) throw new Error(`no answer at ${path}`)
+    return { path, errorFormat: first.errorFormat, handlers: atPath, methods: methodsOf(first) }
+  })
+}
+
+/** Endpoints with the key in the query take their parameters from a form as well (behaviour/explorer.md#parameters). */
+function methodsOf(handler: Handler): readonly string[] {
+  if (handler.endpoint.method === 'POST') return ['POST']
+  return handler.endpoint.auth === 'apikey' ? ['GET', 'HEAD', 'POST'] : ['GET', 'HEAD']
+}
+
+export function choose(group: HandlerGroup, query: RawQuery): Handler {
+  const [first] = group.handlers
+  if (!first) throw new Error(`no answer at ${group.path}`)
+  if (!first.endpoint.select) return first
+  let left = group.handlers
+  for (const name of ['module', 'action'] as const) {
+    const value = lowerText(query[name])
+    left = left.filter(({ endpoint }) => endpoint.select?.[name] === value)
+    // A group that selects by parameters has a fault for each of them.
+    if (left.length === 0) throw new Fault(`${first.endpoint.group}.${name}` as FaultCode)
+  }
+  return left[0] as Handler
+}
+
+const lowerText = (value: RawQuery[string]): string => (typeof value === 'string' ? value.toLowerCase() : '')
+
+/** The place a path belongs to by its fixed beginning, so that even a malformed path fails in its group's shape. */
+export function findNearestGroup(groups: readonly HandlerGroup[], path: string): HandlerGroup | undefined {
+  let best: HandlerGroup | undefined
+  let length = 1
+  for (const group of groups) {
+    const [fixed = '', parameter] = group.path.split('{')
+    const inside = parameter === undefined ? path === fixed || path.startsWith(`${fixed}/`) : path.startsWith(fixed)
+    if (inside && fixed.length > length) [best, length] = [group, fixed.length]
+  }
+  return best
+}

@@ -1,0 +1,204 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { ManualClock, nextEventLoopTurn, systemClock } from '#runtime/clock.ts'
+import { openLog, silentLog } from '#runtime/log.ts'
+import { startServer } from '#server/app.ts'
+import { WriteHealth } from '#storage/write-health.ts'
+import { openContext, settingsWith } from '#test/context.ts'
+import { startProcess } from '#test/second-process.ts'
+import { noTinyDisk, tinyDisk } from '#test/tiny-disk.ts'
+import { findingsOf, HealthMonitor, oncePerSecond, storeChecks } from './health.ts'
+
+function openWatch() {
+  const clock = new ManualClock(0)
+  const lines: string[] = []
+  return { clock, lines, watch: new HealthMonitor({ clock, log: openLog('error', (line) => lines.push(line)) }) }
+}
+
+const finding = (name: string) => [{ name, ok: true, message: 'answers' }]
+const silent = { name: 'hung', ok: false, message: 'does not answer; see the log' }
+
+describe('a watch', () => {
+  test('waits five seconds for a part that hangs, and tells of the others', async () => {
+    const { clock, watch } = openWatch()
+    const parts = { well: async () => finding('well'), hung: () => new Promise<never>(() => {}) }
+    const findings = findingsOf(watch, parts)
+    await nextEventLoopTurn()
+    clock.advance(5000)
+    assert.deepEqual(await findings, [...finding('well'), silent])
+  })
+
+  test('does not ask a part again that has not answered yet', async () => {
+    const { clock, watch } = openWatch()
+    let asked = 0
+    let answer = (_: object) => {}
+    const ask = () =>
+      watch.check('slow', () => {
+        asked += 1
+        return new Promise<object>((resolve) => {
+          answer = resolve
+        })
+      })
+    const first = ask()
+    clock.advance(5000)
+    assert.equal(await first, undefined)
+    const second = ask()
+    answer({ late: true })
+    assert.deepEqual(await second, { late: true })
+    assert.equal(asked, 1)
+    const third = ask()
+    answer({ again: true })
+    assert.deepEqual([await third, asked], [{ again: true }, 2])
+  })
+
+  test('logs a part that fails once a minute, however often it is asked', async () => {
+    const { clock, lines, watch } = openWatch()
+    const fail = () => watch.check('broken', () => Promise.reject(new Error('no such luck')))
+    for (let times = 0; times < 5; times += 1) assert.equal(await fail(), undefined)
+    await watch.check('another', () => Promise.reject(new Error('no luck either')))
+    assert.equal(lines.length, 2)
+    assert.match(lines[0] ?? '', /broken.*no such luck/)
+    clock.advance(60_000)
+    await fail()
+    assert.equal(lines.length, 3)
+  })
+})
+
+test('oncePerSecond runs the work once a second, shares it while it runs, and keeps no failure', async () => {
+  const clock = new ManualClock(0)
+  let runs = 0
+  let ready = Promise.withResolvers<number>()
+  const ask = oncePerSecond(clock, () => {
+    runs += 1
+    return ready.promise
+  })
+  const both = Promise.all([ask(), ask()])
+  clock.advance(5000)
+  const third = ask()
+  ready.resolve(7)
+  assert.deepEqual([await both, await third, runs], [[7, 7], 7, 1])
+  clock.advance(999)
+  await ask()
+  assert.equal(runs, 1)
+  clock.advance(1)
+  ready = Promise.withResolvers()
+  ready.reject(new Error('broken'))
+  await assert.rejects(ask())
+  await assert.rejects(ask())
+  assert.equal(runs, 3)
+})
+
+test('/readyz and /metrics ask the stores at most once a second', async () => {
+  await using context = await openContext()
+  let tickMs = 0
+  const clock = { ...systemClock, monotonicMs: () => tickMs }
+  const settings = settingsWith({ server: { port: 0 }, console: { on: false } })
+  const server = await startServer({ settings, dataDir: `${context.dir}/own`, log: silentLog, clock })
+  try {
+    const ask = async (path: string) => (await server.inject(path)).body
+    assert.match(await ask('/readyz'), /"status":"ready"/)
+    assert.match(await ask('/metrics'), /^tetrad_ready 1$/m)
+    await server.context.state.close()
+    tickMs = 999
+    assert.match(await ask('/readyz'), /"status":"ready"/)
+    assert.match(await ask('/metrics'), /^tetrad_ready 1$/m)
+    tickMs = 1000
+    assert.match(await ask('/readyz'), /"status":"not ready"/)
+    assert.match(await ask('/metrics'), /^tetrad_ready 0$/m)
+  } finally {
+    await server.close()
+  }
+})
+
+test('stores are asked beside what callers ask of them', async () => {
+  await using context = await openContext()
+  const full = () => Promise.reject(new Error('too many are waiting'))
+  const duties = { ...context.duties, query: full }
+  assert.deepEqual(
+    await findingsOf(new HealthMonitor(context), storeChecks({ ...context, duties }, new WriteHealth(context.clock))),
+    [...finding('state store'), ...finding('duties store')],
+  )
+})
+
+test('while the state store does not answer, /readyz names it and /metrics is served without what it would tell', async () => {
+  await using context = await openContext()
+  let laterMs = 0
+  const clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + laterMs }
+  const chain = { id: '5', name: 'five', rpc: [] }
+  const settings = settingsWith({ server: { port: 0 }, explorer: { chains: [chain] } })
+  const server = await startServer({ settings, dataDir: `${context.dir}/own`, log: silentLog, clock })
+  try {
+    const before = (await server.inject('/metrics')).body
+    assert.match(before, /^tetrad_ready 1$/m)
+    assert.match(before, /^tetrad_stream_holes\{/m)
+    await server.context.state.close()
+    // What was just read of the streams is told for a second.
+    laterMs = 1000
+    const { statusCode, body } = await server.inject('/metrics')
+    assert.equal(statusCode, 200)
+    assert.match(body, /^tetrad_ready 0$/m)
+    assert.match(body, /^tetrad_requests_total\{/m)
+    assert.doesNotMatch(body, /^tetrad_stream_holes\{/m)
+    const ready = await server.inject('/readyz')
+    assert.equal(ready.statusCode, 503)
+    assert.deepEqual(
+      ready
+        .json()
+        .checks.filter(({ ok }: { ok: boolean }) => !ok)
+        .map(({ name }: { name: string }) => name)
+        .slice(0, 1),
+      ['state store'],
+    )
+  } finally {
+    await server.close()
+  }
+})
+
+/** A server whose disk is filled up and freed again, and what it says of itself each time. */
+const onTinyDisk = (dir: string) => `
+  const { writeFile, rm } = await import('node:fs/promises')
+  const { start } = await load('./server/app.ts')
+  const { settingsWith } = await load('./test/context.ts')
+  const { systemClock } = await load('./server/runtime/clock.ts')
+  const { silentLog } = await load('./server/runtime/log.ts')
+  let laterMs = 0
+  const clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + laterMs }
+  const server = await start({ settings: settingsWith({ server: { port: 0 } }), dataDir: '${dir}/data', log: silentLog, clock })
+  const tell = async () => {
+    laterMs += 1000
+    const ready = await server.inject('/readyz')
+    const { ok, says } = ready.json().checks.find(({ name }) => name === 'state store')
+    const [gauge] = /^tetrad_ready .$/m.exec((await server.inject('/metrics')).body)
+    say([ready.statusCode, ok, says, gauge].join('|'))
+  }
+  const write = () => server.context.state.write((tx) => tx.run("insert into cursors (stream, at) values (?, 1)", crypto.randomUUID().repeat(9000)))
+  await tell()
+  for (let piece = 0, full = false; !full; piece += 1) await writeFile('${dir}/' + piece, Buffer.alloc(2 ** 18)).catch(() => { full = true })
+  await write().catch((error) => say(error.message))
+  await tell()
+  laterMs += 5000
+  await tell()
+  await rm('${dir}/0')
+  await rm('${dir}/1')
+  await tell()
+  laterMs += 5000
+  await tell()
+  await write().then(() => say('written'))
+  await server.close()
+`
+
+test('a full disk is not ready, and ready again when a write has reached it', {
+  skip: noTinyDisk,
+}, async () => {
+  await using context = await openContext()
+  await using other = startProcess(onTinyDisk(context.dir), tinyDisk(context.dir, 16))
+  const green = '200|true|answers|tetrad_ready 1'
+  const red = /^503\|false\|answers, but takes no writes since \d{4}-[^|]+Z; see the log\|tetrad_ready 0$/
+  assert.equal(await other.line(), green)
+  assert.match((await other.line()) ?? '', /state\.sqlite cannot grow because the disk is full/)
+  assert.match((await other.line()) ?? '', red)
+  assert.match((await other.line()) ?? '', red, 'a try of its own fails as well')
+  assert.match((await other.line()) ?? '', red, 'not tried again so soon')
+  assert.equal(await other.line(), green)
+  assert.equal(await other.line(), 'written')
+})

@@ -1,0 +1,639 @@
+// The door, on real sockets: what gets in, what is refused in which shape, and how it closes. The answers behind it are
+// the test's own; the groups' answers are tested beside their files.
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { METHODS } from 'node:http'
+import { connect } from 'node:net'
+import { describe, test } from 'node:test'
+import { contract } from '#api/contract.ts'
+import type { Endpoint } from '#api/kit.ts'
+import { Fault } from '#core/fault.ts'
+import { systemClock } from '#runtime/clock.ts'
+import { openLog } from '#runtime/log.ts'
+import { openContext } from '#test/context.ts'
+import type { Authorizer } from './authorize.ts'
+import { createHandler, type ErrorFormat, type Handler, type RequestInfo } from './handler.ts'
+import { startHttpServer } from './http-server.ts'
+import { createApp } from './pipeline.ts'
+
+const shapeOf = (group: string): ErrorFormat => ({
+  renderFault: (fault) => ({ status: group === 'explorer' ? 200 : fault.status, body: { group, code: fault.code } }),
+  renderNotFound: () => ({ status: 404, body: { group, code: 'nothing' } }),
+})
+
+/** Tells its own id and what it was given. */
+const echo = (endpoint: Endpoint, reply?: (visit: RequestInfo) => Promise<void>, showOrigin = false): Handler => ({
+  ...createHandler(endpoint, shapeOf(endpoint.group), async (input, _context, visit) => {
+    await reply?.(visit)
+    const headers: Record<string, string> = showOrigin ? { 'x-origin': visit.origin } : {}
+    return { is: 'bytes', bytes: Buffer.from(JSON.stringify({ id: endpoint.id, input })), headers }
+  }),
+})
+
+const everyone: Authorizer = {
+  authorize: async () => ({ keyId: 'test', plan: 'enterprise' }),
+  flush: async () => {},
+  close: async () => {},
+}
+
+async function openTestDoor(
+  settings: object = {},
+  options: {
+    admission?: Authorizer
+    reply?: (visit: RequestInfo) => Promise<void>
+    lines?: string[]
+    /** The answers carry it as a header. */
+    showOrigin?: boolean
+  } = {},
+) {
+  const context = await openContext({ ...settings, server: { port: 0, ...(settings as { server?: object }).server } })
+  const counted: string[] = []
+  const house = createApp(
+    { ...context, clock: systemClock, log: openLog('info', (line) => options.lines?.push(line)) },
+    Object.values(contract).map((one) => echo(one as unknown as Endpoint, options.reply, options.showOrigin)),
+    options.admission ?? everyone,
+    { request: (id, outcome) => counted.push(`${id} ${outcome}`) },
+  )
+  const door = await startHttpServer(house, [
+    { path: '/healthz', read: async () => ({ status: 200, headers: {}, body: '{}' }) },
+  ])
+  return {
+    door,
+    url: door.url,
+    counted,
+    async [Symbol.asyncDispose]() {
+      await door.close()
+      await context[Symbol.asyncDispose]()
+    },
+  }
+}
+
+/** Sends bytes as they are and returns whatever comes back until the connection closes. */
+async function exchange(url: string, bytes: string): Promise<string> {
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  socket.on('error', () => {})
+  let heard = ''
+  socket.on('data', (chunk) => {
+    heard += chunk
+  })
+  socket.write(bytes)
+  await once(socket, 'close')
+  return heard
+}
+
+const idOf = async (response: Response) => ((await response.json()) as { id?: string }).id
+const codeOf = async (response: Response) => ((await response.json()) as { code?: string }).code
+
+test('an answer is told when its caller hangs up, and not when it has been given', async () => {
+  const signals: (AbortSignal | undefined)[] = []
+  const arrived = Promise.withResolvers<void>()
+  const told = Promise.withResolvers<void>()
+  await using server = await openTestDoor(
+    {},
+    {
+      reply: async ({ signal }) => {
+        signals.push(signal)
+        if (signals.length > 1) return
+        signal?.addEventListener('abort', () => told.resolve())
+        arrived.resolve()
+        await told.promise
+      },
+    },
+  )
+  const hangUp = new AbortController()
+  const gone = fetch(`${server.url}/v0/eth/validators/1`, { signal: hangUp.signal })
+  await arrived.promise
+  hangUp.abort()
+  await assert.rejects(gone)
+  await told.promise
+  assert.equal((await fetch(`${server.url}/v0/eth/validators/1`)).status, 200)
+  assert.deepEqual(
+    signals.map((signal) => signal?.aborted),
+    [true, false],
+  )
+})
+
+describe('match', () => {
+  test('4.1 and 4.3 share a path and are told apart by module and action, in any letter case', async () => {
+    await using server = await openTestDoor()
+    const ask = (query: string) => fetch(`${server.url}/v2/api?${query}`)
+    assert.equal(await idOf(await ask('module=nametag&action=getlabelmasterlist')), 'explorer.labelListV2')
+    assert.equal(await idOf(await ask('MODULE=account&Action=fundedby&Address=0x1')), 'explorer.fundedBy')
+    assert.equal(await codeOf(await ask('module=moon&action=fundedby')), 'explorer.module')
+    assert.equal(await codeOf(await ask('action=fundedby')), 'explorer.module')
+    assert.equal(await codeOf(await ask('module=account&action=balance')), 'explorer.action')
+  })
+
+  test('group A takes its parameters from a form as well', async () => {
+    await using server = await openTestDoor()
+    const body = new URLSearchParams({ module: 'account', action: 'fundedby', address: '0x1', __proto__: 'x' })
+    assert.equal(await idOf(await fetch(`${server.url}/v2/api`, { method: 'POST', body })), 'explorer.fundedBy')
+  })
+
+  test("4.5's literal path beats 4.7's parameter", async () => {
+    await using server = await openTestDoor()
+    const ask = (path: string) => fetch(`${server.url}/v0/eth/validators/${path}`)
+    assert.equal(await idOf(await ask('effectiveness?indices=1')), 'validators.aggregateEffectiveness')
+    assert.equal(await idOf(await ask('12')), 'validators.metadata')
+  })
+
+  test('a wrong method is a 405 with allow, an unknown path a 404, each in the shape of its group', async () => {
+    await using server = await openTestDoor()
+    const wrong = await fetch(`${server.url}/markets/slug/a`, { method: 'DELETE' })
+    assert.equal(wrong.status, 405)
+    assert.equal(wrong.headers.get('allow'), 'GET, HEAD, OPTIONS')
+    assert.deepEqual(await wrong.json(), { group: 'markets', code: 'route.method' })
+    assert.equal((await fetch(`${server.url}/v1/exchange/fx/quotes`)).headers.get('allow'), 'POST, OPTIONS')
+    assert.deepEqual(await (await fetch(`${server.url}/markets/slug/a/b`)).json(), {
+      group: 'markets',
+      code: 'route.unknown',
+    })
+    const nowhere = await fetch(`${server.url}/nowhere`)
+    assert.equal(nowhere.status, 404)
+    assert.deepEqual(await nowhere.json(), { error: { code: 'route.unknown', message: 'No such path.' } })
+    assert.equal((await fetch(`${server.url}/healthz`, { method: 'POST' })).status, 405)
+  })
+
+  test('a wrong method is a 405 whichever it is, with a body or without', async () => {
+    await using server = await openTestDoor()
+    const answered = ['GET', 'HEAD', 'OPTIONS', 'CONNECT']
+    for (const method of METHODS.filter((one) => !answered.includes(one))) {
+      for (const body of ['', 'x']) {
+        const head = `${method} /markets/slug/a HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: ${body.length}\r\n\r\n`
+        assert.match(await exchange(server.url, head + body), /^HTTP\/1\.1 405 /, method)
+      }
+    }
+    assert.ok(!server.counted.includes('none server.internal'))
+  })
+
+  test('malformed percent-encoding is the group’s own parameter fault', async () => {
+    await using server = await openTestDoor()
+    const response = await fetch(`${server.url}/markets/slug/%zz`)
+    assert.deepEqual(await response.json(), { group: 'markets', code: 'input.invalid' })
+  })
+
+  test('HEAD answers like GET without the body', async () => {
+    await using server = await openTestDoor()
+    const head = await fetch(`${server.url}/markets/slug/a`, { method: 'HEAD' })
+    const get = await fetch(`${server.url}/markets/slug/a`)
+    assert.equal(head.status, 200)
+    assert.equal(await head.text(), '')
+    assert.equal(head.headers.get('content-length'), String((await get.text()).length))
+  })
+
+  test('a group switched off or asked under a foreign host name is not there', async () => {
+    await using server = await openTestDoor({
+      groups: { markets: { on: false }, validators: { host: 'ratings.example' } },
+    })
+    assert.equal(await codeOf(await fetch(`${server.url}/markets/slug/a`)), 'route.off')
+    assert.equal(await codeOf(await fetch(`${server.url}/v0/eth/validators/1`)), 'route.unknown')
+    const named = await server.door.inject({ url: '/v0/eth/validators/1', headers: { host: 'Ratings.example:8080' } })
+    assert.equal(named.statusCode, 200)
+  })
+
+  test('aliases translate paths, headers and fields at the door', async () => {
+    await using server = await openTestDoor({
+      aliases: {
+        paths: { '/rated/{v}': '/v0/eth/validators/{v}' },
+        requestHeaders: { 'x-rated-network': 'x-validator-network' },
+        responseFields: { validator_index_or_pubkey: 'validator', code: 'kind' },
+      },
+    })
+    const response = await fetch(`${server.url}/rated/12`, { headers: { 'x-rated-network': 'hoodi' } })
+    assert.deepEqual(await response.json(), { id: 'validators.metadata', input: { validator: '12', network: 'hoodi' } })
+    const long = await fetch(`${server.url}/v0/eth/validators/12?x=${'y'.repeat(17_000)}`)
+    assert.deepEqual(await long.json(), { group: 'validators', kind: 'input.url_too_long' })
+  })
+})
+
+describe('limits', () => {
+  test('a request line beyond 16 KiB is a 414, but 4.5 takes a megabyte', async () => {
+    await using server = await openTestDoor()
+    const long = 'a'.repeat(17_000)
+    assert.equal((await fetch(`${server.url}/markets/slug/x?y=${long}`)).status, 414)
+    const indices = Array.from({ length: 10_000 }, (_, at) => at).join(',')
+    const many = await fetch(`${server.url}/v0/eth/validators/effectiveness?indices=${indices}`)
+    const { input } = (await many.json()) as { input: { indices: number[] } }
+    assert.equal(input.indices.length, 10_000)
+    const pubkeys = Array.from({ length: 10_000 }, (_, at) => `0x${at.toString(16).padStart(96, '0')}`).join(',')
+    assert.equal((await fetch(`${server.url}/v0/eth/validators/effectiveness?pubkeys=${pubkeys}`)).status, 200)
+    const tooLong = await fetch(
+      `${server.url}/v0/eth/validators/effectiveness?pubkeys=${pubkeys}&x=${'a'.repeat(330_000)}`,
+    )
+    assert.equal(tooLong.status, 414)
+  })
+
+  test('a megabyte is accepted at 4.5 alone; elsewhere it is a 414 and a short log line', async () => {
+    const lines: string[] = []
+    await using server = await openTestDoor(
+      { aliases: { paths: { '/rated/{x}': '/v0/eth/validators/{x}' } } },
+      { lines },
+    )
+    const long = 'a'.repeat(1_000_000)
+    for (const path of [
+      '/nowhere',
+      '/healthz',
+      '/markets/slug/a',
+      `/${long}`,
+      '/markets/slug/%',
+      '/v2/api',
+      '/rated/1',
+    ]) {
+      assert.equal(
+        (await server.door.inject({ url: `${path}?${long}`, headers: { host: 'x' } })).statusCode,
+        path === '/v2/api' ? 200 : 414,
+        path,
+      )
+    }
+    assert.deepEqual(server.counted, Array(7).fill('none input.url_too_long'))
+    assert.ok(lines.every((line) => line.length < 1000))
+    const allowed = `x=${'a'.repeat(1_250_000)}&indices=1`
+    for (const path of ['/v0/eth/validators/effectiveness', '/rated/effectiveness']) {
+      assert.equal((await fetch(`${server.url}${path}?${allowed}`)).status, 200, path)
+    }
+  })
+
+  test('too many parameters are refused before any key is checked, in a query and in a form', async () => {
+    const admission: Authorizer = { ...everyone, authorize: () => Promise.reject(new Fault('key.missing')) }
+    await using server = await openTestDoor({}, { admission })
+    const form = { method: 'POST', headers: { 'content-type': 'application/x-www-form-urlencoded' } }
+    const repeated = await fetch(`${server.url}/v2/api`, { ...form, body: 'a&'.repeat(32_768) })
+    assert.equal(await codeOf(repeated), 'input.invalid')
+    const names = Array.from({ length: 1000 }, (_, at) => `n${at}`).join('&')
+    assert.equal(await codeOf(await fetch(`${server.url}/v2/api`, { ...form, body: names })), 'input.invalid')
+    for (const path of ['/markets/slug/a', '/v0/eth/validators/1', '/healthz']) {
+      assert.equal((await fetch(`${server.url}${path}?${'a&'.repeat(65)}`)).status, 400, path)
+      assert.equal((await fetch(`${server.url}${path}?${names}`)).status, 400, path)
+    }
+  })
+
+  test('connections beyond connectionsMax are closed, and the log has it once', async () => {
+    const lines: string[] = []
+    await using server = await openTestDoor({ server: { connectionsMax: 1 } }, { lines })
+    const { hostname, port } = new URL(server.url)
+    const first = connect(Number(port), hostname)
+    await once(first, 'connect')
+    assert.equal(await exchange(server.url, 'GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n'), '')
+    assert.equal(await exchange(server.url, 'GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n'), '')
+    assert.equal(lines.filter((line) => line.includes('server.connectionsMax')).length, 1)
+    first.destroy()
+  })
+
+  test('headers beyond 16 KiB are a 431, a body beyond 64 KiB a 413, both in the shape of the group', async () => {
+    await using server = await openTestDoor()
+    const headers = { 'x-padding': 'a'.repeat(20_000) }
+    const heavy = await fetch(`${server.url}/v0/eth/validators/1`, { headers })
+    assert.equal(heavy.status, 431)
+    assert.equal(await codeOf(heavy), 'input.headers_too_large')
+    const body = JSON.stringify({ from: 'a'.repeat(70_000) })
+    const large = await fetch(`${server.url}/v1/exchange/fx/quotes`, {
+      method: 'POST',
+      body,
+      headers: { 'content-type': 'application/json' },
+    })
+    assert.equal(large.status, 413)
+    assert.deepEqual(await large.json(), { group: 'fx', code: 'body.too_large' })
+  })
+
+  test('a client that drips its request is cut off', async () => {
+    await using server = await openTestDoor({ server: { headersTimeoutMs: 300, requestTimeoutMs: 600 } })
+    const { hostname, port } = new URL(server.url)
+    const socket = connect(Number(port), hostname)
+    const drip = setInterval(() => socket.write('x'), 100)
+    socket.write('GET /markets/slug/a HTTP/1.1\r\nx-')
+    let heard = ''
+    socket.on('data', (bytes) => {
+      heard += bytes
+    })
+    socket.on('error', () => {})
+    await new Promise((resolve) => socket.on('close', resolve))
+    clearInterval(drip)
+    assert.match(heard, /^HTTP\/1\.1 408 /)
+  })
+
+  test('bytes that are no HTTP get a plain 400 and the connection is closed', async () => {
+    await using server = await openTestDoor()
+    const { hostname, port } = new URL(server.url)
+    const socket = connect(Number(port), hostname)
+    socket.end('\x16\x03\x01 not http\r\n\r\n')
+    let heard = ''
+    socket.on('data', (bytes) => {
+      heard += bytes
+    })
+    await new Promise((resolve) => socket.on('close', resolve))
+    assert.match(heard, /^HTTP\/1\.1 400 /)
+  })
+
+  test('a caller who leaves is counted as gone, which is no failure of ours, and nothing is said of it as of one', async () => {
+    const arrived = Promise.withResolvers<void>()
+    const lines: string[] = []
+    await using server = await openTestDoor(
+      {},
+      {
+        lines,
+        // As a question that waits in the line of a store.
+        reply: ({ signal }) =>
+          new Promise((_, reject) => {
+            signal?.addEventListener('abort', () => reject(signal.reason))
+            arrived.resolve()
+          }),
+      },
+    )
+    const hangUp = new AbortController()
+    const gone = fetch(`${server.url}/markets/slug/a`, { signal: hangUp.signal })
+    await arrived.promise
+    hangUp.abort()
+    await assert.rejects(gone)
+    while (server.counted.length === 0) await new Promise((resolve) => setImmediate(resolve))
+    assert.deepEqual(server.counted, ['markets.bySlug gone'])
+    assert.ok(!lines.some((line) => line.includes('request failed')), lines.join(''))
+  })
+
+  test('a caller who resets the connection at once, or breaks off an upload, is gone as well', async () => {
+    const lines: string[] = []
+    await using server = await openTestDoor({}, { lines })
+    const { hostname, port } = new URL(server.url)
+    const counted = async (count: number) => {
+      while (server.counted.length < count) await new Promise((resolve) => setImmediate(resolve))
+    }
+    const reset = connect(Number(port), hostname)
+    await once(reset, 'connect')
+    reset.write('GET /v0/eth/validators/1 HTTP/1.1\r\nhost: x\r\n\r\n')
+    reset.resetAndDestroy()
+    await counted(1)
+    const upload = connect(Number(port), hostname)
+    upload.write(
+      'POST /v1/exchange/fx/quotes HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{',
+    )
+    await once(upload, 'connect')
+    await new Promise((resolve) => setImmediate(resolve))
+    upload.destroy()
+    await counted(2)
+    assert.deepEqual(server.counted, ['none gone', 'none gone'])
+    assert.ok(!lines.some((line) => /unexpected failure|server\.internal/.test(line)), lines.join(''))
+  })
+
+  test('an answer that takes too long is given up', async () => {
+    await using server = await openTestDoor(
+      { server: { answerTimeoutMs: 100, stopTimeoutMs: 0 } },
+      { reply: () => new Promise(() => {}) },
+    )
+    const response = await fetch(`${server.url}/markets/slug/a`)
+    assert.equal(response.status, 504)
+    assert.equal(await codeOf(response), 'server.timeout')
+  })
+})
+
+describe('headers', () => {
+  test('the caller’s request id is kept when it is fit, otherwise a new one is given', async () => {
+    await using server = await openTestDoor()
+    const ask = (id: string) => fetch(`${server.url}/markets/slug/a`, { headers: { 'x-request-id': id } })
+    assert.equal((await ask('mine-1')).headers.get('x-request-id'), 'mine-1')
+    const first = (await ask('has space')).headers.get('x-request-id')
+    const second = (await ask('a'.repeat(129))).headers.get('x-request-id')
+    assert.match(first ?? '', /^[\w-]+$/)
+    assert.notEqual(first, second)
+  })
+
+  test('pages of other origins may read, and are told so before they ask', async () => {
+    await using server = await openTestDoor()
+    const read = await fetch(`${server.url}/markets/slug/a`, { headers: { origin: 'https://other.example' } })
+    assert.equal(read.headers.get('access-control-allow-origin'), '*')
+    const before = await fetch(`${server.url}/v0/eth/validators/1`, {
+      method: 'OPTIONS',
+      headers: { origin: 'https://x' },
+    })
+    assert.equal(before.status, 204)
+    assert.match(before.headers.get('access-control-allow-headers') ?? '', /authorization/)
+    await using closed = await openTestDoor({ server: { cors: false } })
+    assert.equal((await fetch(`${closed.url}/markets/slug/a`)).headers.get('access-control-allow-origin'), null)
+    const refused = await fetch(`${closed.url}/markets/slug/a`, { method: 'OPTIONS' })
+    assert.deepEqual([refused.status, refused.headers.get('allow')], [405, 'GET, HEAD'])
+  })
+
+  test('an expectation that nobody knows is ignored, and the reply has its request id', async () => {
+    await using server = await openTestDoor()
+    const head = 'GET /markets/slug/a HTTP/1.1\r\nhost: x\r\nexpect: the-unexpected\r\nconnection: close\r\n\r\n'
+    assert.match(await exchange(server.url, head), /^HTTP\/1\.1 200 [\s\S]*\r\nx-request-id: /)
+  })
+
+  test('security headers are on every reply, refusals included', async () => {
+    await using server = await openTestDoor()
+    for (const path of ['/markets/slug/a', '/nowhere', '/healthz', '/markets/slug/a%20b']) {
+      const response = await fetch(server.url + path)
+      assert.equal(response.headers.get('x-content-type-options'), 'nosniff', path)
+      assert.equal(response.headers.get('referrer-policy'), 'no-referrer', path)
+      assert.ok(response.headers.get('content-security-policy'), path)
+      assert.ok(response.headers.get('x-request-id'), path)
+    }
+  })
+})
+
+describe('failures', () => {
+  test('a broken belief is a plain 500 and one log line with the request id, without stack, path or key', async () => {
+    const lines: string[] = []
+    const key = 'tetrad:abc:verysecretsecret'
+    await using server = await openTestDoor(
+      {},
+      {
+        lines,
+        reply: async () => {
+          throw new Error(`broken at /home/someone/secret/file.ts with ${key}`)
+        },
+      },
+    )
+    const response = await fetch(`${server.url}/v2/api?module=account&action=fundedby&address=0x1&apikey=${key}`, {
+      headers: { 'x-request-id': 'find-me' },
+    })
+    assert.equal(await codeOf(response), 'server.internal')
+    const shouted = lines.filter((line) => line.includes('unexpected failure'))
+    assert.equal(shouted.length, 1)
+    assert.match(shouted[0] ?? '', /"requestId":"find-me"/)
+    assert.match(shouted[0] ?? '', /"where":"server\/serve\/http\.test\.ts:\d+"/)
+    for (const line of lines) {
+      assert.doesNotMatch(line, /verysecret/)
+      assert.doesNotMatch(line, /\/home\/someone|node_modules|\bat .*\(/)
+    }
+  })
+
+  test('an admission fault is the group’s own, and the meter counts it by code', async () => {
+    const admission: Authorizer = {
+      ...everyone,
+      authorize: async () => {
+        throw new Fault('key.missing')
+      },
+    }
+    await using server = await openTestDoor({}, { admission })
+    const response = await fetch(`${server.url}/v0/eth/validators/1`)
+    assert.equal(response.status, 401)
+    assert.equal(response.headers.get('www-authenticate'), 'Bearer')
+    assert.deepEqual(server.counted, ['validators.metadata key.missing'])
+  })
+
+  test('a caller without a key is not told what is wrong with its body', async () => {
+    const admission: Authorizer = {
+      ...everyone,
+      authorize: async () => {
+        throw new Fault('key.missing')
+      },
+    }
+    await using server = await openTestDoor({}, { admission })
+    const response = await fetch(`${server.url}/v1/exchange/fx/quotes`, { method: 'POST', body: '{' })
+    assert.equal(response.status, 401)
+  })
+})
+
+describe('closing', () => {
+  test('requests in flight finish, new connections are refused', async () => {
+    let release = () => {}
+    const held = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    let entered = () => {}
+    const inside = new Promise<void>((resolve) => {
+      entered = resolve
+    })
+    const server = await openTestDoor(
+      {},
+      {
+        reply: async () => {
+          entered()
+          await held
+        },
+      },
+    )
+    const flying = fetch(`${server.url}/markets/slug/a`)
+    await inside
+    const closed = server[Symbol.asyncDispose]()
+    await assert.rejects(fetch(`${server.url}/markets/slug/b`))
+    release()
+    assert.equal((await flying).status, 200)
+    await closed
+  })
+
+  test('a request that never ends is cut when the time to stop is over', async () => {
+    const server = await openTestDoor({ server: { stopTimeoutMs: 100 } }, { reply: () => new Promise(() => {}) })
+    const flying = fetch(`${server.url}/markets/slug/a`)
+    const outcome = assert.rejects(flying)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    await server[Symbol.asyncDispose]()
+    await outcome
+  })
+})
+
+describe('behind proxies', () => {
+  test('the caller is who the outermost of our own proxies saw, whatever else the header claims', async () => {
+    const seen: string[] = []
+    const admission: Authorizer = {
+      ...everyone,
+      authorize: async (_answer, claim) => {
+        seen.push(claim.address)
+        return { keyId: 'test', plan: 'enterprise' }
+      },
+    }
+    await using direct = await openTestDoor({}, { admission })
+    await using behindOne = await openTestDoor({ server: { proxyHops: 1 } }, { admission })
+    const headers = { 'x-forwarded-for': '10.0.0.1, 203.0.113.7' }
+    await fetch(`${direct.url}/markets/slug/a`, { headers })
+    await fetch(`${behindOne.url}/markets/slug/a`, { headers })
+    assert.deepEqual(seen, ['127.0.0.1', '203.0.113.7'])
+  })
+
+  test('x-forwarded-for without proxyHops is warned of once an hour', async () => {
+    const lines: string[] = []
+    await using direct = await openTestDoor({}, { lines })
+    const headers = { 'x-forwarded-for': '203.0.113.7' }
+    for (let call = 0; call < 3; call++) await fetch(`${direct.url}/markets/slug/a`, { headers })
+    assert.equal(lines.filter((line) => line.includes('server.proxyHops')).length, 1)
+    const none: string[] = []
+    await using behindOne = await openTestDoor({ server: { proxyHops: 1 } }, { lines: none })
+    await fetch(`${behindOne.url}/markets/slug/a`, { headers })
+    assert.deepEqual(none, [])
+  })
+})
+
+describe('links', () => {
+  const originFor = async (server: Awaited<ReturnType<typeof openTestDoor>>, host: string) => {
+    const heard = await exchange(
+      server.url,
+      `GET /markets/slug/a HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`,
+    )
+    return heard.match(/^x-origin: (.*)\r$/m)?.[1]
+  }
+
+  test('are written with the caller’s Host only if it is an address, localhost or a configured name', async () => {
+    const lines: string[] = []
+    await using server = await openTestDoor({ groups: { fx: { host: 'fx.example' } } }, { lines, showOrigin: true })
+    for (const host of ['localhost:9999', '192.0.2.7:80', '[2001:db8::1]:80', 'FX.example', '192.0.2.7']) {
+      assert.equal(await originFor(server, host), `http://${host}`)
+    }
+    assert.equal(lines.length, 0)
+    for (const host of ['evil.example', '192.0.2.7:80:90', 'a@192.0.2.7', 'x/y', '']) {
+      assert.equal(await originFor(server, host), server.url, host)
+    }
+    assert.equal(lines.filter((line) => line.includes('server.publicUrl')).length, 1)
+    await using named = await openTestDoor({ server: { publicUrl: 'https://data.example' } }, { showOrigin: true })
+    assert.equal(await originFor(named, 'localhost'), 'https://data.example')
+  })
+})
+
+describe('what is written down', () => {
+  test('a key in a path or in a request id is cut before it is logged, also when it is percent-encoded', async () => {
+    const lines: string[] = []
+    await using server = await openTestDoor({ log: { requests: 'all' } }, { lines })
+    await fetch(`${server.url}/markets/slug/tetrad%3Ademo%3Averysecretsecret`)
+    await fetch(`${server.url}/markets/slug/te%74rad%3ademo%253averysecretsecret%ff`)
+    await fetch(`${server.url}/nowhere/tetrad:demo:verysecretsecret`, {
+      headers: { 'x-request-id': 'tetrad:demo:verysecretsecret' },
+    })
+    assert.equal(lines.filter((line) => line.includes('"msg":"request"')).length, 3)
+    for (const line of lines) assert.doesNotMatch(line, /verysecret/)
+  })
+
+  test('every refusal is logged and counted, and none adds to the time of answers', async () => {
+    const lines: string[] = []
+    await using server = await openTestDoor({}, { lines })
+    await fetch(`${server.url}/nowhere`)
+    await fetch(`${server.url}/markets/slug/a`, { method: 'PUT' })
+    await fetch(`${server.url}/markets/slug/a?x=${'y'.repeat(17_000)}`)
+    assert.deepEqual(server.counted, ['none route.unknown', 'none route.method', 'none input.url_too_long'])
+    assert.equal(lines.length, 3)
+  })
+
+  test('a store that fails every call is said once, with its file, and every call has its line', async () => {
+    const lines: string[] = []
+    const detail = '/var/lib/tetrad/state.sqlite cannot grow because the disk is full'
+    const reply = () => Promise.reject(new Fault('store.unavailable', { detail }))
+    await using server = await openTestDoor({}, { lines, reply })
+    for (let call = 0; call < 5; call += 1) await fetch(`${server.url}/markets/slug/a`)
+    const said = lines.filter((line) => line.includes('"msg":"request failed"'))
+    assert.equal(said.length, 1)
+    assert.ok(said[0]?.includes(detail))
+    assert.equal(lines.filter((line) => line.includes('"outcome":"store.unavailable"')).length, 5)
+  })
+
+  test('what a node answered is in the log line of the request, and not in the response', async () => {
+    const lines: string[] = []
+    const detail = 'http://node.test: eth_getBalance: header not found'
+    const reply = () => Promise.reject(new Fault('explorer.node_unavailable', { detail }))
+    await using server = await openTestDoor({}, { lines, reply })
+    const response = await fetch(`${server.url}/markets/slug/a`)
+    assert.doesNotMatch(await response.text(), /header not found/)
+    const [request] = lines.filter((line) => line.includes('"msg":"request"'))
+    assert.equal(JSON.parse(request ?? '').reason, detail)
+  })
+
+  test('an answer is called ok in the log as in the metrics, in whatever form it was made', async () => {
+    const lines: string[] = []
+    await using server = await openTestDoor({ log: { requests: 'all' } }, { lines })
+    await fetch(`${server.url}/markets/slug/a`)
+    assert.deepEqual(server.counted, ['markets.bySlug ok'])
+    assert.equal(JSON.parse(lines[0] ?? '').outcome, 'ok')
+  })
+
+  test('a path parameter that is too long is a 414, not a malformed one', async () => {
+    await using server = await openTestDoor()
+    assert.equal((await fetch(`${server.url}/v0/eth/validators/${'1'.repeat(17_000)}`)).status, 414)
+  })
+})

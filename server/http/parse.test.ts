@@ -1,0 +1,205 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { contract } from '#api/contract.ts'
+import { extensions } from '#api/extensions.ts'
+import { aggregateFields } from '#api/wire/validators.ts'
+import { Fault } from '#core/fault.ts'
+import { parser, type RequestParts } from './parse.ts'
+
+const arrival = (changes: Partial<RequestParts>): RequestParts => ({
+  params: {},
+  query: {},
+  headers: {},
+  contentType: '',
+  body: undefined,
+  ...changes,
+})
+
+/** `place.name says` for every problem. */
+function problemsOf(work: () => unknown): string[] {
+  try {
+    work()
+  } catch (error) {
+    assert.ok(error instanceof Fault, String(error))
+    return error.problems.map((problem) => `${problem.at.join('.')} ${problem.message}`)
+  }
+  return []
+}
+
+describe('query', () => {
+  const parse = parser(contract['validators.aggregateEffectiveness'])
+
+  test('defaults are filled in, the rest is left out', () => {
+    assert.deepEqual(parse(arrival({ query: { indices: '7' } })), {
+      network: 'mainnet',
+      indices: [7],
+      filterType: 'day',
+      size: 10,
+      groupBy: 'validator',
+    })
+  })
+
+  test('a parameter that may repeat takes both forms, mixed', () => {
+    assert.deepEqual(parse(arrival({ query: { indices: ['1', '2,3'] } })).indices, [1, 2, 3])
+  })
+
+  test('a list has a maximum, and what lies beyond it is not read', () => {
+    const fields = aggregateFields.length
+    const include = (count: number) =>
+      problemsOf(() => parse(arrival({ query: { indices: '7', include: Array(count).fill('earnings') } })))
+    assert.deepEqual(include(fields), [])
+    assert.deepEqual(include(fields + 1), [`query.include must have at most ${fields} items`])
+    // Neither the length of a list nor the number of its mistakes makes the answer longer.
+    const indices = `${'1,'.repeat(10_001)}${'x,'.repeat(100_000)}`
+    assert.deepEqual(
+      problemsOf(() => parse(arrival({ query: { indices } }))),
+      ['query.indices must have at most 10000 items'],
+    )
+  })
+
+  test('an empty value is a value left out', () => {
+    const input = parse(arrival({ query: { indices: '7', from: '', pubkeys: '' } }))
+    assert.equal(input.from, undefined)
+    assert.equal(input.pubkeys, undefined)
+  })
+
+  for (const text of ['0x10', '1e3', ' 7', '7.0', '+7', '99999999999999999999', 'NaN', '٧']) {
+    test(`"${text}" is not an integer`, () => {
+      assert.deepEqual(
+        problemsOf(() => parse(arrival({ query: { indices: text } }))),
+        ['query.indices.0 must be integer'],
+      )
+    })
+  }
+
+  test('every problem is told at once, each with its place and wire name', () => {
+    assert.deepEqual(
+      problemsOf(() =>
+        parse(arrival({ query: { size: '1001', groupBy: 'pool' }, headers: { 'x-validator-network': 'moon' } })),
+      ).sort(),
+      [
+        'header.x-validator-network must be one of mainnet, hoodi, holesky',
+        'query.groupBy must be one of timeWindow, validator',
+        'query.size must be at most 1000',
+      ],
+    )
+  })
+
+  test('a parameter that may not repeat is refused when it does', () => {
+    assert.deepEqual(
+      problemsOf(() => parse(arrival({ query: { indices: '1', size: ['1', '2'] } }))),
+      ['query.size must be given once'],
+    )
+  })
+
+  test('a list of 10 000 bad values is described in a few sentences', () => {
+    const indices = Array.from({ length: 10_000 }, () => 'x').join(',')
+    assert.equal(problemsOf(() => parse(arrival({ query: { indices } }))).length, 20)
+  })
+})
+
+describe('path and booleans', () => {
+  test('a path value and both spellings of a flag', () => {
+    const parse = parser(contract['markets.bySlug'])
+    assert.deepEqual(parse(arrival({ params: { slug: 'a-b' }, query: { include_tag: '0' } })), {
+      slug: 'a-b',
+      include_tag: false,
+    })
+    assert.deepEqual(
+      problemsOf(() => parse(arrival({ params: { slug: 'a b' }, query: { include_tag: 'maybe' } }))).sort(),
+      ['path.slug must be 1 to 256 letters, digits, points, hyphens, _ and ~', 'query.include_tag must be boolean'],
+    )
+  })
+})
+
+describe('body', () => {
+  const parse = parser(contract['fx.createQuote'])
+  const send = (text: string, contentType = 'application/json') =>
+    parse(arrival({ body: new TextEncoder().encode(text), contentType, headers: { 'idempotency-key': 'k1' } }))
+  const good = '{"from":{"currency":"USDC","amount":"1"},"to":{"currency":"EURC"},"tenor":"instant"}'
+
+  test('body and header meet in one input, with defaults', () => {
+    const input = send(good, 'application/json; charset=utf-8')
+    assert.equal(input.type, 'tradable')
+    assert.equal(input.idempotencyKey, 'k1')
+    assert.deepEqual(input.from, { currency: 'USDC', amount: '1' })
+  })
+
+  test('an idempotency key that is empty is refused, not left out; a cursor that is empty is left out', () => {
+    const body = new TextEncoder().encode(good)
+    const empty = arrival({ body, contentType: 'application/json', headers: { 'idempotency-key': '' } })
+    assert.deepEqual(
+      problemsOf(() => parse(empty)),
+      ['header.idempotency-key must have at least 1 character'],
+    )
+    const stream = parser(extensions['markets.changeStream'])
+    assert.equal(stream(arrival({ headers: { 'last-event-id': '' } })).lastEventId, undefined)
+  })
+
+  test('another content type is body.type', () => {
+    assert.throws(() => send(good, 'text/plain'), { code: 'body.type' })
+    assert.throws(() => send(good, 'application/jsonp'), { code: 'body.type' })
+  })
+
+  test('broken JSON and broken UTF-8 are body.unreadable', () => {
+    assert.throws(() => send('{'), { code: 'body.unreadable' })
+    assert.throws(() => parse(arrival({ body: Uint8Array.of(0x22, 0xff, 0x22), contentType: 'application/json' })), {
+      code: 'body.unreadable',
+    })
+    assert.throws(() => parse(arrival({ contentType: 'application/json' })), { code: 'body.unreadable' })
+  })
+
+  test('a body that is no object, and fields of the wrong type', () => {
+    assert.deepEqual(
+      problemsOf(() => send('[1]')),
+      ['body must be an object'],
+    )
+    assert.deepEqual(problemsOf(() => send('{"from":{"currency":"USDC","amount":1},"to":7}')).sort(), [
+      'body.from.amount must be string',
+      'body.tenor is required',
+      'body.to must be object',
+    ])
+  })
+
+  test('null is what is left out, in the body and in its members', () => {
+    const input = send(
+      '{"from":{"currency":"USDC","amount":"1"},"to":{"currency":"EURC","amount":null},"tenor":"daily","type":null,"recipientAddress":null}',
+    )
+    assert.deepEqual(input, {
+      ...{ from: { currency: 'USDC', amount: '1' }, to: { currency: 'EURC' }, tenor: 'daily' },
+      ...{ type: 'tradable', idempotencyKey: 'k1' },
+    })
+    assert.deepEqual(problemsOf(() => send('{"from":null,"to":{"currency":null},"tenor":null}')).sort(), [
+      'body.from is required',
+      'body.tenor is required',
+      'body.to.currency is required',
+    ])
+  })
+
+  test('a shape is told in words, not as a pattern', () => {
+    const asked =
+      '{"from":{"currency":"USDC","amount":"1,5"},"to":{"currency":"EURC"},"tenor":"daily","recipientAddress":"0x1"}'
+    assert.deepEqual(problemsOf(() => send(asked)).sort(), [
+      'body.from.amount must be a decimal text with at most six decimals, such as "1000.5"',
+      'body.recipientAddress must be 0x and 40 hexadecimal digits',
+    ])
+  })
+
+  test('what belongs in a header is refused in the body by either name, and null there is left out', () => {
+    const refusal = (name: string) => [`body.${name} must not be in the body: it is sent as the header idempotency-key`]
+    for (const name of ['idempotencyKey', 'idempotency-key', 'Idempotency-Key']) {
+      const given = (value: string) => send(`{"${name}":${value},${good.slice(1)}`)
+      assert.deepEqual(
+        problemsOf(() => given('"order-7"')),
+        refusal(name),
+      )
+      assert.deepEqual(given('null'), send(good))
+    }
+    assert.deepEqual(send(`{"orderId":"order-7",${good.slice(1)}`), send(good))
+  })
+
+  test('a key named __proto__ changes nothing', () => {
+    const input = send(`{"__proto__":{"type":"reference"},${good.slice(1)}`)
+    assert.equal(input.type, 'tradable')
+  })
+})

@@ -1,0 +1,230 @@
+// The life of one request, in order: match → admit → parse → answer → render. Nothing here knows the HTTP library, and
+// no failure leaves in another shape than its group's.
+import type { Endpoint } from '#api/kit.ts'
+import type { Group } from '#api/routes.ts'
+import { Fault } from '#core/fault.ts'
+import { failureFields } from '#runtime/log.ts'
+import { type Aliases, aliases } from './aliases.ts'
+import type { Authorizer, Credentials } from './authorize.ts'
+import type { Context } from './context.ts'
+import { CallerGone, type Deadlines, type OnCallerGone, openDeadlines } from './deadline.ts'
+import type { Caller, ErrorFormat, Handler, HandlerResult, RequestInfo } from './handler.ts'
+import { choose, groupHandlersByPath, type HandlerGroup } from './handler-groups.ts'
+import { LogThrottle } from './log-throttle.ts'
+import { parser, type RequestParts } from './parse.ts'
+import { type ApiResponse, render, renderFault, serializer } from './render.ts'
+
+export interface ApiRequest extends RequestParts {
+  readonly requestId: string
+  readonly address: string
+  /** Scheme and authority for absolute links. */
+  readonly origin: string
+  /** Host name the caller used, without port. */
+  readonly hostname: string
+  readonly path: string
+  readonly onCallerGone?: OnCallerGone
+}
+
+/** Counts what happened; the metrics behind it are somebody else's. */
+export interface RequestMeter {
+  /** Without a time for what never reached an endpoint. */
+  request(endpoint: string, outcome: string, tookMs?: number): void
+}
+
+export interface App {
+  readonly context: Context
+  readonly handlerGroups: readonly HandlerGroup[]
+  readonly authorizer: Authorizer
+  readonly deadlines: Deadlines
+  readonly aliases: Aliases
+  readonly meter: RequestMeter
+  readonly compiled: ReadonlyMap<Handler, CompiledEndpoint>
+  /** What fails with every call. */
+  readonly logThrottle: LogThrottle
+  /** Aborts when the door closes: answers without an end stop then. */
+  readonly stopping: AbortController
+}
+
+/** What the contract gives each endpoint, compiled once. */
+interface CompiledEndpoint {
+  readonly parse: ReturnType<typeof parser>
+  readonly write: ReturnType<typeof serializer>
+}
+
+export function createApp<C extends Context>(
+  context: C,
+  handlers: readonly Handler<Endpoint, NoInfer<C>>[],
+  authorizer: Authorizer,
+  meter: RequestMeter,
+): App {
+  return {
+    context,
+    handlerGroups: groupHandlersByPath(handlers),
+    authorizer,
+    deadlines: openDeadlines(context.clock, context.settings.server.answerTimeoutMs),
+    aliases: aliases(context.settings.aliases),
+    meter,
+    compiled: new Map(handlers.map((one) => [one, { parse: parser(one.endpoint), write: serializer(one.endpoint) }])),
+    logThrottle: new LogThrottle(context.clock),
+    stopping: new AbortController(),
+  }
+}
+
+export async function respond(app: App, group: HandlerGroup, request: ApiRequest): Promise<ApiResponse> {
+  const startMs = app.context.clock.monotonicMs()
+  let handler: Handler | undefined
+  let outcomeLabel: string
+  let reason: string | undefined
+  let response: ApiResponse
+  try {
+    checkGroupServed(app, group, request)
+    const chosen = choose(group, request.query)
+    handler = chosen
+    const compiled = compiledFor(app, chosen)
+    const caller = await app.authorizer.authorize(chosen, readCredentials(request))
+    const input = compiled.parse(request)
+    const result = await app.deadlines.within(
+      (signal) => chosen.handle(input, app.context, toRequestInfo(request, caller, signal)),
+      request.onCallerGone,
+    )
+    response = render(chosen, compiled.write, result)
+    outcomeLabel = outcomeLabelOf(result)
+  } catch (error) {
+    const fault = toFault(app, error, request)
+    response = renderFault(group.errorFormat, fault, handler?.endpoint.auth ?? 'open')
+    outcomeLabel = faultOutcome(fault)
+    // What an upstream answered is in the private detail: an operator who finds the request must find the cause with it.
+    if (fault.status >= 500 && outcomeLabel === fault.code)
+      reason = fault.message.slice(fault.code.length + 2, fault.code.length + 2 + reasonMax)
+  }
+  const tookMs = app.context.clock.monotonicMs() - startMs
+  app.meter.request(handler?.endpoint.id ?? 'none', outcomeLabel, tookMs)
+  logRequest(app.context, request, {
+    endpoint: handler?.endpoint.id,
+    status: response.status,
+    outcome: outcomeLabel,
+    tookMs: Math.round(tookMs * 1000) / 1000,
+    ...(reason !== undefined && { reason }),
+  })
+  return applyFieldAliases(app, response)
+}
+
+/** `origin` is worked out only where a link is written: doing so may log a warning. */
+const toRequestInfo = (request: ApiRequest, caller: Caller, signal: AbortSignal): RequestInfo => ({
+  caller,
+  requestId: request.requestId,
+  get origin() {
+    return request.origin
+  },
+  headers: request.headers,
+  signal,
+})
+
+/** A group can be switched off, or answer only under its own host name (behaviour/http.md#hosts-and-groups). */
+function checkGroupServed(app: App, handlerGroup: HandlerGroup, request: ApiRequest): void {
+  const group = groupOf(handlerGroup)
+  const { on, host } = app.context.settings.groups[group]
+  if (!on) throw new Fault('route.off')
+  if (host !== '' && host.toLowerCase() !== request.hostname.toLowerCase()) throw new Fault('route.unknown')
+}
+
+function groupOf(handlerGroup: HandlerGroup): Group {
+  const [first] = handlerGroup.handlers
+  if (!first) throw new Error(`no answer at ${handlerGroup.path}`)
+  return first.endpoint.group
+}
+
+function compiledFor(app: App, handler: Handler): CompiledEndpoint {
+  const compiled = app.compiled.get(handler)
+  if (!compiled) throw new Error(`no tools for ${handler.endpoint.id}`)
+  return compiled
+}
+
+function readCredentials({ query, headers, address }: ApiRequest): Credentials {
+  const { apikey } = query
+  return {
+    apikey: typeof apikey === 'string' ? apikey : undefined,
+    authorization: headers.authorization,
+    address,
+    query,
+  }
+}
+
+/** While a store or Redis is away, every call fails alike. */
+const failEveryCall: ReadonlySet<string> = new Set(['store.unavailable', 'limit.unavailable'])
+
+/** A failure that is not a Fault is a broken belief of ours: shouted in the log, a plain 500 to the caller. */
+export function toFault(
+  { context, logThrottle }: Pick<App, 'context' | 'logThrottle'>,
+  error: unknown,
+  request: { requestId: string; path: string },
+): Fault {
+  if (error instanceof Fault) {
+    // What is not read yet is no failure; the line of the request tells.
+    if (error.status < 500 || error instanceof CallerGone || error.code.endsWith('.not_covered')) return error
+    const fields = { requestId: request.requestId, fault: error.message }
+    const times = failEveryCall.has(error.code) ? logThrottle.due(error.message) : 1
+    if (times !== undefined) context.log.warn(times === 1 ? fields : { ...fields, times }, 'request failed')
+    return error
+  }
+  context.log.error({ requestId: request.requestId, path: request.path, ...failureFields(error) }, 'unexpected failure')
+  return new Fault('server.internal', { cause: error })
+}
+
+const reasonMax = 500
+
+interface RequestLogEntry {
+  readonly endpoint?: string | undefined
+  readonly status: number
+  readonly outcome: string
+  readonly tookMs?: number
+  readonly reason?: string
+}
+
+/** The outcome of a failure in the log and in the metrics. */
+export const faultOutcome = (fault: Fault): string => (fault instanceof CallerGone ? 'gone' : fault.code)
+
+/** The word of the log and of the metrics: in what form an answer was made is nobody's concern. */
+const outcomeLabelOf = ({ is }: HandlerResult<unknown>): string => (is === 'unchanged' || is === 'nothing' ? is : 'ok')
+
+const successes: ReadonlySet<string> = new Set(['unchanged', 'ok'])
+
+/** Only the path is logged: the query may contain a key. */
+export function logRequest(
+  context: Context,
+  request: { requestId: string; path: string },
+  entry: RequestLogEntry,
+): void {
+  const { requests } = context.settings.log
+  if (requests === 'none' || (requests === 'failures' && successes.has(entry.outcome))) return
+  context.log.info({ requestId: request.requestId, path: request.path, ...entry }, 'request')
+}
+
+/** Names as the configuration's aliases want them; packed and other bytes stay as they are. */
+export function applyFieldAliases(app: App, response: ApiResponse): ApiResponse {
+  const rename = app.aliases.responseFields
+  if (!rename || response.status === 304 || !isPlainJson(response)) return response
+  const { chunks } = response
+  if (chunks) return { ...response, chunks: (signal) => mapped(chunks(signal), rename) }
+  const text = typeof response.body === 'string' ? response.body : new TextDecoder().decode(response.body)
+  return { ...response, body: rename(text) }
+}
+
+const isPlainJson = ({ headers }: ApiResponse): boolean =>
+  headers['content-encoding'] === undefined && /json|event-stream/.test(headers['content-type'] ?? '')
+
+async function* mapped(chunks: AsyncIterable<string>, change: (text: string) => string): AsyncGenerator<string> {
+  for await (const chunk of chunks) yield change(chunk)
+}
+
+const formatFaultMessage = ({ publicMessage: message, problems }: Fault): string =>
+  [message, ...problems.map((problem) => `${problem.at.join('.')} ${problem.message}.`)].join(' ')
+
+/** The words for a path that belongs to no group. */
+export const defaultErrorFormat: ErrorFormat = {
+  renderFault: (fault) => ({
+    status: fault.status,
+    body: { error: { code: fault.code, message: formatFaultMessage(fault) } },
+  }),
+  renderNotFound: () => ({ status: 404, body: { error: { code: 'record.unknown', message: 'Not found.' } } }),
+}

@@ -1,0 +1,60 @@
+// Reads query strings and form bodies. They arrive before any key is checked, so the work has to stay linear in their length,
+// and reading stops at the first pair that exceeds a limit.
+import { Fault, invalid } from '#core/fault.ts'
+import type { RawQuery } from './handler.ts'
+
+export const namesMax = 64
+/** How often a name may repeat, unless the contract allows a longer list under it. */
+export const valuesPerNameMax = 64
+const shownNameChars = 64
+
+export interface QueryRules {
+  /** Names of lists that the contract allows to be longer than `repeatsMax`, with their longest length. */
+  readonly listsMax: ReadonlyMap<string, number>
+  /** Names match in any letter case; they are returned in lower case. */
+  readonly anyCase: boolean
+}
+
+/** The values of all `texts` by name: a string, or a list where a name repeats. Throws a Fault beyond a limit. */
+export function readQuery(texts: readonly string[], { listsMax, anyCase }: QueryRules): RawQuery {
+  const values: Record<string, string | string[]> = Object.create(null)
+  let names = 0
+  for (const text of texts) {
+    for (let from = 0; from < text.length; ) {
+      const next = text.indexOf('&', from)
+      const until = next < 0 ? text.length : next
+      const pair = text.slice(from, until)
+      from = until + 1
+      if (pair === '') continue
+      const equals = pair.indexOf('=')
+      const written = decodeComponent(equals < 0 ? pair : pair.slice(0, equals))
+      const name = anyCase ? written.toLowerCase() : written
+      const value = equals < 0 ? '' : decodeComponent(pair.slice(equals + 1))
+      const present = values[name]
+      if (present === undefined) {
+        names += 1
+        if (names > namesMax) throw tooManyNames()
+        values[name] = value
+      } else if (typeof present === 'string') {
+        values[name] = [present, value]
+      } else {
+        const valuesMax = listsMax.get(name) ?? valuesPerNameMax
+        if (present.length >= valuesMax) throw tooManyValues(name, valuesMax)
+        present.push(value)
+      }
+    }
+  }
+  return values
+}
+
+/** Malformed percent-encoding stays as it was sent. Never throws: an exception for each pair would cost more than the rest. */
+function decodeComponent(text: string): string {
+  const spaced = text.includes('+') ? text.replaceAll('+', ' ') : text
+  return spaced.includes('%') ? (new URLSearchParams(`=${spaced}`).get('') as string) : spaced
+}
+
+const tooManyNames = (): Fault =>
+  new Fault('input.invalid', { message: `The request has more than ${namesMax} different parameters.` })
+
+const tooManyValues = (name: string, valuesMax: number): Fault =>
+  invalid(['query', name.slice(0, shownNameChars)], `must not be given more than ${valuesMax} times`)

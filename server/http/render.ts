@@ -1,0 +1,96 @@
+// From an outcome to status, headers and bytes. Bodies are written by serializers compiled from the contract, so a field
+// the contract does not name cannot leave the house. The only file that names the serializer.
+import fastJson from 'fast-json-stringify'
+import { stringifyJson } from '#api/json.ts'
+import type { Endpoint } from '#api/kit.ts'
+import type { Fault } from '#core/fault.ts'
+import { withoutKeys } from '#core/key.ts'
+import type { Confidence, ErrorFormat, Handler, HandlerResult, RenderedError } from './handler.ts'
+
+export interface ApiResponse {
+  readonly status: number
+  readonly headers: Record<string, string>
+  readonly body: string | Uint8Array
+  /** Comes after the headers instead of a body, for as long as the caller listens. */
+  readonly chunks?: (signal: AbortSignal) => AsyncIterable<string>
+  /** Comes instead of a body that is long, piece by piece as the caller takes it; content-length is among the headers. */
+  readonly bodyParts?: Iterable<Uint8Array>
+}
+
+const json = 'application/json; charset=utf-8'
+
+/** Compiled at first use: a start pays only for what it serves. */
+export function serializer(endpoint: Endpoint): (body: unknown) => string {
+  let write: ((body: unknown) => string) | undefined
+  return (body) => {
+    write ??= fastJson(toNullableSchema(endpoint.reply) as object) as (body: unknown) => string
+    return write(body)
+  }
+}
+
+/** The serializer takes bigints only under a single type, so `[integer, null]` becomes a nullable integer for it. */
+function toNullableSchema(schema: unknown): unknown {
+  if (typeof schema !== 'object' || schema === null) return schema
+  if (Array.isArray(schema)) return schema.map(toNullableSchema)
+  const copy = Object.fromEntries(Object.entries(schema).map(([name, value]) => [name, toNullableSchema(value)]))
+  const types: unknown = copy.type
+  if (!Array.isArray(types) || types.length !== 2 || types[1] !== 'null') return copy
+  return { ...copy, type: types[0], nullable: true }
+}
+
+export function render(
+  handler: Handler,
+  write: (body: unknown) => string,
+  result: HandlerResult<unknown>,
+): ApiResponse {
+  switch (result.is) {
+    case 'body':
+      return {
+        status: 200,
+        headers: {
+          'content-type': json,
+          ...result.headers,
+          ...confidenceHeaders(result.confidence),
+          ...retryHeaders(result.retryAfterMs),
+        },
+        body: write(result.body),
+      }
+    case 'bytes':
+      return {
+        status: 200,
+        headers: { 'content-type': json, ...result.headers, ...confidenceHeaders(result.confidence) },
+        body: result.bytes,
+      }
+    case 'stream':
+      return { status: 200, headers: { 'content-type': result.type }, body: '', chunks: result.chunks }
+    case 'unchanged':
+      return { status: 304, headers: { ...result.headers }, body: '' }
+    case 'nothing':
+      return plain(handler.errorFormat.renderNotFound(), confidenceHeaders(result.confidence))
+  }
+}
+
+export function renderFault(errorFormat: ErrorFormat, fault: Fault, auth: string): ApiResponse {
+  const headers: Record<string, string> = { ...fault.headers, ...retryHeaders(fault.retryAfterMs) }
+  if (fault.status === 401 && auth === 'bearer') headers['www-authenticate'] = 'Bearer'
+  return plain(errorFormat.renderFault(fault), headers)
+}
+
+function plain(rendered: RenderedError, headers: Record<string, string>): ApiResponse {
+  // A failure may repeat a value that was sent: an integer of any size, or a key in the wrong parameter.
+  const body = withoutKeys(stringifyJson(rendered.body))
+  return { status: rendered.status, headers: { 'content-type': json, ...headers }, body }
+}
+
+function confidenceHeaders(confidence: Confidence | undefined): Record<string, string> {
+  if (!confidence) return {}
+  const headers: Record<string, string> = {}
+  if (confidence.asOf !== undefined) headers['x-tetrad-as-of'] = String(confidence.asOf)
+  if (confidence.finality !== undefined) headers['x-tetrad-finality'] = confidence.finality
+  if (confidence.coverage !== undefined) headers['x-tetrad-coverage'] = confidence.coverage
+  return headers
+}
+
+/** In seconds, and never "at once". */
+const retryHeaders = (waitMs: number | undefined): Record<string, string> =>
+  waitMs === undefined ? {} : { 'retry-after': String(Math.max(1, Math.ceil(waitMs / 1000))) }

@@ -1,0 +1,173 @@
+// Every path the door knows: those of the contract and the extras beside them (health, documents, downloads, the console).
+// Both are bounded in size, logged and counted alike; only those of the contract ask for a key and take from its limits,
+// because whoever watches a server must reach it when others ask too much.
+
+import { Fault, invalid } from '#core/fault.ts'
+import type { Settings } from '#runtime/settings.ts'
+import type { Handler } from './handler.ts'
+import { findNearestGroup } from './handler-groups.ts'
+import {
+  type ApiRequest,
+  type App,
+  applyFieldAliases,
+  defaultErrorFormat,
+  faultOutcome,
+  logRequest,
+  respond,
+  toFault,
+} from './pipeline.ts'
+import { type QueryRules, valuesPerNameMax } from './query.ts'
+import { type ApiResponse, renderFault } from './render.ts'
+
+type ExtraHandler = (request: ApiRequest) => Promise<ApiResponse>
+
+/** A path outside the contract; `{name}` stands for one segment or a part of it. */
+export interface ExtraRoute {
+  readonly path: string
+  /** Answers GET and HEAD. */
+  readonly read?: ExtraHandler
+  /** Answers the methods that change something. */
+  readonly change?: Readonly<Partial<Record<'POST' | 'DELETE', ExtraHandler>>>
+  /** For pages of this very origin: others may not read it, and are not told how to ask. */
+  readonly sameOrigin?: true
+}
+
+/** One that is there to be read. */
+export type ReadableRoute = ExtraRoute & { readonly read: ExtraHandler }
+
+export interface HttpRoute {
+  readonly path: string
+  readonly methods: readonly string[]
+  readonly urlBytesMax: number
+  readonly query: QueryRules
+  readonly pattern: RegExp
+  readonly sameOrigin?: true
+  handle(request: ApiRequest, method: string): Promise<ApiResponse>
+}
+
+export function createRoutes(app: App, extraRoutes: readonly ExtraRoute[]): readonly HttpRoute[] {
+  const { urlBytesMax } = app.context.settings.server
+  return [
+    ...app.handlerGroups.map((group) => ({
+      path: group.path,
+      methods: group.methods,
+      urlBytesMax: Math.max(urlBytesMax, ...group.handlers.map((one) => one.endpoint.urlBytesMax ?? 0)),
+      query: queryRules(group.handlers),
+      pattern: pattern(group.path),
+      handle: (request: ApiRequest) => respond(app, group, request),
+    })),
+    ...extraRoutes.map((route) => ({
+      path: route.path,
+      methods: [...(route.read ? ['GET', 'HEAD'] : []), ...Object.keys(route.change ?? {})],
+      urlBytesMax,
+      query: { listsMax: new Map(), anyCase: false },
+      pattern: pattern(route.path),
+      ...(route.sameOrigin && { sameOrigin: route.sameOrigin }),
+      handle: (request: ApiRequest, method: string) => handleExtra(app, route, request, method),
+    })),
+  ]
+}
+
+/** Endpoints with the key in the query match parameter names in any letter case (behaviour/explorer.md#parameters). */
+const queryRules = (handlers: readonly Handler[]): QueryRules => ({
+  listsMax: new Map(
+    handlers.flatMap(({ endpoint }) =>
+      Object.entries(endpoint.input.properties as Record<string, { readonly maxItems?: number }>)
+        .filter(([, { maxItems = 0 }]) => maxItems > valuesPerNameMax)
+        .map(([name, { maxItems = 0 }]) => [name, maxItems] as const),
+    ),
+  ),
+  anyCase: handlers[0]?.endpoint.auth === 'apikey',
+})
+
+const pattern = (template: string): RegExp =>
+  new RegExp(`^${template.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`)
+
+async function handleExtra(app: App, route: ExtraRoute, request: ApiRequest, method: string): Promise<ApiResponse> {
+  const startMs = app.context.clock.monotonicMs()
+  let response: ApiResponse
+  let outcome = 'ok'
+  try {
+    const reply = route.change?.[method as 'POST' | 'DELETE'] ?? route.read
+    if (!reply) throw new Error(`nothing answers ${method} at ${route.path}`)
+    const madeResponse = await reply(request)
+    // Other spellings are for existing clients; our own pages know ours.
+    response = route.sameOrigin ? madeResponse : applyFieldAliases(app, madeResponse)
+  } catch (error) {
+    const fault = toFault(app, error, request)
+    response = renderFault(defaultErrorFormat, fault, 'open')
+    outcome = faultOutcome(fault)
+  }
+  const tookMs = app.context.clock.monotonicMs() - startMs
+  app.meter.request(route.path, outcome, tookMs)
+  logRequest(app.context, request, { endpoint: route.path, status: response.status, outcome, tookMs })
+  return response
+}
+
+/** A request that reached no endpoint, in the shape of the group its path points to. */
+export function refusal(app: App, request: { requestId: string; path: string }, fault: Fault): ApiResponse {
+  const group = findNearestGroup(app.handlerGroups, request.path)
+  const response = renderFault(
+    group?.errorFormat ?? defaultErrorFormat,
+    fault,
+    group?.handlers[0]?.endpoint.auth ?? 'open',
+  )
+  app.meter.request('none', faultOutcome(fault))
+  logRequest(app.context, request, { status: response.status, outcome: faultOutcome(fault) })
+  return group ? applyFieldAliases(app, response) : response
+}
+
+/** Unknown path, or a known one asked with the wrong method. */
+export function noRouteFault({ context }: App, routes: readonly HttpRoute[], path: string): Fault {
+  const route = routes.find(({ pattern: fits }) => fits.test(path))
+  if (!route) return new Fault('route.unknown')
+  const allow = [...route.methods, ...(route.sameOrigin || !context.settings.server.cors ? [] : ['OPTIONS'])]
+  return new Fault('route.method', { headers: { allow: allow.join(', ') } })
+}
+
+/** What the framework says about a URL it cannot route; the problem is told of the path parameter it is in. */
+export function urlFault(app: App, error: unknown, path: string): Fault {
+  if ((error as { code?: string }).code !== 'FST_ERR_BAD_URL') return new Fault('input.url_too_long')
+  const name = /\{(\w+)\}/.exec(findNearestGroup(app.handlerGroups, path)?.path ?? '')?.[1] ?? 'url'
+  return invalid(['path', name], 'has a malformed percent-encoding')
+}
+
+const securityHeaders = {
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+} as const
+
+const corsHeaders = {
+  'access-control-allow-origin': '*',
+  'access-control-expose-headers':
+    'x-request-id, retry-after, etag, last-modified, content-location, x-tetrad-as-of, x-tetrad-finality, x-tetrad-coverage, x-tetrad-method',
+} as const
+
+const sentHeaders = [
+  'authorization',
+  'content-type',
+  'idempotency-key',
+  'x-request-id',
+  'x-validator-network',
+  'if-none-match',
+  'if-modified-since',
+  'last-event-id',
+]
+
+/** On every reply. */
+export const commonHeaders = ({ server }: Settings, route?: HttpRoute): Record<string, string> => ({
+  ...securityHeaders,
+  ...(server.cors && !route?.sameOrigin && corsHeaders),
+})
+
+/** What a page of another origin is told before it asks. */
+export const preflight = (settings: Settings, route: HttpRoute): ApiResponse => ({
+  status: 204,
+  headers: {
+    'access-control-allow-methods': route.methods.join(', '),
+    'access-control-allow-headers': [...sentHeaders, ...Object.keys(settings.aliases.requestHeaders)].join(', '),
+    'access-control-max-age': '86400',
+  },
+  body: '',
+})

@@ -1,0 +1,107 @@
+// The limits of several processes, held in Redis (behaviour/operations.md#shared-limits), and what holds while Redis does not answer (behaviour/operations.md#redis-outages).
+//
+// 1. Redis decides and counts in one step, by its own clock; the ledger repeats what it said and never adds to it.
+// 2. Each call brings what this process knows of the day. A Redis without a figure gets the stored one, which all processes
+//    add to, and this process goes on from the common figure when it is on its own.
+// 3. When Redis is lost, this process stores its counts at once, so that the others find them there.
+import type { Endpoint } from '#api/kit.ts'
+import { Fault } from '#core/fault.ts'
+import { Redis } from '#sources/redis.ts'
+import { dayOf } from '#storage/usage.ts'
+import type { Context } from './context.ts'
+import { dayLimitFault, type LimitedCaller, type Limits, LocalLimits, secondLimitFault } from './limits.ts'
+import { limitScript, registerScript, serverTime } from './limits-script.ts'
+import type { UsageCounter } from './usage-counter.ts'
+
+const prefix = 'tetrad:limits:'
+/** How long a caller is asked to wait when nobody can tell. */
+const unknownMs = 1000
+
+const redisDownWarning =
+  'Redis does not answer: plans are limited in each process apart, limits of endpoints let nobody pass'
+
+export interface SharedOptions {
+  readonly url: string
+  /** Told when Redis begins or ceases to answer. */
+  readonly reportShared?: (shared: boolean) => void
+  /** What the scripts take the time from. */
+  readonly time?: string
+}
+
+export class SharedLimits implements Limits {
+  readonly #redis: Redis
+  readonly #local: LocalLimits
+  readonly #usage: UsageCounter
+  readonly #clock: Context['clock']
+  readonly #decision: ReturnType<typeof limitScript>
+
+  static async open(context: Context, usage: UsageCounter, options: SharedOptions): Promise<SharedLimits> {
+    const { url, reportShared = () => {}, time = serverTime } = options
+    const register = registerScript(time)
+    const redis = await Redis.open({
+      url,
+      clock: context.clock,
+      onConnect: (run, process) => run(register, [`${prefix}since`, `${prefix}process`], [process]),
+      reportConnected: (shared, reason) => {
+        reportShared(shared)
+        if (shared) return context.log.info({}, 'limits are held in Redis')
+        context.log.error({ reason }, redisDownWarning)
+        usage.flush().catch(() => {})
+      },
+    })
+    return new SharedLimits(context, usage, redis, limitScript(time))
+  }
+
+  private constructor(context: Context, usage: UsageCounter, redis: Redis, script: ReturnType<typeof limitScript>) {
+    this.#redis = redis
+    this.#local = new LocalLimits(context.clock, usage)
+    this.#usage = usage
+    this.#clock = context.clock
+    this.#decision = script
+  }
+
+  async consume(caller: LimitedCaller, endpoint: Endpoint): Promise<Fault | undefined> {
+    const { keyId, perSecond, perDay } = caller
+    const { perSecond: perSecondHere = 0 } = endpoint
+    if (perSecond === 0 && perSecondHere === 0 && perDay === 0) return this.#local.consume(caller, endpoint)
+    const ask = (day: number, restored: 0 | 1) => {
+      const known = this.#usage.acceptedOn(day, keyId)
+      const values = [perSecond, perSecondHere, perDay, day, known, restored].map(String)
+      return this.#redis.run(this.#decision, redisKeysOf(caller, endpoint), values)
+    }
+    let reply = await ask(dayOf(this.#clock.now()), 0)
+    if (reply?.[0] === 3) {
+      const day = dayOf((reply[3] ?? 0) / 1000)
+      await this.#usage.reloadFromStore(day, keyId)
+      reply = await ask(day, 1)
+    }
+    if (!reply) return this.#consumeLocally(caller, endpoint)
+    const [verdict = 0, waitUs = 0, waitHereUs = 0, nowUs = 0, used = 0] = reply
+    const nowMs = Math.floor(nowUs / 1000)
+    if (verdict === 1) {
+      this.#usage.raiseTo(dayOf(nowMs), keyId, used)
+      return dayLimitFault(caller, nowMs)
+    }
+    if (verdict === 2)
+      return secondLimitFault(caller, endpoint, { waitMs: waitUs / 1000, waitHereMs: waitHereUs / 1000 })
+    // 3 again: midnight has passed between the two.
+    if (verdict !== 0) return new Fault('limit.unavailable', { retryAfterMs: waitHereUs / 1000 })
+    this.#usage.count(keyId, endpoint.id, 'admitted', nowMs, perDay > 0 ? used : undefined)
+    return undefined
+  }
+
+  close(): Promise<void> {
+    return this.#redis.close()
+  }
+
+  /** Spec section 8 promises the endpoint's own limit whatever happens; the others may be looser for a while. */
+  #consumeLocally(caller: LimitedCaller, endpoint: Endpoint): Fault | undefined {
+    if (endpoint.perSecond === undefined) return this.#local.consume(caller, endpoint)
+    return new Fault('limit.unavailable', { retryAfterMs: unknownMs })
+  }
+}
+
+function redisKeysOf({ keyId, network }: LimitedCaller, { id }: Endpoint): string[] {
+  const name = network === undefined ? `key:${keyId}` : `network:${network}`
+  return ['since', name, `${name}:${id}`, `day:${keyId}`].map((one) => `${prefix}${one}`)
+}

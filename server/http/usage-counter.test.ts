@@ -1,0 +1,190 @@
+import { strict as assert } from 'node:assert'
+import { test } from 'node:test'
+import { Fault } from '#core/fault.ts'
+import type { Clock } from '#runtime/clock.ts'
+import { findKey } from '#storage/keys.ts'
+import { addUsage, dayMs, dayOf, usageDaysKept, usageOf } from '#storage/usage.ts'
+import {
+  attempt,
+  bearing,
+  codeOf,
+  labels,
+  makeKey,
+  market,
+  querying,
+  quote,
+  stateWith,
+  testAddress,
+  wrongSecret,
+} from '#test/authorization.ts'
+import { openContext, testNowMs } from '#test/context.ts'
+import { openAuthorizer } from './authorize.ts'
+
+test('counts and last-used times are written on the beat of the clock', async () => {
+  await using context = await openContext()
+  const admission = await openAuthorizer(context)
+  const { id, key } = await makeKey(context)
+  await admission.authorize(quote, bearing(key))
+  assert.deepEqual(await usageOf(context.state, { days: 1, nowMs: testNowMs }), [])
+  const before = context.state.version()
+  context.clock.advance(250)
+  while (context.state.version() === before) await new Promise((resolve) => setImmediate(resolve))
+  assert.equal((await usageOf(context.state, { days: 1, nowMs: testNowMs }))[0]?.admitted, 1)
+  assert.equal((await findKey(context.state, id))?.lastUsedAtMs, testNowMs)
+  await admission.close()
+})
+
+test('a key that is used again within a minute: its time is stored once, and again at the end of the minute', async () => {
+  await using context = await openContext()
+  const admission = await openAuthorizer(context)
+  const { id, key } = await makeKey(context, 'enterprise')
+  const breath = () => new Promise((resolve) => setImmediate(resolve))
+  const stored = async () => ((await findKey(context.state, id))?.lastUsedAtMs ?? 0) - testNowMs
+  /** One call and one beat. */
+  const beat = async () => {
+    await admission.authorize(quote, bearing(key))
+    const before = context.state.version()
+    context.clock.advance(250)
+    while (context.state.version() === before) await breath()
+    // A beat ends a little after its commit, and one that came before that would be left out.
+    for (let breaths = 0; breaths < 50; breaths++) await breath()
+  }
+  await beat()
+  assert.equal(await stored(), 0)
+  await beat()
+  assert.equal(await stored(), 0, 'the second call of the minute')
+  const before = context.state.version()
+  for (let beats = 2; beats < 240; beats++) {
+    assert.equal(context.state.version(), before)
+    context.clock.advance(250)
+    await breath()
+  }
+  while (context.state.version() === before) await breath()
+  assert.equal(await stored(), 250, 'at the end of the minute')
+  assert.equal((await usageOf(context.state, { days: 1, nowMs: testNowMs }))[0]?.admitted, 2)
+  await admission.authorize(quote, bearing(key))
+  await admission.close()
+  assert.equal((await findKey(context.state, id))?.lastUsedAtMs, testNowMs + 240 * 250)
+})
+
+test('what could not be written is kept, told once, and written when it can be', async () => {
+  await using context = await openContext()
+  let broken = false
+  const told: string[] = []
+  const state = stateWith(context.state, {
+    write: (work) => (broken ? Promise.reject(new Fault('store.unavailable')) : context.state.write(work)),
+  })
+  const log = { ...context.log, error: (_fields: object, words: string) => void told.push(words) }
+  const admission = await openAuthorizer({ ...context, state, log })
+  const { id, key } = await makeKey(context, 'enterprise')
+  broken = true
+  for (let beat = 0; beat < 4; beat++) {
+    await admission.authorize(quote, bearing(key))
+    context.clock.advance(250)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  await assert.rejects(admission.flush(), { code: 'store.unavailable' })
+  assert.equal(told.length, 1)
+  broken = false
+  await admission.close()
+  assert.equal((await usageOf(context.state, { keyId: id, days: 1, nowMs: testNowMs }))[0]?.admitted, 4)
+  assert.equal((await findKey(context.state, id))?.lastUsedAtMs, testNowMs + 750)
+})
+
+test('a flush waits for a write that is under way, so that everything counted before it is stored', async () => {
+  await using context = await openContext()
+  const { id, key } = await makeKey(context, 'enterprise')
+  const hold = Promise.withResolvers<void>()
+  let writes = 0
+  const state = stateWith(context.state, {
+    write: async (work) => {
+      writes += 1
+      if (writes === 2) await hold.promise
+      return context.state.write(work)
+    },
+  })
+  // The first write is the pruning at open, the second the beat's.
+  const admission = await openAuthorizer({ ...context, state })
+  await admission.authorize(quote, bearing(key))
+  context.clock.advance(250)
+  await admission.authorize(quote, bearing(key))
+  let flushed = false
+  const flush = admission.flush().then(() => {
+    flushed = true
+  })
+  for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve))
+  assert.deepEqual([writes, flushed], [2, false])
+  hold.resolve()
+  await flush
+  assert.equal((await usageOf(context.state, { keyId: id, days: 1, nowMs: testNowMs }))[0]?.admitted, 2)
+  await admission.close()
+})
+
+test('days that are kept no longer are deleted at open and when the day changes', async () => {
+  await using context = await openContext()
+  const { key } = await makeKey(context, 'enterprise')
+  const oldest = dayOf(testNowMs) - usageDaysKept + 1
+  const counts = [oldest - 1, oldest].map((day) => ({
+    ...({ day, keyId: 'a', endpoint: 'fx.createQuote', outcome: 'admitted', calls: 1 } as const),
+  }))
+  await addUsage(context.state, counts, new Map())
+  const kept = async () => (await context.state.all('select day from usage where key_id = ?', 'a')).length
+  const admission = await openAuthorizer(context)
+  assert.equal(await kept(), 1)
+  context.clock.advance(dayMs)
+  await admission.authorize(quote, bearing(key))
+  await admission.flush()
+  assert.equal(await kept(), 0)
+  await admission.close()
+})
+
+test('calls of two days are counted on their own days, also when the wall clock is set back over midnight', async () => {
+  await using context = await openContext({ plans: { free: { perSecond: 0, perDay: 2 } } })
+  let nowMs = testNowMs
+  const clock: Clock = {
+    now: () => nowMs,
+    monotonicMs: () => context.clock.monotonicMs(),
+    sleep: (waitMs) => context.clock.sleep(waitMs),
+    every: () => () => {},
+  }
+  const admission = await openAuthorizer({ ...context, clock })
+  const { id, key } = await makeKey(context)
+  for (let call = 0; call < 2; call++) assert.equal(await codeOf(admission, quote, bearing(key)), 'admitted')
+  nowMs = testNowMs + 12 * 3_600_000
+  assert.equal(await codeOf(admission, quote, bearing(key)), 'admitted')
+  nowMs -= 1
+  assert.equal(await codeOf(admission, quote, bearing(key)), 'limit.day')
+  await admission.close()
+  const days = await usageOf(context.state, { keyId: id, days: 2, nowMs: testNowMs + 86_400_000 })
+  assert.deepEqual(
+    days.map(({ day, admitted }) => `${day} ${admitted}`),
+    ['2026-11-16 1', '2026-11-15 2'],
+  )
+})
+
+test('every refusal is told, with the key only where it was good', async () => {
+  await using context = await openContext({ keys: { badMax: 1 }, plans: { free: { perSecond: 1, perDay: 2 } } })
+  const told: string[] = []
+  const admission = await openAuthorizer(context, (what, keyId) => void told.push(`${what} ${keyId}`))
+  const { id, key } = await makeKey(context, 'free', { groups: ['fx', 'explorer'] })
+  await attempt(admission, quote, { address: testAddress, query: {} })
+  await attempt(admission, quote, bearing(key))
+  await attempt(admission, quote, bearing(key))
+  await attempt(admission, labels, querying(key))
+  await attempt(admission, market, querying(key))
+  context.clock.advance(1000)
+  await attempt(admission, quote, bearing(key))
+  await attempt(admission, quote, bearing(key))
+  await attempt(admission, quote, bearing(`tetrad:${id}:${wrongSecret}`))
+  await attempt(admission, quote, bearing('bad'))
+  assert.deepEqual(told, [
+    'key.missing ',
+    `limit.second ${id}`,
+    `plan.too_low ${id}`,
+    `key.group ${id}`,
+    `limit.day ${id}`,
+    'key.invalid ',
+    'key.guarded ',
+  ])
+  await admission.close()
+})

@@ -1,0 +1,53 @@
+// Beyond the specification (behaviour/http.md#endpoints-beyond-the-specification): what changed, as lists. The bytes are written here, because the values of
+// fields are any JSON and integers of any size.
+import { extensions } from '#api/extensions.ts'
+import { stringifyJson } from '#api/json.ts'
+import { invalid } from '#core/fault.ts'
+import { createHandler } from '#http/handler.ts'
+import type { MarketsContext } from '../context.ts'
+import { marketsErrorFormat } from '../error-format.ts'
+import { getFeedCoverage, notFoundOrNotCovered } from '../feeds/coverage.ts'
+import { findMarketId, findMarketIds, listChangesAfter, listMarketChanges, resolveCursor } from '../history/changes.ts'
+import { type KindName, kindNames, kinds, ownFields } from '../records/kinds.ts'
+
+/** What is repeated of a name that is refused. */
+const valueCharsMax = 100
+
+const toJsonBytes = (value: unknown): Uint8Array => Buffer.from(stringifyJson(value))
+
+export const changesBySlug = createHandler(
+  extensions['markets.changesBySlug'],
+  marketsErrorFormat,
+  async (input, context: MarketsContext) => {
+    const { state } = context
+    validateFields(input.fields, input.related)
+    const read = await getFeedCoverage(context)
+    const id = await findMarketId(state, input.slug)
+    if (id === undefined) return notFoundOrNotCovered(state, read, input.slug)
+    const { limit, fields, related } = input
+    const cursor = input.cursor === undefined ? undefined : Number(input.cursor)
+    const { changes, next } = await listMarketChanges(state, id, { cursor, limit, fields, related })
+    return { is: 'bytes', bytes: toJsonBytes({ changes, next: next === undefined ? null : String(next) }) }
+  },
+)
+
+export const changes = createHandler(extensions['markets.changes'], marketsErrorFormat, async (input, { state }) => {
+  const marketIds = input.slugs && (await findMarketIds(state, input.slugs))
+  const after = await resolveCursor(state, input.after)
+  const page = await listChangesAfter(state, after, input.limit, { kinds: input.kinds, marketIds })
+  return { is: 'bytes', bytes: toJsonBytes({ changes: page.changes, next: String(page.next), more: page.more }) }
+})
+
+/** A name that no change can have would be answered with nothing for ever. */
+function validateFields(fields: readonly string[] = [], related: boolean): void {
+  const known = related ? shownFields : marketFields
+  const at = fields.findIndex((name) => !known.has(name))
+  if (at < 0) return
+  const whose = related ? 'or of a record it shows' : '(with related=true also of the records it shows)'
+  const message = `must be a field of the market ${whose}, such as outcomePrices, bestBid or closed`
+  throw invalid(['query', 'fields', String(at)], message, fields[at]?.slice(0, valueCharsMax))
+}
+
+const fieldsOfKind = (kind: KindName): string[] => [...ownFields[kind], ...Object.keys(kinds[kind].links)]
+const marketFields: ReadonlySet<string> = new Set(fieldsOfKind('market'))
+const shownFields: ReadonlySet<string> = new Set(kindNames.flatMap(fieldsOfKind))

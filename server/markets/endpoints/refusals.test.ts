@@ -1,0 +1,102 @@
+// What group D refuses, and in which words: they say what happened and what to do instead.
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { type Client, createClient } from '#api/client.ts'
+import { silentLog } from '#runtime/log.ts'
+import { type RunningServer, startServer } from '#server/app.ts'
+import { settingsWith } from '#test/context.ts'
+import { dropVersionsBefore } from '../history/versions.ts'
+import { putMarkets } from '../records/put-markets.ts'
+
+const firstMs = Date.UTC(2026, 10, 1)
+let dir: string
+let server: RunningServer
+let client: Client
+
+before(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'tetrad-refusals-'))
+  server = await startServer({ settings: settingsWith({ server: { port: 0 } }), dataDir: dir, log: silentLog })
+  client = createClient({ baseUrl: server.url, retries: 0 })
+  await put(firstMs, 0.4)
+})
+after(async () => {
+  await server.close()
+  await rm(dir, { recursive: true, force: true })
+})
+
+const put = (atMs: number, bestBid: number) =>
+  server.context.state.write((tx) =>
+    putMarkets(tx, [{ kind: 'market', id: '1', fields: { slug: 'uno', bestBid } }], atMs),
+  )
+
+test('422: says what was expected, and of a list which item', async () => {
+  const told = async (path: string) => {
+    const { statusCode, body } = await server.inject({ url: `/markets/${path}` })
+    assert.equal(statusCode, 422, body)
+    return JSON.parse(body).error
+  }
+  const kinds = 'market, event, series, collection, category, tag, chat, creator, template, image'
+  assert.equal(await told('changes?limit=0'), 'limit must be at least 1')
+  assert.equal(await told('changes?after=x'), 'after must be a number of at most 15 digits')
+  assert.equal(await told('changes/stream?kinds=market,foo'), `kinds: "foo" must be one of ${kinds}`)
+  assert.equal(await told('slug/uno?asOf=2020-01-01'), 'asOf must be a time such as 2026-11-14T09:00:00Z')
+  assert.equal(await told('slug/uno?asOf=2026-02-30T00:00:00Z'), 'asOf must be a valid date-time')
+  assert.equal(await told('slug/uno%20'), 'slug is invalid')
+  assert.equal(await told('slug/uno%20/changes'), 'slug is invalid')
+})
+
+test('422: a name that is no field of what is asked for, instead of nothing for ever', async () => {
+  const ask = (query: string) => server.inject({ url: `/markets/slug/uno/changes?${query}` })
+  const refused = await ask('fields=closed,foo')
+  assert.equal(refused.statusCode, 422)
+  assert.equal(
+    JSON.parse(refused.body).error,
+    'fields: "foo" must be a field of the market (with related=true also of the records it shows), such as outcomePrices, bestBid or closed',
+  )
+  assert.equal((await ask('fields=openInterest')).statusCode, 422, 'a field of events')
+  assert.equal((await ask('fields=openInterest,volume&related=true')).statusCode, 200)
+  assert.equal(
+    (await ask('fields=markets&related=true')).statusCode,
+    422,
+    'a reference, which has no changes of its own',
+  )
+  assert.equal((await ask('fields=events,pastSlugs')).statusCode, 200)
+})
+
+test('410: a cursor ahead of the newest change, in the list and the stream', async () => {
+  const head = (await client.markets.changes({ limit: 1000 })).next
+  const error = `999999999 is ahead of the newest change here, so it is no cursor of this history. Read the markets anew and go on with after=${head}.`
+  for (const [path, headers] of [
+    ['changes?after=999999999', {}],
+    ['changes?after=999999999&kinds=market', {}],
+    ['changes/stream?after=999999999', {}],
+    ['changes/stream', { 'last-event-id': '999999999' }],
+  ] as const) {
+    const refused = await fetch(`${server.url}/markets/${path}`, { headers })
+    assert.equal(refused.status, 410, path)
+    assert.deepEqual(await refused.json(), { type: 'request error', error })
+  }
+  assert.equal((await fetch(`${server.url}/markets/changes?after=${head}`)).status, 200)
+  assert.equal((await fetch(`${server.url}/markets/changes?after=${Number(head) + 1}`)).status, 410)
+  await assert.rejects(client.markets.watchChanges({ after: '999999999' }).next(), { status: 410 })
+})
+
+test('410: what is no longer kept, with what to do instead', async () => {
+  await put(firstMs + 2000, 0.5)
+  await server.context.state.write((tx) => dropVersionsBefore(tx, firstMs + 1000))
+  const told = async (path: string) => {
+    const { statusCode, body } = await server.inject({ url: `/markets/${path}` })
+    return [statusCode, JSON.parse(body).error]
+  }
+  assert.deepEqual(await told('changes?after=0'), [
+    410,
+    'Changes up to 1 are no longer kept. Read the markets anew and go on with after=2.',
+  ])
+  assert.deepEqual(await told('slug/uno?asOf=2026-11-01T00:00:00Z'), [
+    410,
+    'What is kept here begins at 2026-11-01T00:00:01.000Z; ask for then or later.',
+  ])
+})

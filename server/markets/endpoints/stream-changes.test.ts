@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import type { RequestInfo } from '#http/handler.ts'
+import { anonymousId } from '#storage/keys.ts'
+import { openContext, type TestContext, testRequestInfo } from '#test/context.ts'
+import { putMarkets } from '../records/put-markets.ts'
+import { changeStream } from './stream-changes.ts'
+
+const trade = (context: TestContext, id: number, bestBid: number) =>
+  context.state.write((tx) =>
+    putMarkets(tx, [{ kind: 'market', id: String(id), fields: { slug: `m-${id}`, bestBid } }], context.clock.now()),
+  )
+
+/** The texts a follower is sent while time runs, until `enough`. */
+async function follow(context: TestContext, input: object, enough: (text: string) => boolean, act = async () => {}) {
+  const outcome = await changeStream.handle(input, context, testRequestInfo())
+  assert.ok(outcome.is === 'stream')
+  const stop = new AbortController()
+  let text = ''
+  const reading = (async () => {
+    for await (const chunk of outcome.chunks(stop.signal)) text += chunk
+  })()
+  await act()
+  for (let turns = 0; turns < 2000 && !enough(text); turns++) {
+    await new Promise((resolve) => setImmediate(resolve))
+    context.clock.advance(250)
+  }
+  stop.abort()
+  await reading
+  return text
+}
+
+const idsIn = (text: string) => [...text.matchAll(/^event: change\nid: (\d+)$/gm)].map(([, id]) => Number(id))
+
+test('invariant 1: every change after the cursor once, in order, more than a batch and while they happen', async () => {
+  await using context = await openContext()
+  for (let at = 0; at < 250; at++) await trade(context, at % 5, at / 1000)
+  const act = async () => {
+    for (let at = 0; at < 5; at++) await trade(context, at, 0.9)
+  }
+  const text = await follow(context, { after: '10' }, (so) => idsIn(so).at(-1) === 255, act)
+  assert.deepEqual(
+    idsIn(text),
+    Array.from({ length: 245 }, (_, at) => at + 11),
+  )
+})
+
+test('invariant 2: without a cursor it starts now and says where that is; a quiet line says that it is alive, and where', async () => {
+  await using context = await openContext()
+  await trade(context, 1, 0.1)
+  const text = await follow(context, {}, (so) => so.split(': still here').length > 3)
+  assert.deepEqual(idsIn(text), [])
+  const cursor = 'event: cursor\\nid: 1\\ndata: {"cursor":"1"}\\n\\n'
+  assert.match(text, new RegExp(`^retry: \\d+\\n\\n${cursor}(: still here\\n${cursor})+$`))
+})
+
+test('invariant 2: what a filter leaves out moves the cursor of the next sign of life too', async () => {
+  await using context = await openContext()
+  await trade(context, 1, 0.1)
+  const act = async () => void (await trade(context, 1, 0.2))
+  const text = await follow(context, { kinds: ['tag'] }, (so) => so.includes('still here'), act)
+  assert.match(text, /^retry: \d+\n\nevent: cursor\nid: 1\n[\s\S]*: still here\nevent: cursor\nid: 2\n/)
+})
+
+describe('invariant 3: places', () => {
+  const stranger = (network: string) => testRequestInfo({ caller: { keyId: anonymousId, plan: 'free', network } })
+  const withKey = (keyId: string, network: string) => testRequestInfo({ caller: { keyId, plan: 'free', network } })
+
+  /** The first text of a stream, which then stays open. */
+  async function begin(context: TestContext, visit: RequestInfo) {
+    const outcome = await changeStream.handle({}, context, visit)
+    assert.ok(outcome.is === 'stream')
+    const stop = new AbortController()
+    const chunks = outcome.chunks(stop.signal)[Symbol.asyncIterator]()
+    return { stop, chunks, text: (await chunks.next()).value as string }
+  }
+
+  test('one address, and one key from wherever, has its share; others have theirs', async () => {
+    await using context = await openContext({ markets: { streamsPerCaller: 2, streamsMax: 5 } })
+    const [a, b] = [stranger('192.0.2.1'), stranger('192.0.2.2')]
+    const held = [await begin(context, a), await begin(context, a)]
+    await assert.rejects(begin(context, a), { code: 'markets.streams_own', status: 429, retryAfterMs: 10_000 })
+    held.push(await begin(context, b), await begin(context, withKey('k1', '192.0.2.1')))
+    held.push(await begin(context, withKey('k1', '192.0.2.9')))
+    await assert.rejects(begin(context, withKey('k1', '192.0.2.3')), { code: 'markets.streams_own' })
+    await assert.rejects(begin(context, b), { code: 'markets.streams_full', status: 503 })
+    // However they end: left by the reader, or stopped.
+    await held[0]?.chunks.return?.()
+    held.push(await begin(context, b))
+    await assert.rejects(begin(context, withKey('k2', '192.0.2.4')), { code: 'markets.streams_full' })
+    for (const { stop, chunks } of held) {
+      stop.abort()
+      await chunks.return?.()
+    }
+    for (let at = 0; at < 2; at++) held.push(await begin(context, a))
+    await assert.rejects(begin(context, a), { code: 'markets.streams_own' })
+    for (const { chunks } of held) await chunks.return?.()
+  })
+
+  test('an answer that nobody reads takes none, and of two at once for the last place one is told when to come back', async () => {
+    await using context = await openContext({ markets: { streamsPerCaller: 1 } })
+    const visit = stranger('192.0.2.1')
+    const outcomes = await Promise.all([1, 2, 3].map(() => changeStream.handle({}, context, visit)))
+    const texts: string[] = []
+    const stop = new AbortController()
+    for (const outcome of outcomes.slice(1)) {
+      assert.ok(outcome.is === 'stream')
+      texts.push((await outcome.chunks(stop.signal)[Symbol.asyncIterator]().next()).value as string)
+    }
+    assert.match(texts[0] ?? '', /event: cursor/)
+    assert.equal(texts[1], 'retry: 10000\n\n')
+    stop.abort()
+  })
+})
+
+test('last-event-id wins over the cursor of the address, and filters hold', async () => {
+  await using context = await openContext()
+  for (const id of [1, 2, 1, 2]) await trade(context, id, context.clock.now() % 97)
+  await trade(context, 1, 0.5)
+  await trade(context, 2, 0.5)
+  const input = { after: '0', lastEventId: '2', slugs: ['m-2'] }
+  const text = await follow(context, input, (so) => so.includes('still'))
+  assert.ok(idsIn(text).length >= 1)
+  assert.ok(idsIn(text).every((id) => id > 2))
+  assert.doesNotMatch(text, /"slug":"m-1"/)
+})
+
+test('any slice of any history, followed from any cursor, is the rest of it', async () => {
+  await using context = await openContext()
+  for (let at = 0; at < 30; at++) await trade(context, at % 3, at / 100)
+  await fc.assert(
+    fc.asyncProperty(fc.integer({ min: 0, max: 29 }), async (after) => {
+      const text = await follow(context, { after: String(after) }, (so) => idsIn(so).at(-1) === 30)
+      assert.equal(idsIn(text)[0], after + 1)
+    }),
+    { numRuns: 10 },
+  )
+})

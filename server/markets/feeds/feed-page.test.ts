@@ -1,0 +1,50 @@
+// Pages that overlap: what is read twice is one record.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { MarketFeed } from '#runtime/settings/markets.ts'
+import { openContext, type TestContext, testRequestInfo } from '#test/context.ts'
+import { type Scripted, serveScript } from '#test/scripted-server.ts'
+import { bySlug } from '../endpoints/by-slug.ts'
+import { listRejects } from '../records/rejects.ts'
+import { readFeed } from './read-feed.ts'
+
+const market = (id: number, fields: object = {}) => ({ id: String(id), slug: `m-${id}`, ...fields })
+
+const contextFor = (url: string) =>
+  openContext({ markets: { feeds: [{ id: 'main', url, paging: { kind: 'offset', size: 3, overlap: 5 } }] } })
+
+async function pass(context: TestContext) {
+  const feed = context.settings.markets.feeds[0] as MarketFeed
+  let over = false
+  const work = readFeed(context, feed, { holder: 'test', signal: new AbortController().signal }).finally(() => {
+    over = true
+  })
+  for (let turn = 0; !over; turn++) {
+    assert.ok(turn < 5000, 'in time')
+    await new Promise((resolve) => setImmediate(resolve))
+    context.clock.advance(50)
+  }
+  return work
+}
+
+test('a source that is smaller than the overlap is counted once, and so is what does not fit', async () => {
+  const body = [market(1), market(2), market(3, { slug: null })]
+  await using server = await serveScript({ body }, { body: body.slice(1) })
+  await using context = await contextFor(server.url)
+  const { pages, records, rejected } = await pass(context)
+  assert.deepEqual({ pages, records, rejected }, { pages: 2, records: 3, rejected: 1 })
+  const rejects = await listRejects(context.state, 10)
+  assert.deepEqual(
+    rejects.map(({ id, times, place }) => [id, times, place.replace(/^\S+ /, '')]),
+    [['3', 1, 'page 1 record 3']],
+  )
+})
+
+test('what was stated anew between two pages is taken in', async () => {
+  const pages: Scripted[] = [{ body: [market(1), market(2)] }, { body: [market(2, { bestBid: 0.7 })] }]
+  await using server = await serveScript(...pages)
+  await using context = await contextFor(server.url)
+  await pass(context)
+  const outcome = await bySlug.handle({ slug: 'm-2', include_tag: true }, context, testRequestInfo())
+  assert.match(outcome.is === 'bytes' ? Buffer.from(outcome.bytes).toString() : '', /"bestBid":0\.7/)
+})

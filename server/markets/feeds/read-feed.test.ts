@@ -1,0 +1,438 @@
+// Reading a feed: passes, pages, politeness, and what becomes of markets that go missing.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { MarketFeed } from '#runtime/settings/markets.ts'
+import { openContext, type TestContext, testNowMs, testRequestInfo } from '#test/context.ts'
+import { type Scripted, serveScript } from '#test/scripted-server.ts'
+import { bySlug } from '../endpoints/by-slug.ts'
+import { listDrift } from '../records/drift.ts'
+import { listRejects } from '../records/rejects.ts'
+import { listVanished } from './feed-presence.ts'
+import { readFeedState } from './feed-state.ts'
+import { type PassOptions, readFeed } from './read-feed.ts'
+import { marketFindings, startMarkets } from './start.ts'
+
+const market = (id: number, fields: object = {}) => ({
+  ...{ id: String(id), slug: `m-${id}`, updatedAt: new Date(testNowMs - 60_000 + id).toISOString() },
+  ...fields,
+})
+const pageOf = (...ids: number[]): Scripted => ({ body: ids.map((id) => market(id)) })
+const nothing: Scripted = { body: [] }
+
+async function contextFor(url: string, feed: object = {}): Promise<{ context: TestContext; feed: MarketFeed }> {
+  const paging = { kind: 'offset', size: 2, overlap: 0 }
+  const context = await openContext({ markets: { feeds: [{ id: 'main', url, perSecond: 10, paging, ...feed }] } })
+  return { context, feed: context.settings.markets.feeds[0] as MarketFeed }
+}
+
+/** Lets time run until the work is over. */
+async function run<T>(context: TestContext, work: Promise<T>, stepMs = 50): Promise<T> {
+  let over = false
+  void work
+    .catch(() => {})
+    .finally(() => {
+      over = true
+    })
+  while (!over) {
+    await new Promise((resolve) => setImmediate(resolve))
+    context.clock.advance(stepMs)
+  }
+  return work
+}
+
+const pass = (context: TestContext, feed: MarketFeed, options: Partial<PassOptions> = {}) =>
+  run(context, readFeed(context, feed, { holder: 'test', signal: new AbortController().signal, ...options }))
+
+const slugsOf = async (context: TestContext) =>
+  (await context.state.all<{ slug: string }>('select slug from market_documents order by slug')).map(({ slug }) => slug)
+
+const queries = (urls: readonly { url: string }[]) => urls.map(({ url }) => url.replace(/^[^?]*\?/, ''))
+
+describe('pages', () => {
+  test('by offset: until a page brings nothing, overlapping as told', async () => {
+    await using server = await serveScript(pageOf(1, 2, 3), pageOf(3, 4, 5), pageOf(5))
+    const { context, feed } = await contextFor(server.url, { paging: { kind: 'offset', size: 3, overlap: 1 } })
+    const report = await pass(context, feed)
+    assert.deepEqual(queries(server.requests), ['limit=3&offset=0', 'limit=3&offset=2', 'limit=3&offset=4'])
+    assert.deepEqual(
+      [report.pages, report.records, report.written],
+      [3, 5, 0],
+      'what pages overlap by counts once; answers come at the end of a first pass',
+    )
+    assert.deepEqual(await slugsOf(context), ['m-1', 'm-2', 'm-3', 'm-4', 'm-5'])
+    await context[Symbol.asyncDispose]()
+  })
+
+  test('by cursor in the page, and by a field of the last record', async () => {
+    await using server = await serveScript(
+      { body: { data: [market(1)], meta: { next: 'abc' } } },
+      { body: { data: [market(2)], meta: { next: null } } },
+      pageOf(3),
+      pageOf(4),
+      nothing,
+    )
+    const inPage = { list: 'data', paging: { kind: 'keyset', cursor: 'after', next: 'meta.next' } }
+    const one = await contextFor(server.url, inPage)
+    await pass(one.context, one.feed)
+    const last = { query: { all: '1' }, paging: { kind: 'keyset', limit: '', cursor: 'since_id', next: 'last.id' } }
+    const two = await contextFor(server.url, last)
+    await pass(two.context, two.feed)
+    assert.deepEqual(queries(server.requests), [
+      ...['limit=100', 'limit=100&after=abc'],
+      ...['all=1', 'all=1&since_id=3', 'all=1&since_id=4'],
+    ])
+    assert.deepEqual(await slugsOf(two.context), ['m-3', 'm-4'])
+    await one.context[Symbol.asyncDispose]()
+    await two.context[Symbol.asyncDispose]()
+  })
+
+  test('a cursor that leads to itself and a source without end are left', async () => {
+    await using circle = await serveScript({ body: { data: [market(1)], next_cursor: 'same' } })
+    const one = await contextFor(circle.url, { list: 'data', paging: { kind: 'keyset' } })
+    assert.equal((await pass(one.context, one.feed)).pages, 2)
+    await using endless = await serveScript(pageOf(1, 2))
+    const two = await contextFor(endless.url, { pagesMax: 3 })
+    await assert.rejects(pass(two.context, two.feed), /more than 3 pages/)
+    await one.context[Symbol.asyncDispose]()
+    await two.context[Symbol.asyncDispose]()
+  })
+})
+
+describe('passes', () => {
+  test('after a full pass, what changed since the mark, with its overlap; after a while everything again', async () => {
+    await using server = await serveScript(pageOf(1, 2), nothing, pageOf(3), nothing, pageOf(1, 2, 3), nothing)
+    const recent = { since: 'updated_since', overlapMs: 1000, query: { order: 'asc' } }
+    const { context, feed } = await contextFor(server.url, { recent, fullEveryMs: 600_000 })
+    assert.equal((await pass(context, feed)).pass, 'full')
+    const mark = testNowMs - 60_000 + 2
+    assert.equal((await readFeedState(context.state, 'main'))?.markMs, mark)
+    const second = await pass(context, feed)
+    assert.deepEqual([second.pass, second.written], ['recent', 1])
+    const since = new URLSearchParams(queries(server.requests)[2])
+    assert.deepEqual([since.get('updated_since'), since.get('order')], [new Date(mark - 1000).toISOString(), 'asc'])
+    context.clock.advance(600_000)
+    assert.equal((await pass(context, feed)).pass, 'full')
+    await context[Symbol.asyncDispose]()
+  })
+
+  test('newest first: reading stops at what is known', async () => {
+    const recent = { newestFirst: true, query: { order: 'newest' }, overlapMs: 0 }
+    await using server = await serveScript(pageOf(9, 8), nothing, pageOf(12, 11), pageOf(9, 8), pageOf(7, 6))
+    const { context, feed } = await contextFor(server.url, { recent })
+    await pass(context, feed)
+    const second = await pass(context, feed)
+    assert.deepEqual([second.pass, second.pages], ['recent', 2])
+    assert.deepEqual(await slugsOf(context), ['m-11', 'm-12', 'm-8', 'm-9'])
+    await context[Symbol.asyncDispose]()
+  })
+
+  test('the mark never runs beyond the start of the pass', async () => {
+    const late = { body: [market(1, { updatedAt: '2027-01-01T00:00:00Z' })] }
+    await using server = await serveScript(late, nothing)
+    const { context, feed } = await contextFor(server.url, { recent: { since: 's' } })
+    await pass(context, feed)
+    assert.equal((await readFeedState(context.state, 'main'))?.markMs, testNowMs)
+    await context[Symbol.asyncDispose]()
+  })
+
+  test('a pass that was stopped goes on at the page it had come to', async () => {
+    await using server = await serveScript(pageOf(1, 2), pageOf(3, 4), pageOf(5), nothing)
+    const { context, feed } = await contextFor(server.url)
+    const stop = new AbortController()
+    await assert.rejects(pass(context, feed, { signal: stop.signal, onPage: () => stop.abort() }))
+    await pass(context, feed, { holder: 'another' })
+    assert.deepEqual(
+      queries(server.requests).map((query) => new URLSearchParams(query).get('offset')),
+      ['0', '2', '4', '5'],
+    )
+    assert.equal((await slugsOf(context)).length, 5)
+    await context[Symbol.asyncDispose]()
+  })
+
+  test('one reader at a time; who is taken over writes nothing more', async () => {
+    await using server = await serveScript(pageOf(1, 2), pageOf(3, 4), nothing)
+    const { context, feed } = await contextFor(server.url)
+    let other: Promise<unknown> | undefined
+    const onPage = () => {
+      other ??= Promise.all([
+        assert.rejects(readFeed(context, feed, { holder: 'b', signal: new AbortController().signal }), {
+          name: 'FeedHeld',
+        }),
+        context.state.write((tx) => tx.run("update market_feeds set holder = 'thief'")),
+      ])
+    }
+    await assert.rejects(pass(context, feed, { onPage }), { name: 'FeedHeld' })
+    await other
+    assert.equal((await readFeedState(context.state, 'main'))?.page, 1)
+    await context[Symbol.asyncDispose]()
+  })
+})
+
+describe('politeness and failures', () => {
+  test('requests keep to the rate, and wait as long as the source asks', async () => {
+    await using server = await serveScript(
+      pageOf(1, 2),
+      { status: 429, headers: { 'retry-after': '7' } },
+      { status: 500 },
+      { body: '[{"cut' },
+      nothing,
+    )
+    const { context, feed } = await contextFor(server.url, { perSecond: 0.5 })
+    const startMs = context.clock.now()
+    const report = await pass(context, feed)
+    assert.equal(report.pages, 2)
+    // 2 s between pages, 7 s as asked, then at least 2 s and 4 s.
+    assert.ok(context.clock.now() - startMs >= 15_000, `${context.clock.now() - startMs} ms`)
+    await context[Symbol.asyncDispose]()
+  })
+
+  test('what will not pass is not tried again', async () => {
+    await using server = await serveScript({ status: 404 })
+    const { context, feed } = await contextFor(server.url)
+    await assert.rejects(pass(context, feed), /status 404/)
+    assert.equal(server.requests.length, 1)
+    await context[Symbol.asyncDispose]()
+  })
+
+  test('rejects and drift are kept with where and what', async () => {
+    const body = [market(1, { slug: '' }), market(2, { oddity: { a: 1 }, spread: '0.1', active: 'yes' }), null, 7]
+    await using server = await serveScript({ body }, nothing)
+    const { context, feed } = await contextFor(server.url)
+    assert.equal((await pass(context, feed)).rejected, 2)
+    const rejects = await listRejects(context.state, 10)
+    assert.deepEqual(
+      rejects.map(({ id, field, reason, place }) => [id, field, reason, place.replace(/^\S+ /, '')]),
+      [
+        ['', '', 'must be an object', 'page 1 record 4'],
+        ['1', 'slug', 'is required', 'page 1 record 1'],
+      ],
+    )
+    assert.deepEqual(
+      (await listDrift(context.state)).map(({ source, field, problem, sample }) => [source, field, problem, sample]),
+      [
+        ['main', 'active', 'left out', '"yes"'],
+        ['main', 'oddity', 'unknown', '{"a":1}'],
+        ['main', 'spread', 'converted', '"0.1"'],
+      ],
+    )
+    await context[Symbol.asyncDispose]()
+  })
+})
+
+describe('values and records that do not fit', () => {
+  const ask = async (context: TestContext, slug: string) => {
+    const outcome = await bySlug.handle({ slug, include_tag: true }, context, testRequestInfo())
+    assert.ok(outcome.is === 'bytes', outcome.is)
+    return { body: JSON.parse(Buffer.from(outcome.bytes).toString()), headers: outcome.headers ?? {} }
+  }
+  const later = (fields: object) => ({ ...fields, updatedAt: new Date(testNowMs).toISOString() })
+
+  test('one field of another type neither hides a market nor freezes it, at any depth', async () => {
+    const image = { id: 9, imageSizeKbSource: '12', imageOptimizedComplete: 'no', relname: 'm' }
+    const events = [
+      { id: 10, title: 'Ten', volume: '7.5', endDate: '2026-01-02', series: 'none', tags: [{ id: 't' }, 5] },
+    ]
+    const changed = market(
+      1,
+      later({ bestBid: 0.6, spread: '0.01', active: 'yes', imageOptimized: image, events, tags: 'a,b' }),
+    )
+    const fresh = market(2, { spread: '0.02', iconOptimized: [], constructor: 1 })
+    await using server = await serveScript(
+      { body: [market(1, { bestBid: 0.5, active: true, tags: [{ id: 't', label: 'Ports' }] })] },
+      nothing,
+      { body: [changed, fresh] },
+      nothing,
+    )
+    const { context, feed } = await contextFor(server.url)
+    await pass(context, feed)
+    assert.equal((await pass(context, feed)).rejected, 0)
+    const { body, headers } = await ask(context, 'm-1')
+    const { updatedAt, events: shownEvents, ...own } = body
+    assert.deepEqual(own, {
+      ...{ id: '1', slug: 'm-1', bestBid: 0.6, spread: 0.01 },
+      imageOptimized: { id: '9', imageSizeKbSource: 12, relname: 'm' },
+    })
+    const [{ markets, ...event }] = shownEvents
+    assert.deepEqual(event, {
+      ...{ id: '10', title: 'Ten', volume: 7.5, endDate: '2026-01-02T00:00:00Z', tags: [{ id: 't', label: 'Ports' }] },
+    })
+    assert.equal(headers['x-tetrad-coverage'], 'complete')
+    assert.equal((await ask(context, 'm-2')).body.spread, 0.02)
+    assert.deepEqual(
+      (await listDrift(context.state)).map(({ kind, field, problem }) => `${kind} ${field} ${problem}`),
+      [
+        ...['event endDate converted', 'event id converted', 'event series left out', 'event volume converted'],
+        ...['image id converted', 'image imageOptimizedComplete left out', 'image imageSizeKbSource converted'],
+        ...['market spread converted', 'market active left out', 'market constructor unknown'],
+        ...['market iconOptimized left out', 'market tags left out'],
+      ],
+    )
+    await context[Symbol.asyncDispose]()
+  })
+
+  test('a record without id or slug: coverage, readiness and its own answer say so, until it is well again', async () => {
+    const broken = [market(1, later({ slug: null, bestBid: 0.9 })), { slug: 'm-2', bestBid: 0.1 }]
+    await using server = await serveScript(
+      pageOf(1, 3),
+      nothing,
+      { body: [...broken, market(3)] },
+      nothing,
+      pageOf(1, 2, 3),
+      nothing,
+    )
+    const { context, feed } = await contextFor(server.url)
+    await pass(context, feed)
+    const ownMs = Date.parse((await ask(context, 'm-1')).headers['last-modified'] ?? '')
+    context.clock.advance(60_000)
+    const secondMs = context.clock.now()
+    assert.equal((await pass(context, feed)).rejected, 2)
+    const known = await ask(context, 'm-1')
+    assert.equal(known.headers['x-tetrad-coverage'], 'feed:main;incomplete')
+    assert.equal(Math.floor(Date.parse(known.headers['x-tetrad-as-of'] ?? '') / 1000), Math.floor(ownMs / 1000))
+    const other = await ask(context, 'm-3')
+    assert.equal(other.headers['x-tetrad-as-of'], new Date(secondMs).toISOString())
+    await assert.rejects(ask(context, 'm-2'), { code: 'markets.not_covered', message: /without an id/ })
+    const [finding] = await marketFindings(context)
+    assert.equal(finding?.ok, true, 'one bad record does not take the server out of rotation')
+    assert.match(finding?.message ?? '', /2 records have no id or no slug and cannot be stored/)
+    await pass(context, feed)
+    assert.deepEqual(await listRejects(context.state, 10), [])
+    assert.equal((await ask(context, 'm-2')).headers['x-tetrad-coverage'], 'complete')
+    assert.equal((await marketFindings(context))[0]?.ok, true)
+    await context[Symbol.asyncDispose]()
+  })
+
+  test('a reject goes when the feed no longer shows the record', async () => {
+    await using server = await serveScript({ body: [market(1), 7] }, nothing, pageOf(1), nothing)
+    const { context, feed } = await contextFor(server.url)
+    await pass(context, feed)
+    assert.equal((await listRejects(context.state, 10)).length, 1)
+    context.clock.advance(1000)
+    await pass(context, feed)
+    assert.deepEqual(await listRejects(context.state, 10), [])
+    await context[Symbol.asyncDispose]()
+  })
+})
+
+describe('vanished markets', () => {
+  test('missing from two full passes it is marked and still answered; seen again the mark goes', async () => {
+    const missing = [pageOf(1), nothing]
+    await using server = await serveScript(pageOf(1, 2), nothing, ...missing, ...missing, pageOf(1, 2), nothing)
+    const { context, feed } = await contextFor(server.url)
+    const headersOf = async () => {
+      const outcome = await bySlug.handle({ slug: 'm-2', include_tag: true }, context, testRequestInfo())
+      return outcome.is === 'bytes' ? outcome.headers?.['x-tetrad-as-of'] : outcome.is
+    }
+    await pass(context, feed)
+    const seenMs = context.clock.now()
+    context.clock.advance(10_000)
+    const secondMs = context.clock.now()
+    assert.equal((await pass(context, feed)).vanished, 0)
+    assert.equal(await headersOf(), new Date(secondMs).toISOString(), 'as of the start of the last pass')
+    assert.equal((await pass(context, feed)).vanished, 1)
+    assert.deepEqual(
+      (await listVanished(context.state, 10)).map(({ slug }) => slug),
+      ['m-2'],
+    )
+    const marked = Date.parse((await headersOf()) ?? '')
+    assert.ok(marked >= testNowMs && marked <= seenMs, 'the time it was last seen')
+    const lastMs = context.clock.now()
+    await pass(context, feed)
+    assert.equal(await headersOf(), new Date(lastMs).toISOString())
+    const log = await context.state.all<{ what: string }>(
+      "select what from market_versions where id = '2' order by seq",
+    )
+    assert.deepEqual(
+      log.map(({ what }) => what),
+      ['created', 'vanished', 'returned'],
+    )
+    await context[Symbol.asyncDispose]()
+  })
+
+  const many = Array.from({ length: 50 }, (_, at) => at + 1)
+
+  test('a feed that suddenly shows nothing is reported, and none of its markets is marked', async () => {
+    const whole = [{ body: many.map((id) => market(id)) }, nothing]
+    await using server = await serveScript(...whole, nothing, nothing, nothing, ...whole)
+    const { context, feed } = await contextFor(server.url, { fullEveryMs: 1000 })
+    await pass(context, feed)
+    context.clock.advance(1000)
+    const asOf = async () => {
+      const outcome = await bySlug.handle({ slug: 'm-2', include_tag: true }, context, testRequestInfo())
+      return outcome.is === 'bytes' ? outcome.headers?.['x-tetrad-as-of'] : outcome.is
+    }
+    const before = await asOf()
+    for (let times = 0; times < 3; times++) {
+      const { vanished, absent } = await pass(context, feed)
+      assert.deepEqual([vanished, absent], [0, 50])
+      context.clock.advance(1000)
+    }
+    assert.deepEqual(await listVanished(context.state, 10), [])
+    assert.equal(await asOf(), before, 'answers rest on the pass before')
+    const [finding] = await marketFindings(context)
+    assert.equal(finding?.ok, false)
+    assert.match(finding?.message ?? '', /left out 50 markets/)
+    const { absent } = await pass(context, feed)
+    assert.equal(absent, 0)
+    assert.equal((await marketFindings(context))[0]?.ok, true)
+    assert.notEqual(await asOf(), before)
+    await context[Symbol.asyncDispose]()
+  })
+
+  for (const [name, shown, share, expected] of [
+    ['half of them may go', 25, 0.5, [25, 0]],
+    ['more than half may not', 24, 0.5, [0, 26]],
+    ['unless the operator says so', 0, 1, [50, 0]],
+  ] as const) {
+    test(`how many may vanish at once: ${name}`, async () => {
+      const some = { body: many.slice(0, shown).map((id) => market(id)) }
+      const pages = shown > 0 ? [some, nothing] : [nothing]
+      await using server = await serveScript({ body: many.map((id) => market(id)) }, nothing, ...pages)
+      const { context, feed } = await contextFor(server.url, { vanishAfter: 1, vanishShareMax: share })
+      await pass(context, feed)
+      context.clock.advance(1000)
+      const { vanished, absent } = await pass(context, feed)
+      assert.deepEqual([vanished, absent], expected)
+      await context[Symbol.asyncDispose]()
+    })
+  }
+
+  test('a market that another feed shows has not vanished', async () => {
+    await using one = await serveScript(pageOf(1, 2), nothing, pageOf(1), nothing)
+    await using two = await serveScript(pageOf(2), nothing)
+    const paging = { kind: 'offset', size: 2, overlap: 0 }
+    const feeds = [one, two].map(({ url }, at) => ({ id: `feed-${at}`, url, paging, vanishAfter: 1 }))
+    await using context = await openContext({ markets: { feeds } })
+    const [first, second] = context.settings.markets.feeds as [MarketFeed, MarketFeed]
+    await pass(context, first)
+    await pass(context, second)
+    assert.equal((await pass(context, first)).vanished, 0)
+  })
+})
+
+test('the loops read every feed, survive failures, tell how it stands, and end with the signal', async () => {
+  await using server = await serveScript({ status: 404 }, pageOf(1), nothing)
+  const { context } = await contextFor(server.url, { everyMs: 1000, staleMs: 60_000 })
+  const stop = new AbortController()
+  const told: string[] = []
+  const loops = startMarkets(context, stop.signal, ({ is }) => {
+    told.push(is)
+    if (is === 'done') stop.abort()
+  })
+  assert.deepEqual(
+    (await marketFindings(context)).map(({ ok }) => ok),
+    [false],
+  )
+  await run(context, loops)
+  assert.deepEqual(told, ['failed', 'page', 'page', 'done'])
+  assert.deepEqual(
+    (await marketFindings(context)).map(({ ok }) => ok),
+    [true],
+  )
+  context.clock.advance(120_000)
+  assert.deepEqual(
+    (await marketFindings(context)).map(({ ok }) => ok),
+    [false],
+  )
+  await context[Symbol.asyncDispose]()
+})

@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { stateWith } from '#test/authorization.ts'
+import { openContext, testNowMs } from '#test/context.ts'
+import { serveScript } from '#test/scripted-server.ts'
+import { putMarkets } from '../records/put-markets.ts'
+import { startMarkets } from './start.ts'
+
+test('what was left for later and cannot be written is tried again, and the feeds are read meanwhile', async () => {
+  await using server = await serveScript({ body: [{ id: '2', slug: 'two' }] }, { body: [] })
+  const paging = { kind: 'offset', size: 2, overlap: 0 }
+  await using context = await openContext({
+    markets: { feeds: [{ id: 'main', url: server.url, perSecond: 10, paging }] },
+  })
+  await context.state.write((tx) =>
+    putMarkets(tx, [{ kind: 'market', id: '1', fields: { slug: 'one' } }], testNowMs, { isDeferred: true }),
+  )
+  let isFull = true
+  let failed = 0
+  const state = stateWith(context.state, {
+    get: async (sql, ...values) => {
+      if (isFull && sql.includes('market_unsettled')) {
+        failed += 1
+        throw new Error('the disk is full')
+      }
+      return context.state.get(sql, ...values)
+    },
+  })
+  const slugs = async () =>
+    (await context.state.all<{ slug: string }>('select slug from market_documents order by slug')).map(
+      ({ slug }) => slug,
+    )
+  const stop = new AbortController()
+  const told: string[] = []
+  const loops = startMarkets({ ...context, state }, stop.signal, ({ is }) => told.push(is))
+  const until = async (isSo: () => boolean | Promise<boolean>) => {
+    for (let turn = 0; !(await isSo()); turn++) {
+      assert.ok(turn < 5000, 'in time')
+      await new Promise((resolve) => setImmediate(resolve))
+      context.clock.advance(100)
+    }
+  }
+  await until(() => failed > 2 && told.includes('page'))
+  assert.deepEqual(await slugs(), [])
+  isFull = false
+  await until(async () => (await slugs()).length === 2)
+  stop.abort()
+  await loops
+  assert.deepEqual(await slugs(), ['one', 'two'])
+})

@@ -1,0 +1,145 @@
+// The loops behind the markets: every feed read at its interval, versions dropped when their time is up, and whether
+// what has arrived is fresh enough to be called ready.
+
+import type { Finding } from '#http/health.ts'
+import { type PollOutcome, poll } from '#ingest/poll.ts'
+import { nextEventLoopTurn } from '#runtime/clock.ts'
+import type { MarketFeed } from '#runtime/settings/markets.ts'
+import type { MarketsContext } from '../context.ts'
+import { dropVersionsBefore } from '../history/versions.ts'
+import { writeDeferred } from '../records/rebuild.ts'
+import { findFeedProblem, readFeedStates } from './feed-state.ts'
+import { type PassReport, readFeed } from './read-feed.ts'
+
+/** A pass over a large source takes hours; its requests have limits of their own. */
+const passMaxMs = 86_400_000
+const backoffMaxMs = 300_000
+const catchUpAgainMs = 5000
+const pruneEveryMs = 3_600_000
+const dayMs = 86_400_000
+
+export type FeedReport = {
+  readonly source: string
+} /** After each page, with what the pass has brought so far. */ & (
+  | { readonly is: 'page'; readonly report: PassReport }
+  | { readonly is: 'done'; readonly report: PassReport }
+  | { readonly is: 'failed'; readonly failures: number; readonly reason: string }
+)
+
+/** Reads every feed until the signal aborts; resolves when all have stopped. */
+export async function startMarkets(
+  context: MarketsContext,
+  signal: AbortSignal,
+  onReport: (notice: FeedReport) => void = () => {},
+): Promise<void> {
+  const holder = context.random.uuid()
+  const loops = context.settings.markets.feeds.map((feed) => followFeed(context, feed, holder, signal, onReport))
+  await Promise.all([...loops, writeDeferredDocuments(context, signal), pruneVersions(context, signal)])
+}
+
+/** Writes the documents that an interrupted import or first pass left for its end. */
+async function writeDeferredDocuments(context: MarketsContext, signal: AbortSignal): Promise<void> {
+  const done = new AbortController()
+  await poll(
+    context,
+    {
+      everyMs: catchUpAgainMs,
+      timeoutMs: passMaxMs,
+      backoffMaxMs,
+      work: (stop) => writeDeferred(context.state, () => context.clock.now(), stop),
+      report: (outcome) => {
+        if (outcome.is === 'done') return done.abort()
+        const reason = outcome.error instanceof Error ? outcome.error.message : String(outcome.error)
+        context.log.warn(
+          { failures: outcome.failures, reason },
+          'documents that were left for later could not be written',
+        )
+      },
+    },
+    AbortSignal.any([signal, done.signal]),
+  )
+}
+
+async function followFeed(
+  context: MarketsContext,
+  feed: MarketFeed,
+  holder: string,
+  signal: AbortSignal,
+  onReport: (notice: FeedReport) => void,
+): Promise<void> {
+  let running: Promise<unknown> = Promise.resolve()
+  // One server owns a data folder, so whoever held the feed before is gone, or is a command that can be repeated.
+  let takeOver = true
+  await poll(
+    context,
+    {
+      everyMs: feed.everyMs,
+      timeoutMs: passMaxMs,
+      backoffMaxMs: Math.max(feed.everyMs, backoffMaxMs),
+      work: (stop) => {
+        const onPage = (report: PassReport) => onReport({ source: feed.id, is: 'page', report })
+        const pass = readFeed(context, feed, { holder, takeOver, signal: stop, onPage })
+        takeOver = false
+        running = pass.catch(() => {})
+        return pass
+      },
+      report: (outcome) => onReport(toFeedReport(context, feed, outcome)),
+    },
+    signal,
+  )
+  await running
+}
+
+function toFeedReport({ log }: MarketsContext, { id }: MarketFeed, outcome: PollOutcome<PassReport>): FeedReport {
+  if (outcome.is === 'failed') {
+    const reason = outcome.error instanceof Error ? outcome.error.message : String(outcome.error)
+    log.warn({ source: id, failures: outcome.failures, reason }, 'markets could not be read')
+    return { source: id, is: 'failed', failures: outcome.failures, reason }
+  }
+  const report = outcome.value
+  if (outcome.failuresBefore > 0) log.info({ source: id, failures: outcome.failuresBefore }, 'markets are back')
+  if (report.rejected > 0) log.warn({ source: id, rejected: report.rejected }, 'market records were rejected')
+  if (report.absent > 0) {
+    log.warn({ source: id, absent: report.absent }, 'a full pass left out too many markets; none is marked as vanished')
+  }
+  log[report.pass === 'full' ? 'info' : 'debug']({ source: id, ...report }, 'markets were read')
+  return { source: id, is: 'done', report }
+}
+
+/** Drops versions whose time is up, a little at a time (behaviour/markets.md#history). */
+export async function pruneVersions(context: MarketsContext, signal: AbortSignal): Promise<void> {
+  const { historyDays } = context.settings.markets
+  while (historyDays > 0 && !signal.aborted) {
+    try {
+      const cutoffMs = context.clock.now() - historyDays * dayMs
+      while (!signal.aborted && (await context.state.write((tx) => dropVersionsBefore(tx, cutoffMs))) > 0)
+        await nextEventLoopTurn()
+    } catch (error) {
+      if (signal.aborted) return
+      context.log.warn({ reason: (error as Error).message }, 'old market versions could not be dropped')
+    }
+    await context.clock.sleep(pruneEveryMs, signal)
+  }
+}
+
+/** One finding per feed: ok when everything has been read once, nothing is left out, and a pass was finished lately. */
+export async function marketFindings(
+  context: Pick<MarketsContext, 'state' | 'settings' | 'clock'>,
+): Promise<readonly Finding[]> {
+  const { markets, groups } = context.settings
+  if (!groups.markets.on || markets.feeds.length === 0) return []
+  const feedStates = new Map((await readFeedStates(context.state)).map((one) => [one.source, one]))
+  return markets.feeds.map(({ id, staleMs }) => {
+    const feedState = feedStates.get(id)
+    const name = `market feed ${id}`
+    if (!feedState || feedState.fullAtMs === null || feedState.doneAtMs === null) {
+      return { name, ok: false, message: `is being read for the first time, ${feedState?.page ?? 0} pages so far` }
+    }
+    const ageMs = context.clock.now() - feedState.doneAtMs
+    const lastRead = `last read ${Math.round(ageMs / 1000)} s ago`
+    const problem = findFeedProblem(feedState)
+    // A rejected record concerns one market: report it, but keep the server in rotation for everything else.
+    const ok = ageMs <= staleMs && feedState.absent === 0
+    return { name, ok, message: problem ? `${lastRead}; ${problem.message}` : lastRead }
+  })
+}

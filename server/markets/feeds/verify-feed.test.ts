@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { systemClock } from '#runtime/clock.ts'
+import type { MarketFeed } from '#runtime/settings/markets.ts'
+import { startMarketFeed } from '#simulator/markets/feed.ts'
+import { LiveMarkets } from '#simulator/markets/live-markets.ts'
+import { openContext } from '#test/context.ts'
+import { readFeed } from './read-feed.ts'
+import { verifyFeed } from './verify-feed.ts'
+
+/** Twelve markets, read once; two pages by offset or by cursor. */
+async function openRead(paging: object, more: object = {}) {
+  const world = new LiveMarkets('reread', () => systemClock.now() - 60_000)
+  const server = await startMarketFeed({ seed: 'reread', listing: world })
+  const feed = { id: 'main', url: server.url, perSecond: 1000, paging: { size: 8, overlap: 0, ...paging }, ...more }
+  const context = await openContext({ markets: { feeds: [feed] } })
+  const own = context.settings.markets.feeds[0] as MarketFeed
+  const options = { holder: 'test', signal: new AbortController().signal }
+  await readFeed({ ...context, clock: systemClock }, own, options)
+  const close = async () => {
+    await server.close()
+    await context[Symbol.asyncDispose]()
+  }
+  return { ...context, world, feed: own, [Symbol.asyncDispose]: close }
+}
+const first = () => 0
+const last = (until: number) => until - 1
+
+for (const [name, paging, more] of [
+  ['offset', { kind: 'offset' }, {}],
+  ['cursor', { kind: 'keyset' }, { list: 'data', query: { style: 'wrapped' } }],
+] as const) {
+  test(`by ${name}: records of any page agree with what is stored, each once`, async () => {
+    await using context = await openRead(paging, more)
+    assert.deepEqual(await verifyFeed(context, context.feed, 5, first), { same: 5, movedOn: 0, differing: [] })
+    assert.deepEqual(await verifyFeed(context, context.feed, 100, first), { same: 8, movedOn: 0, differing: [] })
+    const { same, differing } = await verifyFeed(context, context.feed, 100, last)
+    assert.deepEqual([same > 0, differing], [true, []])
+  })
+}
+
+test('a stored field that the feed does not show is a difference, and so is a market that is not there', async () => {
+  await using context = await openRead({ kind: 'offset' })
+  await context.state.write(async (tx) => {
+    await tx.run(
+      `update market_records set fields = replace(fields, '"question":"', '"question":"Not ') where kind = 'market' and id = '1'`,
+    )
+    await tx.run(`delete from market_records where kind = 'market' and id = '2'`)
+  })
+  const { same, differing } = await verifyFeed(context, context.feed, 100, first)
+  assert.equal(same, 6)
+  assert.match(differing[0] ?? '', /^market 1: question is "Not .*", the feed main shows "/)
+  assert.equal(differing[1], 'market 2: the feed main shows it, and it is not stored')
+})
+
+test('what has changed at the source since, or is told differently by two feeds, is not a difference', async () => {
+  await using context = await openRead({ kind: 'offset' })
+  const meddle = (id: string, from: string, to: string) =>
+    context.state.write((tx) =>
+      tx.run(`update market_records set fields = replace(fields, ?, ?) where kind = 'market' and id = ?`, from, to, id),
+    )
+  await meddle('1', '"updatedAt":"2', '"updatedAt":"1')
+  await meddle('2', '"question":"', '"question":"Not ')
+  await context.state.write((tx) =>
+    tx.run(`insert into market_sightings (source, market_id, sweep, seen_ms) values ('other', '2', 1, 1)`),
+  )
+  assert.deepEqual(await verifyFeed(context, context.feed, 100, first), { same: 6, movedOn: 2, differing: [] })
+})

@@ -1,0 +1,110 @@
+// Some records of a feed read once more and held against what is stored, for the doctor (behaviour/operations.md#doctor). A feed moves on
+// while one looks: a record that says it changed later than the stored one is not compared.
+import { stringifyJson } from '#api/json.ts'
+import type { MarketFeed } from '#runtime/settings/markets.ts'
+import { fetchJson } from '#sources/http-client.ts'
+import type { MarketsContext } from '../context.ts'
+import { diffRecords } from '../history/versions.ts'
+import { decompose, Renames } from '../records/decompose.ts'
+import { type MarketRecord, normalizeRecord } from '../records/normalize.ts'
+import { mergeRecord } from '../records/put-markets.ts'
+import { currentRecords } from '../records/record-graph.ts'
+import { pageUrl, parseFeedPage } from './feed-page.ts'
+import { readFeedState } from './feed-state.ts'
+import { sourceMs } from './source-time.ts'
+
+export interface FeedVerification {
+  readonly same: number
+  /** Changed at the source since it was read, or not told when. */
+  readonly movedOn: number
+  /** Another content under the same time of change. */
+  readonly differing: readonly string[]
+}
+
+/** A cursor leads from page to page: so many are gone through at most. */
+const pagesMax = 5
+const valueCharsMax = 60
+
+/** `draw(until)`: a whole number from 0 up to and without it. */
+export async function verifyFeed(
+  context: Pick<MarketsContext, 'state'>,
+  feed: MarketFeed,
+  count: number,
+  draw: (until: number) => number,
+): Promise<FeedVerification> {
+  const page = [...(await readRandomPage(context, feed, draw))]
+  const renames = new Renames(feed.fields)
+  const tally = { same: 0, movedOn: 0, differing: [] as string[] }
+  for (let taken = 0; taken < count && page.length > 0; taken++) {
+    const [value] = page.splice(draw(page.length), 1)
+    const stated = decompose(value, feed.record, renames).filter(({ partial }) => partial !== true)
+    for (const record of stated) await compareRecord(context, feed, record, tally)
+  }
+  return tally
+}
+
+async function readRandomPage(
+  { state }: Pick<MarketsContext, 'state'>,
+  feed: MarketFeed,
+  draw: (until: number) => number,
+) {
+  const fetchPage = async (cursor: string) => {
+    const limits = { timeoutMs: feed.timeoutMs, bytesMax: feed.pageBytesMax, headers: { accept: 'application/json' } }
+    return parseFeedPage(await fetchJson(pageUrl(feed, 'full', cursor, undefined), limits), feed, cursor)
+  }
+  if (feed.paging.kind === 'offset') {
+    const known = await state.get<{ count: number }>(
+      'select count(*) as count from market_sightings where source = ?',
+      feed.id,
+    )
+    return (await fetchPage(String(draw(Math.max(1, known?.count ?? 0))))).records
+  }
+  let page = await fetchPage('')
+  for (let pages = draw(pagesMax); pages > 0 && page.next !== undefined; pages--) page = await fetchPage(page.next)
+  return page.records
+}
+
+type VerificationTally = { same: number; movedOn: number; differing: string[] }
+
+async function compareRecord(
+  { state }: Pick<MarketsContext, 'state'>,
+  feed: MarketFeed,
+  record: MarketRecord,
+  tally: VerificationTally,
+): Promise<void> {
+  const { kind, id } = record
+  const normalized = normalizeRecord(record)
+  // It was rejected when it came; `tetrad markets rejects` lists it.
+  if (normalized.problems.length > 0) return
+  const statedMs = sourceMs(normalized.fields.updatedAt)
+  const stored = await currentRecords(state).record(kind, id)
+  if (!stored) {
+    const readUntilMs = (await readFeedState(state, feed.id))?.markMs ?? null
+    if (readUntilMs === null || statedMs === undefined || statedMs > readUntilMs) tally.movedOn += 1
+    else tally.differing.push(`${kind} ${id}: the feed ${feed.id} shows it, and it is not stored`)
+    return
+  }
+  const [difference] = Object.entries(diffRecords(kind, stored, mergeRecord(stored, record, normalized)))
+  if (!difference) {
+    tally.same += 1
+  } else if (
+    statedMs === undefined ||
+    statedMs !== sourceMs(stored.fields.updatedAt) ||
+    (await isInOtherFeed(state, feed, id))
+  ) {
+    tally.movedOn += 1
+  } else {
+    const [field, [was, is]] = difference
+    tally.differing.push(`${kind} ${id}: ${field} is ${shortJson(was)}, the feed ${feed.id} shows ${shortJson(is)}`)
+  }
+}
+
+/** Two feeds may say different things of one market; the one that spoke last is stored. */
+const isInOtherFeed = async (state: MarketsContext['state'], feed: MarketFeed, id: string): Promise<boolean> =>
+  (await state.get(
+    'select 1 as one from market_sightings where market_id = ? and source <> ? limit 1',
+    id,
+    feed.id,
+  )) !== undefined
+
+const shortJson = (value: unknown): string => stringifyJson(value).slice(0, valueCharsMax)

@@ -1,0 +1,256 @@
+// What lists of changes and the writing of documents cost, behaviour/markets.md#history-limits: statements and turns are counted, nothing is timed.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import type { StateReader, Value } from '#storage/state.ts'
+import { stateWith } from '#test/authorization.ts'
+import { openContext, type TestContext, testNowMs, testRequestInfo } from '#test/context.ts'
+import { countLoopTurns } from '#test/event-loop-turns.ts'
+import { changeStream } from '../endpoints/stream-changes.ts'
+import { findMarketResponse } from '../records/market-response.ts'
+import type { MarketRecord } from '../records/normalize.ts'
+import { putMarkets } from '../records/put-markets.ts'
+import { writeDeferred } from '../records/rebuild.ts'
+import { listChangesAfter, listMarketChanges } from './changes.ts'
+
+const put = (context: TestContext, ...records: MarketRecord[]) =>
+  context.state.write((tx) => putMarkets(tx, records, context.clock.now()))
+
+const tagged = (tags: number): MarketRecord[] => {
+  const ids = Array.from({ length: tags }, (_, at) => `t${at}`)
+  return [
+    { kind: 'market', id: '1', fields: { slug: 'one' }, links: { tags: ids } },
+    ...ids.map((id): MarketRecord => ({ kind: 'tag', id, fields: { label: id } })),
+  ]
+}
+
+/** Entries at the end of the log, as if so much had happened. */
+const append = (context: TestContext, names: readonly (readonly [kind: string, id: string])[]) =>
+  context.state.write(async (tx) => {
+    const from = (await tx.get<{ seq: number }>('select seq from market_revision'))?.seq ?? 0
+    const rows = names.map(([kind, id], at): Value[] => [
+      ...[from + at + 1, testNowMs + at, kind, id, 'changed', '{"bestBid":[0.1,0.2]}'],
+    ])
+    await tx.insertMany('market_versions', ['seq', 'at_ms', 'kind', 'id', 'what', 'diff'], rows)
+    await tx.run('update market_revision set seq = ?, at_ms = ?', from + names.length, testNowMs + names.length)
+    return from + names.length
+  })
+
+function counting(reader: StateReader): { reader: StateReader; statements: () => number } {
+  let statements = 0
+  const count = <A extends unknown[], R>(ask: (...queries: A) => R) => {
+    return (...queries: A): R => {
+      statements += 1
+      return ask(...queries)
+    }
+  }
+  return {
+    statements: () => statements,
+    reader: { get: count(reader.get.bind(reader)), all: count(reader.all.bind(reader)) } as StateReader,
+  }
+}
+
+describe('changes of one market', () => {
+  test('a page that finds nothing takes few statements and many turns, and says where to go on', async () => {
+    await using context = await openContext()
+    await put(context, ...tagged(60))
+    await append(
+      context,
+      Array.from({ length: 12_000 }, () => ['market', '1'] as const),
+    )
+    const { reader, statements } = counting(context.state)
+    const options = { limit: 1, fields: ['nothing'], related: true }
+    const { result, turns } = await countLoopTurns(() => listMarketChanges(reader, '1', options))
+    assert.deepEqual(result.changes, [])
+    assert.ok(result.next !== undefined && result.next > 0)
+    assert.ok(statements() < 200, `${statements()} statements`)
+    assert.ok(turns >= 8, `${turns} turns`)
+    // 12 000 in pages of 5000 and what was created before: each page begins where the last one ended.
+    const rest = await listMarketChanges(reader, '1', { ...options, cursor: result.next })
+    const end = await listMarketChanges(reader, '1', { ...options, cursor: rest.next })
+    assert.deepEqual([rest.next, end.next], [result.next - 5000, undefined])
+  })
+
+  test('any history in pages of any size is the whole of it, newest first, each once', async () => {
+    const name = fc.constantFrom(...(['market/1', 'market/2', 'tag/t0', 'tag/t1', 'tag/t2', 'tag/t9'] as const))
+    const history = fc.array(name, { minLength: 1, maxLength: 60 })
+    await fc.assert(
+      fc.asyncProperty(history, fc.integer({ min: 1, max: 12 }), async (names, limit) => {
+        await using context = await openContext()
+        await put(context, ...tagged(3))
+        await append(
+          context,
+          names.map((one) => one.split('/') as [string, string]),
+        )
+        const shown = new Set(['market/1', 'tag/t0', 'tag/t1', 'tag/t2'])
+        const all = await context.state.all<{ seq: number; kind: string; id: string }>(
+          'select seq, kind, id from market_versions order by seq desc',
+        )
+        const expected = all.filter(({ kind, id }) => shown.has(`${kind}/${id}`)).map(({ seq }) => String(seq))
+        const seen: string[] = []
+        for (let cursor: number | undefined, more = true; more; ) {
+          const page = await listMarketChanges(context.state, '1', { cursor, limit, related: true })
+          seen.push(...page.changes.map((change) => change.cursor))
+          cursor = page.next
+          more = cursor !== undefined
+        }
+        assert.deepEqual(seen, expected)
+      }),
+      { numRuns: 6 },
+    )
+  })
+
+  test('400: a market that shows more records than can be drawn together is refused, not answered in part', async () => {
+    await using context = await openContext()
+    await put(context, ...tagged(1001))
+    await assert.rejects(listMarketChanges(context.state, '1', { limit: 1, related: true }), {
+      code: 'markets.too_much',
+      message: /leave `related` out/,
+    })
+    assert.equal((await listMarketChanges(context.state, '1', { limit: 1, related: false })).changes.length, 1)
+  })
+})
+
+describe('changes of chosen records', () => {
+  test('pages that find nothing end at the head, and never beyond it', async () => {
+    await using context = await openContext()
+    const head = await append(
+      context,
+      Array.from({ length: 12_000 }, (_, at) => (at % 4000 === 3999 ? ['tag', 'x'] : ['market', '1'])),
+    )
+    for (const [filter, found] of [
+      [{ kinds: ['tag'] }, ['4000', '8000', '12000']],
+      [{ kinds: ['series'] }, []],
+      [{ marketIds: new Set(['2']) }, []],
+      [{ marketIds: new Set<string>() }, []],
+    ] as const) {
+      const seen: string[] = []
+      let after = 0
+      for (let more = true, pages = 0; more; pages++) {
+        assert.ok(pages < 10)
+        const page = await listChangesAfter(context.state, after, 100, filter)
+        seen.push(...page.changes.map(({ cursor }) => cursor))
+        after = page.next
+        more = page.more
+      }
+      assert.deepEqual([seen, after], [found, head])
+    }
+    const beyond = await listChangesAfter(context.state, head + 7, 100, { kinds: ['tag'] })
+    assert.deepEqual(beyond, { changes: [], next: head + 7, more: false })
+  })
+
+  test('a stream that catches up looks once in a turn, so that others have theirs, and says that it lives', async () => {
+    await using context = await openContext()
+    await append(
+      context,
+      Array.from({ length: 60_000 }, () => ['market', '1'] as const),
+    )
+    let turn = 0
+    const looks: number[] = []
+    const state = stateWith(context.state, {
+      all: (sql, ...values) => {
+        looks.push(turn)
+        return context.state.all(sql, ...values)
+      },
+    })
+    const outcome = await changeStream.handle({ after: '0', kinds: ['tag'] }, { ...context, state }, testRequestInfo())
+    assert.ok(outcome.is === 'stream')
+    const stop = new AbortController()
+    let text = ''
+    const following = (async () => {
+      for await (const chunk of outcome.chunks(stop.signal)) text += chunk
+    })()
+    for (; turn < 100_000 && looks.length < 12; turn++) {
+      await new Promise((resolve) => setImmediate(resolve))
+      context.clock.advance(2000)
+    }
+    stop.abort()
+    context.clock.advance(250)
+    await following
+    // 60 000 entries, 5000 in one look.
+    assert.equal(new Set(looks).size, 12)
+    assert.match(text, /still here/)
+  })
+})
+
+describe('documents', () => {
+  const event = (volume: number): MarketRecord => ({ kind: 'event', id: '10', fields: { slug: 'ten', volume } })
+  const markets = Array.from(
+    { length: 100 },
+    (_, at): MarketRecord => ({
+      ...{ kind: 'market', id: `m${at}`, links: { events: ['10'] } },
+      fields: { slug: `m-${at}`, description: 'x'.repeat(2000) },
+    }),
+  )
+  /** In one statement: what one reader sees at one moment. */
+  const volumes = async (context: TestContext) => {
+    const rows = await context.state.all<{ body: Uint8Array }>('select body from market_documents')
+    return [...new Set(rows.map(({ body }) => Number(JSON.parse(Buffer.from(body).toString()).events[0].volume)))]
+  }
+
+  test('are written with a turn for others between them, who see all of them before or all of them after', async () => {
+    await using context = await openContext()
+    await put(context, event(1), ...markets)
+    const seen: number[][] = []
+    let over = false
+    const watching = (async () => {
+      while (!over) {
+        seen.push(await volumes(context))
+        await new Promise((resolve) => setImmediate(resolve))
+      }
+    })()
+    const { result, turns } = await countLoopTurns(() => put(context, event(2)))
+    over = true
+    await watching
+    assert.equal(result.written, 100)
+    assert.ok(turns >= 40, `${turns} turns for 100 documents`)
+    assert.ok(seen.every((some) => some.length === 1))
+    assert.deepEqual(await volumes(context), [2])
+  })
+
+  test('that were left for later are found upwards in batches, each written once', async () => {
+    await using context = await openContext()
+    const events = Array.from(
+      { length: 450 },
+      (_, at): MarketRecord => ({
+        kind: 'event',
+        id: `e${at}`,
+        fields: { slug: `e-${at}` },
+        links: { series: ['20'] },
+      }),
+    )
+    const series: MarketRecord = { kind: 'series', id: '20', fields: { slug: 'twenty', volume: 1 } }
+    const shown = events.map(
+      ({ id }): MarketRecord => ({ kind: 'market', id, fields: { slug: `m-${id}` }, links: { events: [id] } }),
+    )
+    const writeLater = (...records: MarketRecord[]) =>
+      context.state.write((tx) => putMarkets(tx, records, context.clock.now(), { isDeferred: true }))
+    await writeLater(series, ...events, ...shown)
+    assert.equal(await writeDeferred(context.state, () => testNowMs), 450)
+    await writeLater({ ...series, fields: { slug: 'twenty', volume: 2 } })
+    const { result, turns } = await countLoopTurns(() => writeDeferred(context.state, () => testNowMs))
+    assert.equal(result, 450)
+    assert.ok(turns >= 100, `${turns} turns`)
+    assert.match(Buffer.from((await findMarketResponse(context, 'm-e7', true))?.bytes ?? []).toString(), /"volume":2/)
+    assert.equal(await writeDeferred(context.state, () => testNowMs), 0)
+  })
+})
+
+test('a page by kind reads its stretch of the log and puts nothing in order, whatever the filter', async (t) => {
+  await using context = await openContext()
+  if (context.state.engine !== 'sqlite') return t.skip('the state of this run is on a server')
+  const asked: (readonly [string, ...Value[]])[] = []
+  const all: StateReader['all'] = (sql, ...values) => {
+    asked.push([sql, ...values])
+    return context.state.all(sql, ...values)
+  }
+  for (const filter of [{}, { kinds: ['market', 'tag'] as const }, { marketIds: new Set(['1', '2']) }])
+    await listChangesAfter(stateWith(context.state, { all }), 0, 100, filter)
+  assert.equal(asked.length, 3)
+  for (const [sql, ...values] of asked) {
+    const plan = await context.state.all<{ detail: string }>(`explain query plan ${sql}`, ...values)
+    const steps = plan.map(({ detail }) => detail).join('; ')
+    assert.match(steps, /SEARCH market_versions USING INTEGER PRIMARY KEY \(rowid>\? AND rowid<\?\)/)
+    assert.doesNotMatch(steps, /TEMP B-TREE/)
+  }
+})

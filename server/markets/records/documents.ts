@@ -1,0 +1,110 @@
+// Writes a market's answer out of its records. Pure: everything it may show has been fetched before.
+//
+// 1. Fields stand in the order of the contract, so the same records give the same bytes and the same tag.
+// 2. The market's own tags stand last, so the answer without them is the same bytes cut short (behaviour/markets.md#tags).
+// 3. A link to a record that is not there yet shows nothing, and a list of such links is left out.
+import { stringifyJson } from '#api/json.ts'
+import { etagOf } from '#http/etag.ts'
+import { type KindName, kinds, type Reference } from './kinds.ts'
+
+export interface StoredRecord {
+  readonly fields: Readonly<Record<string, unknown>>
+  readonly links: Readonly<Record<string, readonly string[]>>
+}
+
+/** What a reference shows of a record. */
+export interface RecordReference {
+  readonly id: string
+  readonly slug: string | null
+  readonly title: string | null
+}
+
+/** The fetched records. */
+export interface RecordGraph {
+  record(kind: KindName, id: string): StoredRecord | undefined
+  /** Those that link to this record, in order. */
+  referring(reference: Reference, id: string): readonly RecordReference[]
+  /** Every record that was found. */
+  names(): (readonly [KindName, string])[]
+}
+
+export interface Document {
+  readonly body: Uint8Array
+  /** Byte at which the tags begin, comma included; -1 without tags. */
+  readonly tagsAt: number
+  readonly etag: string
+}
+
+/** Text of records already written in this run: an event of 300 markets is written once, not 300 times. */
+export type WrittenTexts = Map<string, string | undefined>
+
+export function writeMarket(graph: RecordGraph, id: string, written: WrittenTexts): Document | undefined {
+  const market = graph.record('market', id)
+  if (!market) return undefined
+  const head = writeMembers(graph, 'market', id, market, written, (name) => name !== 'tags')
+  const tags = writeMembers(graph, 'market', id, market, written, (name) => name === 'tags')
+  const body = Buffer.from(tags === '' ? `{${head}}` : `{${head},${tags}}`)
+  return { body, tagsAt: tags === '' ? -1 : Buffer.byteLength(head) + 1, etag: etagOf(body) }
+}
+
+/** The answer without the market's own tags. */
+export function withoutTags(body: Uint8Array, tagsAt: number): Uint8Array {
+  return tagsAt < 0 ? body : Buffer.concat([body.subarray(0, tagsAt), closing])
+}
+const closing = Buffer.from('}')
+
+function writeRecord(graph: RecordGraph, kind: KindName, id: string, written: WrittenTexts): string | undefined {
+  const name = `${kind}/${id}`
+  if (written.has(name)) return written.get(name)
+  const record = graph.record(kind, id)
+  const text = record && `{${writeMembers(graph, kind, id, record, written, () => true)}}`
+  written.set(name, text)
+  return text
+}
+
+function writeMembers(
+  graph: RecordGraph,
+  kind: KindName,
+  id: string,
+  record: StoredRecord,
+  written: WrittenTexts,
+  wanted: (name: string) => boolean,
+): string {
+  const { schema, links, references } = kinds[kind]
+  const parts: string[] = []
+  for (const name of Object.keys(schema.properties)) {
+    if (!wanted(name)) continue
+    const link = links[name]
+    const reference = references[name]
+    const text = link
+      ? writeLinked(graph, link.to, record.links[name], written, link.one === true)
+      : reference
+        ? writeReferences(graph.referring(reference, id), reference)
+        : record.fields[name] === undefined
+          ? undefined
+          : stringifyJson(record.fields[name])
+    if (text !== undefined) parts.push(`"${name}":${text}`)
+  }
+  return parts.join(',')
+}
+
+function writeLinked(
+  graph: RecordGraph,
+  to: KindName,
+  ids: readonly string[] | undefined,
+  written: WrittenTexts,
+  one: boolean,
+): string | undefined {
+  if (!ids) return undefined
+  const texts = ids.map((id) => writeRecord(graph, to, id, written)).filter((text) => text !== undefined)
+  if (texts.length === 0 && (one || ids.length > 0)) return undefined
+  return one ? texts[0] : `[${texts.join(',')}]`
+}
+
+function writeReferences(shown: readonly RecordReference[], { title: titleName }: Reference): string | undefined {
+  if (shown.length === 0) return undefined
+  // A member that is undefined is left out.
+  return JSON.stringify(
+    shown.map(({ id, slug, title }) => ({ id, slug: slug ?? undefined, [titleName]: title ?? undefined })),
+  )
+}

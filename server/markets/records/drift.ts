@@ -1,0 +1,83 @@
+// Fields in which a source differs from the contract: unknown ones, and values of another type. They are counted by source,
+// kind, field and problem (behaviour/markets.md#unknown-fields), so that an operator sees a source change before a caller does. Only records that
+// are new or different are counted.
+import { stringifyJson } from '#api/json.ts'
+import type { StateReader, StateWriter } from '#storage/state.ts'
+import type { KindName } from './kinds.ts'
+
+const sampleCharsMax = 80
+const nameCharsMax = 128
+/** A source that invents a name per record must not fill the disk. */
+const fieldsMax = 2000
+
+/** `unknown`: not in the contract. `converted`: served in the contract's type. `left out`: cannot be used, not served. */
+export type DriftProblem = 'unknown' | 'converted' | 'left out'
+
+/** A value that differs from the contract; `field` is `name.member` inside an object. */
+export interface FieldProblem {
+  readonly field: string
+  readonly value: unknown
+  readonly problem: DriftProblem
+}
+
+export interface Drift {
+  readonly source: string
+  readonly kind: KindName
+  readonly field: string
+  readonly problem: DriftProblem
+  /** Records that carried it when they were new or different. */
+  readonly records: number
+  readonly firstMs: number
+  readonly lastMs: number
+  /** The beginning of one value. */
+  readonly sample: string
+}
+
+type Count = { kind: KindName; field: string; problem: DriftProblem; records: number; sample: string }
+
+export class DriftCount {
+  readonly #counts = new Map<string, Count>()
+
+  /** What one record differs in; a field counts once for each problem. */
+  add(kind: KindName, drift: readonly FieldProblem[]): void {
+    const counted = new Set<string>()
+    for (const { field: name, value, problem } of drift) {
+      const field = name.slice(0, nameCharsMax)
+      const key = `${kind}/${problem}/${field}`
+      if (counted.has(key)) continue
+      counted.add(key)
+      const found = this.#counts.get(key)
+      if (found) found.records += 1
+      else {
+        const sample = (stringifyJson(value) ?? 'null').slice(0, sampleCharsMax)
+        this.#counts.set(key, { kind, field, problem, records: 1, sample })
+      }
+    }
+  }
+
+  async store(tx: StateWriter, source: string, nowMs: number): Promise<void> {
+    if (this.#counts.size === 0) return
+    const known = await tx.get<{ n: number }>('select count(*) as n from market_drift where source = ?', source)
+    const full = (known?.n ?? 0) >= fieldsMax
+    for (const { kind, field, problem, records, sample } of this.#counts.values()) {
+      if (full) await tx.run(updateOnly, records, nowMs, sample, source, kind, field, problem)
+      else await tx.run(upsert, source, kind, field, problem, records, nowMs, nowMs, sample)
+    }
+  }
+}
+
+const upsert = `
+  insert into market_drift (source, kind, field, problem, records, first_ms, last_ms, sample)
+  values (?, ?, ?, ?, ?, ?, ?, ?)
+  on conflict (source, kind, field, problem) do update set records = market_drift.records + excluded.records,
+    last_ms = excluded.last_ms, sample = excluded.sample`
+const updateOnly = `
+  update market_drift set records = records + ?, last_ms = ?, sample = ?
+  where source = ? and kind = ? and field = ? and problem = ?`
+
+export async function listDrift(reader: StateReader): Promise<Drift[]> {
+  return reader.all<Drift & Record<string, string | number>>(
+    `select source, kind, field, problem, records, first_ms as "firstMs", last_ms as "lastMs", sample
+     from market_drift order by source, kind, records desc, field, problem`,
+  )
+}

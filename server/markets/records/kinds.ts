@@ -1,0 +1,111 @@
+// The ten kinds of records behind a market's answer, and how they show each other. Derived from the contract, so a field
+// added there is stored and served from then on.
+//
+// 1. A record holds its own values; other records stand in it as links, by id.
+// 2. One relation is stored from one side only: a market names its events, an event its series. Seen from the other
+//    side they are references, cut to three fields (behaviour/markets.md#references), and so there are no cycles.
+import type { TObject } from '#api/kit.ts'
+import { changeKinds } from '#api/wire/market-changes.ts'
+import {
+  Category,
+  Chat,
+  Collection,
+  Event,
+  EventCreator,
+  ImageOptimization,
+  Market,
+  Series,
+  Tag,
+  Template,
+} from '#api/wire/markets.ts'
+
+export const kindNames = changeKinds
+export type KindName = (typeof kindNames)[number]
+
+/** A field that holds other records; `one`: a single one instead of a list. */
+interface LinkField {
+  readonly to: KindName
+  readonly one?: true
+}
+
+/** A field that shows, cut short, the records of another kind that link to this one. */
+export interface Reference {
+  readonly from: KindName
+  readonly to: KindName
+  /** What the title of the other record is called there. */
+  readonly title: 'question' | 'title'
+}
+
+interface Kind {
+  readonly schema: TObject
+  readonly links: Readonly<Record<string, LinkField>>
+  readonly references: Readonly<Record<string, Reference>>
+  /** The link whose targets show a reference back to this record. */
+  readonly shownThrough?: string
+}
+
+const imageLink: LinkField = { to: 'image', one: true }
+const plainKind = (schema: TObject): Kind => ({ schema, links: {}, references: {} })
+
+export const kinds: Readonly<Record<KindName, Kind>> = {
+  market: {
+    schema: Market,
+    links: {
+      imageOptimized: imageLink,
+      iconOptimized: imageLink,
+      events: { to: 'event' },
+      categories: { to: 'category' },
+      tags: { to: 'tag' },
+    },
+    references: {},
+    shownThrough: 'events',
+  },
+  event: {
+    schema: Event,
+    links: {
+      imageOptimized: imageLink,
+      iconOptimized: imageLink,
+      featuredImageOptimized: imageLink,
+      series: { to: 'series' },
+      categories: { to: 'category' },
+      collections: { to: 'collection' },
+      tags: { to: 'tag' },
+      chats: { to: 'chat' },
+      eventCreators: { to: 'creator' },
+      templates: { to: 'template' },
+    },
+    references: { markets: { from: 'market', to: 'event', title: 'question' } },
+    shownThrough: 'series',
+  },
+  series: {
+    schema: Series,
+    links: {
+      collections: { to: 'collection' },
+      categories: { to: 'category' },
+      tags: { to: 'tag' },
+      chats: { to: 'chat' },
+    },
+    references: { events: { from: 'event', to: 'series', title: 'title' } },
+  },
+  collection: {
+    schema: Collection,
+    links: { imageOptimized: imageLink, iconOptimized: imageLink, headerImageOptimized: imageLink },
+    references: {},
+  },
+  category: plainKind(Category),
+  tag: plainKind(Tag),
+  chat: plainKind(Chat),
+  creator: plainKind(EventCreator),
+  template: plainKind(Template),
+  image: plainKind(ImageOptimization),
+}
+
+/** The fields of a kind that hold its own values, in the order of the contract. */
+export const ownFields: Readonly<Record<KindName, ReadonlySet<string>>> = byKind((name) => {
+  const { schema, links, references } = kinds[name]
+  return new Set(Object.keys(schema.properties).filter((field) => !(field in links) && !(field in references)))
+})
+
+function byKind<T>(make: (name: KindName) => T): Record<KindName, T> {
+  return Object.fromEntries(kindNames.map((name) => [name, make(name)])) as Record<KindName, T>
+}

@@ -1,0 +1,96 @@
+// Records that feeds show and that cannot be stored, because they have no id or no slug: where, which field, why, how often.
+// The rest of their page went in. A row stays for as long as the feed shows the record so, and until then the feed does not
+// count as complete (coverage.ts).
+import type { StateReader, StateWriter } from '#storage/state.ts'
+import type { MarketRecord } from './normalize.ts'
+import type { Reject } from './put-markets.ts'
+
+const rowsMax = 10_000
+const textCharsMax = 300
+
+export async function storeRejects(tx: StateWriter, source: string, rejects: readonly Reject[], nowMs: number) {
+  if (rejects.length === 0) return
+  for (const { kind, id, slug, place: location, problems } of rejects) {
+    const [problem] = problems
+    const knownSlug = kind === 'market' && slug === '' && id !== '' ? await readStoredSlug(tx, id) : slug
+    await tx.run(
+      `insert into market_rejects (source, kind, id, slug, field, reason, place, times, first_ms, last_ms)
+       values (?, ?, ?, ?, ?, ?, ?, 1, ?, ?)
+       on conflict (source, kind, id, slug, field) do update set reason = excluded.reason, place = excluded.place,
+         times = market_rejects.times + 1, last_ms = excluded.last_ms`,
+      source,
+      kind,
+      id.slice(0, textCharsMax),
+      knownSlug.slice(0, textCharsMax),
+      (problem?.at.join('.') ?? '').slice(0, textCharsMax),
+      (problem?.message ?? '').slice(0, textCharsMax),
+      location.slice(0, textCharsMax),
+      nowMs,
+      nowMs,
+    )
+  }
+  const count = await tx.get<{ n: number }>('select count(*) as n from market_rejects')
+  if ((count?.n ?? 0) <= rowsMax) return
+  const oldest = await tx.get<{ last_ms: number }>(
+    'select last_ms from market_rejects order by last_ms desc limit 1 offset ?',
+    rowsMax,
+  )
+  if (oldest) await tx.run('delete from market_rejects where last_ms <= ?', oldest.last_ms)
+}
+
+async function readStoredSlug(tx: StateReader, marketId: string): Promise<string> {
+  const sql = "select slug from market_records where kind = 'market' and id = ?"
+  return (await tx.get<{ slug: string | null }>(sql, marketId))?.slug ?? ''
+}
+
+/** Takes the rows away of records that could be stored this time. */
+export async function dropResolvedRejects(
+  tx: StateWriter,
+  source: string,
+  stored: readonly MarketRecord[],
+): Promise<void> {
+  const rows = await tx.all<{ kind: string; id: string; slug: string }>(
+    "select kind, id, slug from market_rejects where source = ? and (id <> '' or slug <> '')",
+    source,
+  )
+  if (rows.length === 0) return
+  const ids = new Set(stored.map(({ kind, id }) => `${kind}/${id}`))
+  const slugs = new Set(stored.filter(({ kind }) => kind === 'market').map(({ fields }) => fields.slug))
+  for (const { kind, id, slug } of rows) {
+    if (id === '' ? !slugs.has(slug) : !ids.has(`${kind}/${id}`)) continue
+    const sql = 'delete from market_rejects where source = ? and kind = ? and id = ? and slug = ?'
+    await tx.run(sql, source, kind, id, slug)
+  }
+}
+
+/** After a full pass: takes the rows away whose records it did not show. */
+export const dropUnseenRejects = (tx: StateWriter, source: string, sinceMs: number): Promise<number> =>
+  tx.run('delete from market_rejects where source = ? and last_ms < ?', source, sinceMs)
+
+/** Whether one of these feeds shows a market under this slug that cannot be stored. */
+export async function isRejected(reader: StateReader, slug: string, sources: readonly string[]): Promise<boolean> {
+  if (sources.length === 0) return false
+  const sql = "select source from market_rejects where slug = ? and kind = 'market'"
+  const rows = await reader.all<{ source: string }>(sql, slug)
+  return rows.some(({ source }) => sources.includes(source))
+}
+
+export interface RejectRow {
+  readonly source: string
+  readonly kind: string
+  readonly id: string
+  readonly slug: string
+  readonly field: string
+  readonly reason: string
+  readonly place: string
+  readonly times: number
+  readonly firstMs: number
+  readonly lastMs: number
+}
+
+export const listRejects = (reader: StateReader, max: number): Promise<RejectRow[]> =>
+  reader.all<RejectRow>(
+    `select source, kind, id, slug, field, reason, place, times, first_ms as "firstMs", last_ms as "lastMs"
+     from market_rejects order by last_ms desc, source, kind, id, slug, field limit ?`,
+    max,
+  )

@@ -1,0 +1,192 @@
+// Markets found by words (behaviour/markets.md#search). A word that few markets have leads straight to them; words that very many have are
+// looked for from the top of the list, where they soon turn up.
+//
+// 1. What a market is found by is written in the transaction that writes its answer, and says the same.
+// 2. A search looks at `fewMax` or at `rowsMax` markets at most, and holds the store for one stretch at a time.
+
+import { extensions } from '#api/extensions.ts'
+import { parseJson } from '#api/json.ts'
+import type { FoundMarket } from '#api/wire/market-search.ts'
+import { createHandler } from '#http/handler.ts'
+import { nextEventLoopTurn } from '#runtime/clock.ts'
+import type { StateReader, StateWriter } from '#storage/state.ts'
+import type { MarketsContext } from '../context.ts'
+import { marketsErrorFormat } from '../error-format.ts'
+import { getFeedCoverage, toConfidence } from '../feeds/coverage.ts'
+import type { RecordGraph, StoredRecord } from '../records/documents.ts'
+
+const wordsMax = 8
+/** A word that no more markets have than this is worth following. */
+const fewMax = 2000
+/** Markets that are looked at from the top, and how many at a time. */
+const rowsMax = 20_000
+const rowsPerScan = 5000
+/** More than any market's volume, less than makes a rank inexact. */
+const openRank = 1e15
+/** Longer words are cut, words beyond these are left out. */
+const wordCharsMax = 40
+const wordsPerMarketMax = 100
+
+/** Small letters without accents; whatever is neither letter nor digit parts words. */
+export function splitWords(text: string): string[] {
+  const plain = ascii.test(text) ? text : text.normalize('NFKD').replaceAll(/\p{M}/gu, '')
+  return (plain.toLowerCase().match(wordPattern) ?? []).map(cutWord)
+}
+const ascii = /^[\0-\x7f]*$/
+const wordPattern = /[\p{L}\p{N}]+/gu
+const cutWord = (word: string): string =>
+  word.length > wordCharsMax ? [...word].slice(0, wordCharsMax).join('') : word
+
+const isOpen = ({ active, closed, archived }: StoredRecord['fields']): boolean =>
+  active !== false && closed !== true && archived !== true
+
+/** Whole units of what was traded are enough to order by. */
+function marketRank(fields: StoredRecord['fields']): number {
+  const volume = Number(fields.volumeNum ?? fields.volume ?? 0)
+  const units = volume > 0 ? Math.min(Math.floor(volume), openRank - 1) : 0
+  return (isOpen(fields) ? openRank : 0) + units
+}
+
+function marketWords(graph: RecordGraph, { fields, links }: StoredRecord): string[] {
+  const events = (links.events ?? []).map((id) => graph.record('event', id))
+  const tagIds = new Set([...(links.tags ?? []), ...events.flatMap((event) => event?.links.tags ?? [])])
+  const tags = [...tagIds].flatMap((id) => {
+    const tag = graph.record('tag', id)
+    return [tag?.fields.label, tag?.fields.slug]
+  })
+  const texts = [fields.question, fields.slug, ...tags].filter((text) => typeof text === 'string')
+  return [...new Set(texts.flatMap(splitWords))].slice(0, wordsPerMarketMax)
+}
+
+/** In the transaction that writes the market's document. */
+export async function putSearchRow(tx: StateWriter, graph: RecordGraph, id: string): Promise<void> {
+  const market = graph.record('market', id)
+  if (!market) return
+  const row = await tx.get<{ rank: number; words: string }>(
+    'select rank, words from market_search where market_id = ?',
+    id,
+  )
+  const [rank, words] = [marketRank(market.fields), marketWords(graph, market)]
+  // With a space before each, so that a word is found by its beginning.
+  const text = words.map((word) => ` ${word}`).join('')
+  if (row?.rank === rank && row.words === text) return
+  if (row) await tx.run('delete from market_search where rank = ? and market_id = ?', row.rank, id)
+  await tx.run('insert into market_search (rank, market_id, words) values (?, ?, ?)', rank, id, text)
+  if (row?.words === text) return
+  const known = new Set(row?.words.split(' ').slice(1))
+  for (const word of known.difference(new Set(words))) {
+    await tx.run('delete from market_words where word = ? and market_id = ?', Buffer.from(word), id)
+  }
+  const fresh = words.filter((word) => !known.has(word))
+  if (fresh.length === 0) return
+  await tx.run(
+    `insert into market_words (word, market_id) values ${fresh.map(() => '(?, ?)').join()}`,
+    ...fresh.flatMap((word) => [Buffer.from(word), id]),
+  )
+}
+
+/** Everything that begins so: no byte of UTF-8 is 255. */
+const prefixRange = (word: string): [Uint8Array, Uint8Array] => [
+  Buffer.from(word),
+  Buffer.concat([Buffer.from(word), Buffer.of(255)]),
+]
+
+const matchAllSql = (words: readonly string[]): string => words.map(() => ' and words like ?').join('')
+const patternsOf = (words: readonly string[]): string[] => words.map((word) => `% ${word}%`)
+
+/** Ids of the markets that have all the words, best first. */
+async function searchIds(state: StateReader, words: readonly string[], limit: number): Promise<string[]> {
+  let rarest: { readonly word: string; readonly count: number } | undefined
+  for (const word of words) {
+    const row = await state.get<{ count: number }>(
+      `select count(*) as count from
+         (select market_id from market_words where word >= ? and word < ? limit ${fewMax + 1}) as few`,
+      ...prefixRange(word),
+    )
+    if (!rarest || (row?.count ?? 0) < rarest.count) rarest = { word, count: row?.count ?? 0 }
+  }
+  return rarest && rarest.count <= fewMax
+    ? searchByRarestWord(state, rarest.word, words, limit)
+    : scanFromTop(state, words, limit)
+}
+
+async function searchByRarestWord(state: StateReader, word: string, words: readonly string[], limit: number) {
+  const rows = await state.all<{ id: string }>(
+    `select s.market_id as id from
+       (select distinct market_id from market_words where word >= ? and word < ?) as few
+     join market_search s on s.market_id = few.market_id where true${matchAllSql(words)}
+     order by s.rank desc, s.market_id desc limit ?`,
+    ...[...prefixRange(word), ...patternsOf(words), limit],
+  )
+  return rows.map(({ id }) => id)
+}
+
+interface SearchPosition {
+  readonly rank: number
+  readonly id: string
+}
+
+async function scanFromTop(state: StateReader, words: readonly string[], limit: number): Promise<string[]> {
+  const found = new Set<string>()
+  let from: SearchPosition = { rank: Number.MAX_SAFE_INTEGER, id: '' }
+  for (let rows = 0; rows < rowsMax; rows += rowsPerScan) {
+    const end = await state.get<SearchPosition>(
+      `select rank, market_id as id from market_search where (rank, market_id) < (?, ?)
+       order by rank desc, market_id desc limit 1 offset ?`,
+      ...[from.rank, from.id, rowsPerScan - 1],
+    )
+    const until = end ?? { rank: 0, id: '' }
+    const matches = await state.all<{ id: string }>(
+      `select market_id as id from market_search where (rank, market_id) < (?, ?) and (rank, market_id) >= (?, ?)${matchAllSql(words)}
+       order by rank desc, market_id desc limit ?`,
+      ...[from.rank, from.id, until.rank, until.id, ...patternsOf(words), limit],
+    )
+    // A market that sinks while we read may come by twice.
+    for (const { id } of matches) if (found.size < limit) found.add(id)
+    if (found.size >= limit || !end) break
+    from = until
+    await nextEventLoopTurn()
+  }
+  return [...found]
+}
+
+export async function searchMarkets(state: StateReader, q: string, limit: number): Promise<FoundMarket[]> {
+  const words = [...new Set(splitWords(q))].slice(0, wordsMax)
+  const ids = words.length > 0 ? await searchIds(state, words, limit) : await mostTraded(state, limit)
+  const found: FoundMarket[] = []
+  for (const id of ids) {
+    const row = await state.get<{ fields: string }>(
+      "select fields from market_records where kind = 'market' and id = ?",
+      id,
+    )
+    if (row) found.push(toFoundMarket(id, parseJson(row.fields) as StoredRecord['fields']))
+  }
+  return found
+}
+
+async function mostTraded(state: StateReader, limit: number): Promise<string[]> {
+  const rows = await state.all<{ id: string }>(
+    'select market_id as id from market_search where rank >= ? order by rank desc, market_id desc limit ?',
+    openRank,
+    limit,
+  )
+  return rows.map(({ id }) => id)
+}
+
+const shownFields = ['question', 'endDate', 'volumeNum', 'lastTradePrice', 'outcomes', 'outcomePrices'] as const
+
+const toFoundMarket = (id: string, fields: StoredRecord['fields']): FoundMarket =>
+  ({
+    ...{ id, slug: String(fields.slug ?? ''), open: isOpen(fields) },
+    ...Object.fromEntries(shownFields.flatMap((name) => (fields[name] === undefined ? [] : [[name, fields[name]]]))),
+  }) as FoundMarket
+
+/** Nothing rests on what is found, so it may be a moment old. */
+export const search = createHandler(
+  extensions['markets.search'],
+  marketsErrorFormat,
+  async ({ q = '', limit }, context: MarketsContext) => {
+    const confidence = toConfidence(await getFeedCoverage(context))
+    return { is: 'body', body: { markets: await searchMarkets(context.state.recent, q, limit) }, confidence }
+  },
+)

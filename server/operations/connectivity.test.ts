@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ManualClock, systemClock } from '#runtime/clock.ts'
+import { settingsWith } from '#test/context.ts'
+import { noRedis, startRedis } from '#test/redis.ts'
+import { connectivityFindings } from './connectivity.ts'
+
+const limitsOf = async (limits: string, clock = systemClock) =>
+  (await connectivityFindings({ settings: settingsWith({ limits }), clock })).find(
+    ({ name }) => name === 'limits in Redis',
+  )
+
+test('the Redis of the limits answers, or it is told why not and what to do', { skip: noRedis }, async () => {
+  await using redis = await startRedis()
+  // A clock that stands still: no answer is too late.
+  assert.deepEqual(await limitsOf(redis.url, new ManualClock(0)), {
+    ...{ name: 'limits in Redis', level: 'ok', message: 'answers' },
+  })
+  await redis.kill()
+  const gone = await limitsOf(redis.url)
+  assert.equal(gone?.level, 'bad')
+  assert.match(gone?.message ?? '', /ECONNREFUSED/)
+  assert.match(gone?.todo ?? '', /check the address in limits/)
+  assert.equal(await limitsOf(''), undefined)
+})

@@ -1,0 +1,427 @@
+import assert from 'node:assert/strict'
+import { chmod } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { blocksStream, confirmHead, putHead } from '#explorer/funding/coverage.ts'
+import { putFundings } from '#explorer/funding/fundings.ts'
+import { forgetFrom } from '#explorer/funding/index/forget.ts'
+import { newFeedState, storeFeedState } from '#markets/feeds/feed-state.ts'
+import { storeRejects } from '#markets/records/rejects.ts'
+import { systemClock } from '#runtime/clock.ts'
+import { SimChain } from '#simulator/evm/chain.ts'
+import { SimNode } from '#simulator/evm/node.ts'
+import { addCoverage } from '#storage/coverage.ts'
+import { openDuties } from '#storage/open.ts'
+import type { StateWriter } from '#storage/state.ts'
+import { openReplay } from '#test/beacon-replay.ts'
+import { openContext, settingsWith } from '#test/context.ts'
+import { type DemoServer, openDemoServer } from '#test/demo-server.ts'
+import { addChunk, ChunkReader } from '#validators/duties/chunk.ts'
+import { Cells } from '#validators/duties/chunk-format.ts'
+import { dayLevels } from '#validators/duties/layout.ts'
+import { packCells } from '#validators/duties/pack-chunk.ts'
+import { putRows, rowsBetween } from '#validators/duties/rows.ts'
+import { measures } from '#validators/ratings/measures.ts'
+import { putValidators } from '#validators/registry/registry.ts'
+import { connectivityFindings } from './connectivity.ts'
+import type { DoctorFinding } from './diagnosis.ts'
+import { storeDiagnoses } from './doctor.ts'
+import { machineFindings, settingsFindings } from './machine.ts'
+import { verifications } from './verifications.ts'
+
+const named = (findings: readonly DoctorFinding[], name: string) => {
+  const found = findings.find((one) => one.name === name)
+  assert.ok(found, `${name} is not among ${findings.map((one) => one.name).join(', ')}`)
+  return found
+}
+const recheckOf = (name: string) => {
+  const found = verifications.find((one) => one.name.startsWith(name))
+  assert.ok(found, name)
+  return found
+}
+
+test('an index that is not kept up to date is not healthy, in any mode', async () => {
+  const rpc = [{ url: 'http://127.0.0.1:9' }]
+  const chains = ['probe', 'both', 'index'].map((mode, at) => ({ id: String(at + 1), name: mode, mode, rpc }))
+  await using opened = await openContext({ explorer: { chains: [...chains, { ...chains[0], id: '4' }] } })
+  // The doctor asks the nodes, so time must pass by itself.
+  let aheadMs = 0
+  const context = { ...opened, clock: { ...systemClock, now: () => systemClock.now() + aheadMs } }
+  for (const { id } of chains) {
+    await context.state.write(async (tx) => {
+      await addCoverage(tx, blocksStream(id), 0, 100)
+      await putHead(tx, id, 100)
+    })
+    await confirmHead(context.state, id, 100, context.clock.now())
+  }
+  const levels = async () => {
+    const findings = await storeDiagnoses(context, 0)
+    return ['1', '2', '3', '4'].map((id) => named(findings, `chain ${id}`).level)
+  }
+  assert.deepEqual(await levels(), ['ok', 'ok', 'ok', 'ok'])
+  aheadMs = 301_000
+  assert.deepEqual(await levels(), ['warn', 'bad', 'bad', 'ok'])
+  const { message, todo } = named(await storeDiagnoses(context, 0), 'chain 1')
+  assert.match(`${message} ${todo}`, /its index up to block 99 is not kept up to date .*mode: both/)
+  // Forgetting a part does not make the rest current.
+  await forgetFrom(context.state, '2', 50)
+  await forgetFrom(context.state, '1', 50)
+  assert.deepEqual(await levels(), ['warn', 'warn', 'bad', 'ok'])
+})
+
+/** Of every validator and day part, in the days and blocks but not in the hours. */
+async function changeEarnings(tx: StateWriter, byGwei: number): Promise<void> {
+  const reader = new ChunkReader(measures.length)
+  for (const level of dayLevels) {
+    for await (const rows of rowsBetween(tx, level.table, { from: 0, until: 2 ** 53 - 1 })) {
+      const changed = rows.map(({ id, data }) => {
+        const cells = new Cells(level.validators * level.units, measures.length)
+        addChunk(reader, data, cells)
+        for (let cell = 0; cell < cells.count; cell++)
+          if (cells.isPresent[cell]) cells.add(cell, measures.indexOf('earnings'), byGwei)
+        return { id, data: packCells(cells) }
+      })
+      await putRows(tx, level.table, changed)
+    }
+  }
+}
+
+describe('stored answers of the demo world', () => {
+  let world: DemoServer
+  before(async () => {
+    world = await openDemoServer()
+  })
+  after(() => world[Symbol.asyncDispose]())
+
+  test('a sample follows from its sources, each answer once; the hole that the demo has on purpose is worth a look', async () => {
+    const made = await fetch(`${world.url}/v1/exchange/fx/quotes`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${world.key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        from: { currency: 'USDC', amount: '5' },
+        to: { currency: 'EURC' },
+        tenor: 'instant',
+        type: 'reference',
+      }),
+    })
+    assert.equal(made.status, 200)
+    const findings = await storeDiagnoses(world.server.context, 10)
+    assert.deepEqual(
+      findings.filter(({ level }) => level === 'bad'),
+      [],
+    )
+    for (const what of ['validators’ chain days', 'validators’ UTC days', 'market documents'])
+      assert.match(named(findings, `recheck: ${recheckOf(what).name}`).message, /^10 agree/)
+    // There is one quote: it is one answer, however many are asked for.
+    assert.equal(named(findings, 'recheck: quotes from the rates they name').message, '1 agree')
+    assert.match(
+      named(findings, 'recheck: rates from their sources').message,
+      /^16 agree \(\d+ the very same, \d+ newer and near\)$/,
+    )
+    assert.match(named(findings, 'recheck: markets from their feeds').message, /agree|moved on/)
+    const { level, todo } = named(findings, 'chain 137')
+    assert.deepEqual([level, todo], ['warn', 'give the chain a node (explorer.chains[].rpc), then: tetrad repair'])
+  })
+
+  test('a document that does not follow from its records is found', async () => {
+    const { state } = world.server.context
+    await state.write((tx) => tx.run(`update market_documents set body = ?`, new TextEncoder().encode('{}')))
+    const { differing } = await recheckOf('market documents').run(world.server.context, 3)
+    assert.ok(differing.length > 0 && /its records give another document/.test(differing[0] ?? ''))
+    const finding = named(await storeDiagnoses(world.server.context, 3), 'recheck: market documents from their records')
+    assert.equal(finding.level, 'bad')
+    assert.match(finding.todo ?? '', /read the feed again/)
+  })
+
+  test('days that are not the sum of their hours are found, of both kinds', async () => {
+    const duties = await openDuties(world.dir)
+    await duties.write((tx) => changeEarnings(tx, -1))
+    await duties.close()
+    for (const kind of ['chain', 'UTC']) {
+      const { differing } = await recheckOf(`validators’ ${kind} days`).run(world.server.context, 5)
+      assert.equal(differing.length, 5)
+      const [words = ''] = differing
+      const [, stored, summed] = /: earnings is (-?\d+), its hours give (-?\d+)$/.exec(words) ?? []
+      assert.ok(Number(stored) < Number(summed), words)
+    }
+  })
+
+  test('a quote whose price does not follow from its rates is found', async () => {
+    const { state } = world.server.context
+    await state.write((tx) =>
+      tx.run(`update fx_quotes set priced_from = replace(priced_from, '"amount":"5"', '"amount":"6"')`),
+    )
+    const { differing } = await recheckOf('quotes from').run(world.server.context, 2)
+    assert.match(differing[0] ?? '', /^quote [0-9a-f-]{36}: .*works out as/)
+  })
+})
+
+describe('first fundings', () => {
+  test('are searched for again in a node; one that differs is told with both', async () => {
+    const chain = new SimChain({ seed: 'doctor', id: '77', finalLag: 6 })
+    chain.mine(40)
+    await using node = new SimNode(chain)
+    const url = await node.listen()
+    const chains = [{ id: '77', name: 'Sim', mode: 'both', rpc: [{ url, batchMax: 10 }] }]
+    await using context = await openContext({ explorer: { chains } })
+    const { systemClock } = await import('#runtime/clock.ts')
+    const live = { ...context, clock: systemClock }
+    const { fillFinalBlocks: fill } = await import('#explorer/funding/index/index-chain.ts')
+    const { requireNode: needNode } = await import('#explorer/nodes.ts')
+    const stop = new AbortController()
+    await fill(live, needNode(live, '77'), { from: 0, until: chain.final + 1 }, () => {}, stop.signal)
+    const good = await recheckOf('first fundings').run(live, 5)
+    assert.deepEqual([good.checked, good.differing, good.note], [5, [], undefined])
+    await context.state.write((tx) => tx.run(`update fundings set value_wei = '12345', tx = ?`, new Uint8Array(32)))
+    const { differing } = await recheckOf('first fundings').run(live, 3)
+    assert.match(
+      differing[0] ?? '',
+      /^chain 77 0x[0-9a-f]{40}: stored 0x0{64} in block \d+, the node shows 0x[0-9a-f]{64} with \d+ wei$/,
+    )
+  })
+
+  test('agree for an account that was only ever paid', async () => {
+    const chain = new SimChain({ seed: 'doctor', id: '77', finalLag: 6 })
+    chain.mine(40)
+    await using node = new SimNode(chain, { traces: ['trace_block'] })
+    const chains = [{ id: '77', name: 'Sim', rpc: [{ url: await node.listen() }] }]
+    await using context = await openContext({ explorer: { chains } })
+    const { systemClock } = await import('#runtime/clock.ts')
+    const address = chain.addresses().find((one) => {
+      const { nonce, code } = chain.accountAt(one, chain.head.number)
+      return nonce === 0n && code === '0x' && (chain.firstFunding(one)?.block ?? 0) > 10
+    })
+    const { from: funder, to: _, ...rest } = chain.firstFunding(address ?? '') ?? assert.fail('no such address')
+    await context.state.write((tx) => putFundings(tx, [{ chain: '77', address: address ?? '', funder, ...rest }]))
+    const { checked, differing, note } = await recheckOf('first fundings').run({ ...context, clock: systemClock }, 3)
+    assert.deepEqual([checked, differing, note], [1, [], undefined])
+  })
+
+  test('a stored transfer that is real but not the first is found', async () => {
+    const chain = new SimChain({ seed: 'later', id: '77', finalLag: 6 })
+    chain.mine(60)
+    await using node = new SimNode(chain)
+    const chains = [{ id: '77', name: 'Sim', mode: 'both', rpc: [{ url: await node.listen(), batchMax: 10 }] }]
+    await using context = await openContext({ explorer: { chains } })
+    const { systemClock } = await import('#runtime/clock.ts')
+    const live = { ...context, clock: systemClock }
+    const { fillFinalBlocks: fill } = await import('#explorer/funding/index/index-chain.ts')
+    const { requireNode: needNode } = await import('#explorer/nodes.ts')
+    const signal = AbortSignal.timeout(60_000)
+    // Only the later half is read, as if coverage had lied about the rest.
+    await fill(live, needNode(live, '77'), { from: 30, until: chain.final + 1 }, () => {}, signal)
+    const { differing } = await recheckOf('first fundings').run(live, 60)
+    assert.ok(differing.length > 0)
+    for (const words of differing) {
+      const [, stored, shown] = /in block (\d+), the node shows 0x[0-9a-f]{64} in block (\d+)$/.exec(words) ?? []
+      assert.ok(Number(shown) < 30 && Number(stored) >= 30, words)
+    }
+  })
+
+  test('without a node it is said that none were checked', async () => {
+    await using context = await openContext()
+    await context.state.write((tx) => putFundings(tx, []))
+    assert.deepEqual(await recheckOf('first fundings').run(context, 3), {
+      checked: 0,
+      differing: [],
+      note: 'no chain has a node',
+    })
+  })
+
+  test('a node that does not answer is worth a look: nothing was compared, and it is said why', async () => {
+    const explorer = { chains: [{ id: '1', name: 'Gone', rpc: [{ url: 'http://127.0.0.1:9', timeoutMs: 100 }] }] }
+    await using context = await openContext({ explorer })
+    const [address, funder, tx] = [`0x${'11'.repeat(20)}`, `0x${'22'.repeat(20)}`, `0x${'33'.repeat(32)}`]
+    const place = { chain: '1', block: 5, txIndex: 0, position: 0, timeUnix: 7 }
+    await context.state.write((tx_) => putFundings(tx_, [{ ...place, address, funder, tx, valueWei: 1n }]))
+    const { systemClock } = await import('#runtime/clock.ts')
+    const real = { ...context, clock: systemClock }
+    const { level, message } = named(await storeDiagnoses(real, 3), `recheck: ${recheckOf('first fundings').name}`)
+    assert.equal(level, 'warn')
+    assert.match(message, /^none could be compared: .*node_unavailable/)
+  })
+})
+
+describe('public keys of validators', () => {
+  const pubkeyOf = (index: number) => `0x${String(index).padStart(2, '0').repeat(48)}`
+
+  test('are held against a beacon node’s; one that differs is told with both', async () => {
+    await using node = await openReplay({
+      meddle: (exchange) => {
+        const index = /\/states\/finalized\/validators\/(\d+)$/.exec(exchange.path)?.[1]
+        if (index === undefined) return exchange
+        const body = JSON.stringify({ data: { index, validator: { pubkey: pubkeyOf(Number(index)) } } })
+        return { ...exchange, status: 200, headers: { 'content-type': 'application/json' }, body }
+      },
+    })
+    const beacon = { urls: [node.url], timeoutMs: 5000 }
+    await using context = await openContext({ validators: { networks: { hoodi: { beacon } } } })
+    const { systemClock } = await import('#runtime/clock.ts')
+    const live = { ...context, clock: systemClock }
+    const entry = (index: number, pubkey: string) => ({
+      ...{ index, pubkey, activationEligibilityEpoch: 0, activationEpoch: 0 },
+      ...{ exitEpoch: null, withdrawableEpoch: null, withdrawalAddress: null },
+    })
+    await putValidators(
+      context.state,
+      'hoodi',
+      [3, 7, 11].map((index) => entry(index, pubkeyOf(index))),
+    )
+    assert.deepEqual(await recheckOf('validators’ public keys').run(live, 5), { checked: 3, differing: [] })
+    await putValidators(context.state, 'hoodi', [entry(20, pubkeyOf(21))])
+    await context.state.write((tx) => tx.run('delete from validators where validator_index < 20'))
+    const { differing } = await recheckOf('validators’ public keys').run(live, 2)
+    assert.deepEqual(differing, [`hoodi validator 20: stored ${pubkeyOf(21)}, the node shows ${pubkeyOf(20)}`])
+  })
+
+  test('without a beacon node it is said why none were checked', async () => {
+    await using context = await openContext()
+    const { note } = await recheckOf('validators’ public keys').run(context, 1)
+    assert.equal(note, 'no network has a beacon node')
+  })
+})
+
+describe('market feeds', () => {
+  test('a feed that leaves out too many markets, or shows records that cannot be stored, is bad', async () => {
+    await using context = await openContext({ markets: { feeds: [{ id: 'main', url: 'http://127.0.0.1:9/' }] } })
+    const nowMs = context.clock.now()
+    const stand = (absent: number) =>
+      context.state.write((tx) =>
+        storeFeedState(tx, { ...newFeedState('main'), fullAtMs: nowMs, doneAtMs: nowMs, absent }),
+      )
+    const finding = async () => named(await storeDiagnoses(context, 0), 'feed main')
+    await stand(50)
+    const empty = await finding()
+    assert.deepEqual([empty.level, /left out 50 markets/.test(empty.message)], ['bad', true])
+    assert.match(empty.todo ?? '', /vanishShareMax: 1/)
+    await stand(0)
+    assert.equal((await finding()).level, 'ok')
+    const reject = { kind: 'market', id: '7', slug: '', place: '', problems: [] } as const
+    await context.state.write((tx) => storeRejects(tx, 'main', [reject], nowMs))
+    const rejected = await finding()
+    assert.deepEqual([rejected.level, /^1 record has no id/.test(rejected.message)], ['bad', true])
+    assert.match(rejected.todo ?? '', /tetrad markets rejects/)
+  })
+})
+
+describe('machine', () => {
+  test('a folder that others may look into is told with the command that closes it', async () => {
+    await using context = await openContext()
+    assert.equal(named(await machineFindings(context.dir), 'data folder').level, 'ok')
+    await chmod(context.dir, 0o755)
+    const finding = named(await machineFindings(context.dir), 'data folder')
+    assert.deepEqual([finding.level, finding.todo], ['warn', `chmod 700 ${context.dir}`])
+  })
+
+  test('a folder that is not there is bad; a sound state file is told', async () => {
+    await using context = await openContext()
+    assert.equal(named(await machineFindings(join(context.dir, 'no')), 'data folder').level, 'bad')
+    assert.match(named(await machineFindings(context.dir), 'state.sqlite').message, /sound/)
+    assert.match(named(await machineFindings(context.dir), 'disk').message, /[GM]iB free/)
+  })
+
+  test('what is valid but hardly meant is told', () => {
+    assert.deepEqual(
+      settingsFindings(settingsWith(), false).map(({ name }) => name),
+      ['configuration'],
+    )
+    const open = settingsWith({
+      server: { host: '0.0.0.0' },
+      fx: { sources: [{ id: 'desk', kind: 'push' }] },
+    })
+    assert.deepEqual(
+      settingsFindings(open, true).map(({ name }) => name),
+      ['server.publicUrl', 'fx.spender'],
+    )
+    const meant = settingsWith({ server: { host: '0.0.0.0', publicUrl: 'https://data.test' } })
+    const about = (fx: object) => settingsFindings(settingsWith({ fx }), true).map(({ name, level }) => [name, level])
+    const spender = `0x${'33'.repeat(20)}`
+    const bank = { id: 'bank', kind: 'ecb', path: 'rates.xml' }
+    assert.deepEqual(about({ terms: { instant: { feeBps: 3 } } }), [['fx.spender', 'warn']])
+    assert.deepEqual(about({ spender, sources: [bank] }), [['fx.sources', 'warn']])
+    assert.deepEqual(about({ spender, sources: [bank, { id: 'desk', kind: 'push' }] }), [['configuration', 'ok']])
+    assert.deepEqual(
+      settingsFindings(meant, true).map(({ level }) => level),
+      ['ok'],
+    )
+  })
+})
+
+test('an alias that does nothing is worth a look', () => {
+  const about = (aliases: object) => settingsFindings(settingsWith({ aliases }), true).map(({ name }) => name)
+  assert.deepEqual(
+    about({
+      requestHeaders: { 'x-net': 'X-Validator-Network', 'x-idem': 'idempotency-keys' },
+      responseFields: { validatorIndex: 'index', validatorIndx: 'index', detail: 'details' },
+    }),
+    ['aliases.requestHeaders.x-idem', 'aliases.responseFields.validatorIndx'],
+  )
+  assert.deepEqual(about({}), ['configuration'])
+})
+
+test('limits that several servers would each count alone are worth a look', () => {
+  const shared = { store: { state: 'postgres://db.test/tetrad' } }
+  const about = (settings: object) =>
+    settingsFindings(settingsWith(settings), true).find(({ name }) => name === 'limits')
+  const found = about(shared)
+  assert.equal(found?.level, 'warn')
+  assert.match(found?.todo ?? '', /a server that is alone needs none/)
+  assert.equal(about({ ...shared, limits: 'redis://cache.test' }), undefined)
+  assert.equal(about({}), undefined)
+})
+
+describe('reach', () => {
+  /** A source of everything, whose clock is off. */
+  async function source(leadMs: number, answer: unknown) {
+    const server = createServer((_, response) => {
+      response.setHeader('date', new Date(Date.now() + leadMs).toUTCString())
+      response.end(JSON.stringify(answer))
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/rates?secret=1`
+    const close = () => new Promise<void>((resolve) => server.close(() => resolve()))
+    return { url, [Symbol.asyncDispose]: close }
+  }
+  const rates = { rates: [{ base: 'EUR', quote: 'USD', rate: '1.08', time: new Date().toISOString() }] }
+
+  test('a source that answers is well, one that does not is bad, and nobody’s address is told whole', async () => {
+    await using good = await source(0, rates)
+    await using context = await openContext({
+      fx: {
+        sources: [
+          { id: 'good', kind: 'http-json', url: good.url },
+          { id: 'gone', kind: 'http-json', url: 'http://127.0.0.1:9/x?secret=1' },
+        ],
+      },
+      markets: { feeds: [{ id: 'main', url: good.url }] },
+      validators: { networks: { hoodi: { beacon: { urls: [good.url] } } } },
+    })
+    const { systemClock } = await import('#runtime/clock.ts')
+    const findings = await connectivityFindings({ settings: context.settings, clock: systemClock })
+    assert.match(named(findings, 'rates good').message, /gives 1 rates/)
+    assert.deepEqual(
+      [named(findings, 'rates gone').level, named(findings, 'rates gone').todo !== undefined],
+      ['bad', true],
+    )
+    assert.match(named(findings, 'feed main').message, /is not a list/)
+    assert.equal(named(findings, 'beacon hoodi').level, 'bad')
+    assert.equal(named(findings, 'clock').level, 'ok')
+    assert.ok(!JSON.stringify(findings).includes('secret=1'))
+  })
+
+  for (const [leadMs, level] of [
+    [600_000, 'bad'],
+    [-10_000, 'warn'],
+  ] as const) {
+    test(`a clock that differs by ${leadMs / 1000} s is ${level}`, async () => {
+      await using other = await source(leadMs, rates)
+      const settings = settingsWith({ fx: { sources: [{ id: 'good', kind: 'http-json', url: other.url }] } })
+      const { systemClock } = await import('#runtime/clock.ts')
+      const clock = named(await connectivityFindings({ settings, clock: systemClock }), 'clock')
+      assert.equal(clock.level, level, clock.message)
+      assert.match(clock.message, leadMs > 0 ? /^(599|60\d)\.\d s behind/ : /^(9|10)\.\d s ahead of/)
+    })
+  }
+})

@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { openContext, type TestContext } from '#test/context.ts'
+import { dropQuotes, startRetention } from './retention.ts'
+
+const dayMs = 86_400_000
+
+async function putQuotes(context: TestContext, ages: readonly number[]): Promise<void> {
+  await context.state.write(async (tx) => {
+    for (const [at, days] of ages.entries())
+      await tx.run(
+        `insert into fx_quotes
+           (id, key_id, created_ms, as_of_ms, nonce, priced_from, receipt_key, receipt_signature, reply)
+         values (?, 'k', ?, 0, null, '', '', ?, ?)`,
+        ...[`q${at}`, context.clock.now() - days * dayMs, new Uint8Array(1), new Uint8Array(1)],
+      )
+  })
+}
+
+const left = async ({ state }: TestContext) =>
+  (await state.all<{ id: string }>('select id from fx_quotes order by id')).map(({ id }) => id)
+
+describe('quotes', () => {
+  test('those older than asked for go, all others stay', async () => {
+    await using context = await openContext({ retention: { quotesDays: 30 } })
+    await putQuotes(context, [0, 29, 30, 31, 400])
+    assert.equal(await dropQuotes(context, AbortSignal.timeout(10_000)), 2)
+    assert.deepEqual(await left(context), ['q0', 'q1', 'q2'])
+  })
+
+  test('a week is the least, whatever is asked for', async () => {
+    await using context = await openContext({ retention: { quotesDays: 1 } })
+    await putQuotes(context, [2, 6, 8])
+    assert.equal(await dropQuotes(context, AbortSignal.timeout(10_000)), 1)
+    assert.deepEqual(await left(context), ['q0', 'q1'])
+  })
+
+  test('one that an idempotency key leads to stays for the key’s day, and no longer', async () => {
+    await using context = await openContext({ retention: { quotesDays: 7 } })
+    await putQuotes(context, [10, 10, 10])
+    await context.state.write(async (tx) => {
+      for (const [quote, ageMs] of [['q0', dayMs - 1] as const, ['q1', dayMs] as const])
+        await tx.run(
+          `insert into fx_idempotency (key_id, idempotency_key, body_hash, quote_id, created_ms) values ('k', ?, '', ?, ?)`,
+          ...[quote, quote, context.clock.now() - ageMs],
+        )
+    })
+    assert.equal(await dropQuotes(context, AbortSignal.timeout(10_000)), 2)
+    assert.deepEqual(await left(context), ['q0'])
+    context.clock.advance(1)
+    assert.equal(await dropQuotes(context, AbortSignal.timeout(10_000)), 1)
+    assert.deepEqual(await left(context), [])
+  })
+
+  test('more than one step’s worth goes in several transactions', async () => {
+    await using context = await openContext({ retention: { quotesDays: 7 } })
+    await putQuotes(context, new Array<number>(1200).fill(9))
+    assert.equal(await dropQuotes(context, AbortSignal.timeout(10_000)), 1200)
+    assert.deepEqual(await left(context), [])
+  })
+
+  test('0 keeps them for ever: the loop ends at once', async () => {
+    await using context = await openContext()
+    await putQuotes(context, [30_000])
+    await startRetention(context, new AbortController().signal)
+    assert.deepEqual(await left(context), ['q0'])
+  })
+
+  test('the loop comes back after its interval, and ends with the signal', async () => {
+    await using context = await openContext({ retention: { quotesDays: 30, everyMs: 60_000 } })
+    const stop = new AbortController()
+    await putQuotes(context, [40])
+    const loop = startRetention(context, stop.signal)
+    const until = async (count: number) => {
+      for (let tries = 0; (await left(context)).length !== count && tries < 500; tries++)
+        await new Promise(setImmediate)
+      assert.equal((await left(context)).length, count)
+    }
+    await until(0)
+    await putQuotes(context, [40])
+    await until(1)
+    for (let turns = 0; turns < 20; turns++) await new Promise(setImmediate)
+    context.clock.advance(60_000)
+    await until(0)
+    stop.abort()
+    await loop
+  })
+})

@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { seededRandom } from '#test/context.ts'
+import { compareEach, randomBelow, SourceUnavailable, sampleOf } from './verification.ts'
+
+const population = (size: number, seed: string, withFirst: boolean) => {
+  const random = seededRandom(seed)
+  return {
+    ...(withFirst && { first: async (limit: number) => Array.from({ length: Math.min(limit, size) }, (_, at) => at) }),
+    any: async () => (size === 0 ? undefined : randomBelow({ random }, size)),
+    keyOf: String,
+  }
+}
+
+test('a sample holds nothing twice, never more than asked for, and all where there is no more', () =>
+  fc.assert(
+    fc.asyncProperty(
+      fc.nat(60),
+      fc.integer({ min: 1, max: 30 }),
+      fc.string(),
+      fc.boolean(),
+      async (size, count, seed, has) => {
+        const drawn = await sampleOf(count, population(size, seed, has))
+        assert.equal(new Set(drawn).size, drawn.length)
+        assert.ok(drawn.length <= count && drawn.every((one) => one >= 0 && one < size))
+        if (has && size <= count) assert.equal(drawn.length, size)
+        if (size > 0) assert.ok(drawn.length > 0)
+      },
+    ),
+  ))
+
+test('over many draws every one has its turn', async () => {
+  const seen = new Set<number>()
+  for (let seed = 0; seed < 40; seed++)
+    for (const one of await sampleOf(5, population(30, String(seed), true))) seen.add(one)
+  assert.equal(seen.size, 30)
+})
+
+test('what cannot be told ends the sample with the reason; what breaks is not hidden', async () => {
+  const look = async (item: number) => {
+    if (item === 2) throw new SourceUnavailable('the node is gone')
+    return item === 1 ? 'one differs' : undefined
+  }
+  assert.deepEqual(await compareEach([0, 1, 2, 3], look), {
+    checked: 2,
+    differing: ['one differs'],
+    unable: 'the node is gone',
+  })
+  const broken = compareEach([0], async () => {
+    throw new TypeError('broken')
+  })
+  await assert.rejects(broken, TypeError)
+})

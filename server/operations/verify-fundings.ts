@@ -1,0 +1,94 @@
+// First fundings from a node: the transfer is in its block, and a search finds none before it.
+import { Fault } from '#core/fault.ts'
+import { type Funding, isBefore, type StoredFunding, toFunding, toHex } from '#explorer/funding/fundings.ts'
+import { AccountReader } from '#explorer/funding/probe/account-reader.ts'
+import { searchFunding } from '#explorer/funding/probe/funding-search.ts'
+import { fundingsOf, transfersOf } from '#explorer/funding/transfers.ts'
+import { type ChainNode, findNode } from '#explorer/nodes.ts'
+import type { AppContext } from '#server/context.ts'
+import {
+  compareEach,
+  nothingToVerify,
+  randomBelow,
+  SourceUnavailable,
+  sampleOf,
+  type Verification,
+} from './verification.ts'
+
+const probeMs = 30_000
+
+interface FundingSample {
+  readonly node: ChainNode
+  readonly stored: Funding
+}
+
+export const fundingVerification: Verification = {
+  name: 'first fundings from a node',
+  todo: 'ask a second node; if it agrees with the first, delete the row and read the blocks again (tetrad repair)',
+  async run(context, count) {
+    const nodes = context.settings.explorer.chains.flatMap(({ id }) => findNode(context, id) ?? [])
+    if (nodes.length === 0) return nothingToVerify('no chain has a node')
+    const items = await sampleOf<FundingSample>(count, {
+      first: async (limit) => {
+        const found = await Promise.all(nodes.map((node) => fundingsFrom(context, node, new Uint8Array(20), limit)))
+        return found.flat().slice(0, limit)
+      },
+      any: async () => {
+        const node = nodes[randomBelow(context, nodes.length)] as ChainNode
+        const from = (bytes: Uint8Array) => fundingsFrom(context, node, bytes, 1)
+        return (await from(context.random.bytes(20)))[0] ?? (await from(new Uint8Array(20)))[0]
+      },
+      keyOf: ({ stored }) => `${stored.chain} ${stored.address}`,
+    })
+    return compareEach(items, async ({ node, stored }) => {
+      try {
+        return await compareFunding(context, node, stored)
+      } catch (error) {
+        throw error instanceof Fault ? new SourceUnavailable(error.message) : error
+      }
+    })
+  },
+}
+
+/** The table is ordered by address: those from here on. */
+async function fundingsFrom(
+  { state }: AppContext,
+  node: ChainNode,
+  from: Uint8Array,
+  limit: number,
+): Promise<FundingSample[]> {
+  const columns = 'address, block, tx_index, position, time_unix, funder, tx, value_wei'
+  const rows = await state.all<StoredFunding & { address: Uint8Array }>(
+    `select ${columns} from fundings where chain = ? and address >= ? order by address limit ?`,
+    ...[node.chain.id, from, limit],
+  )
+  return rows.map((row) => ({ node, stored: toFunding(node.chain.id, toHex(row.address), row) }))
+}
+
+async function compareFunding(context: AppContext, node: ChainNode, stored: Funding): Promise<string | undefined> {
+  const { traces } = await node.capabilities()
+  if (!traces) throw new Fault('explorer.no_traces')
+  const difference = `chain ${node.chain.id} ${stored.address}: stored ${stored.tx} in block ${stored.block}`
+  const untilMs = context.clock.monotonicMs() + probeMs
+  const [seen] = await node.read([stored.block], { untilMs })
+  const there = seen && fundingsOf(node.chain.id, transfersOf(seen)).find(({ address }) => address === stored.address)
+  const isSame = there?.tx === stored.tx && there.valueWei === stored.valueWei && there.funder === stored.funder
+  if (!isSame)
+    return `${difference}, the node shows ${there ? `${there.tx} with ${there.valueWei} wei` : 'no such transfer'}`
+  if (!node.chain.archive) return undefined
+  const { fanOut } = context.settings.explorer.probe
+  const funding = await searched(new AccountReader(node, stored.address, { fanOut, untilMs }))
+  return funding && isBefore(funding, stored)
+    ? `${difference}, the node shows ${funding.tx} in block ${funding.block}`
+    : undefined
+}
+
+/** undefined also for an account that only an index can answer for: then the transfer in its block has to do. */
+async function searched(reader: AccountReader): Promise<Funding | undefined> {
+  try {
+    return (await searchFunding(reader)).funding
+  } catch (error) {
+    if (error instanceof Fault && error.code === 'explorer.needs_index') return undefined
+    throw error
+  }
+}

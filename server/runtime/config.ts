@@ -1,0 +1,275 @@
+// Settings from one YAML file, the environment and flags; the later wins (behaviour/http.md#configuration). Every problem is told at
+// once, each with the place it was written at: file, line and column, variable or flag.
+import { open } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import type { Problem } from '#core/fault.ts'
+import { withoutKeys } from '#core/key.ts'
+import { complete } from '#core/schema-check.ts'
+import { didYouMean, findClosest } from './config/closest-name.ts'
+import { type Leaf, leaves, nodeAt, type SchemaNode, settingsNode } from './config/leaves.ts'
+import { readYaml, type YamlFile } from './config/yaml.ts'
+import { aliasProblems } from './settings/aliases.ts'
+import { duplicateProblems } from './settings/duplicate-problems.ts'
+import { fxProblems } from './settings/fx.ts'
+import { type Settings, SettingsSchema } from './settings.ts'
+
+export const defaultFile = 'tetrad.yaml'
+const prefix = 'TETRAD_'
+const fileBytesMax = 1_048_576
+const foundCharsMax = 60
+
+/** Variables that are read by the command line and name no setting. */
+export const otherVariables = ['TETRAD_CONFIG', 'TETRAD_DATA', 'TETRAD_KEY', 'TETRAD_URL']
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+/** One setting given on the command line. */
+export interface Flag {
+  /** As typed: `--port`. */
+  readonly name: string
+  /** `server.port` */
+  readonly path: string
+  readonly text: string
+}
+
+export interface Config {
+  readonly settings: Settings
+  /** Where the settings came from, besides the defaults. */
+  readonly sources: {
+    readonly file: string | undefined
+    readonly variables: readonly string[]
+    readonly flags: readonly string[]
+  }
+  /** Whether anything beyond address and log was configured; a server with nothing configured shows the demo world. */
+  readonly configured: boolean
+}
+
+export interface ConfigProblem {
+  /** `tetrad.yaml:3:9`, `TETRAD_SERVER_PORT` or `--port` */
+  readonly where: string
+  readonly message: string
+}
+
+export class ConfigError extends Error {
+  readonly problems: readonly ConfigProblem[]
+  constructor(problems: readonly ConfigProblem[]) {
+    const lines = problems.map(({ where, message }) => `\n  ${where}  ${message}`)
+    super(`The configuration is not valid.${lines.join('')}`)
+    this.name = 'ConfigError'
+    this.problems = problems
+  }
+}
+
+export interface ConfigRequest {
+  /** Must exist when named; otherwise `tetrad.yaml` is read if it is there. */
+  readonly file?: string | undefined
+  readonly env: Environment
+  readonly flags: readonly Flag[]
+  /** Folder that file names are relative to. */
+  readonly folder?: string
+}
+
+export async function loadConfig(request: ConfigRequest): Promise<Config> {
+  const given = request.file ?? (request.env.TETRAD_CONFIG || undefined)
+  const name = given ?? defaultFile
+  const text = await readConfigText(name, resolve(request.folder ?? '', name), given !== undefined)
+  const yaml = text === undefined ? undefined : readYaml(text)
+  const unread =
+    yaml?.problems.map(({ line, column, message }) => ({ where: `${name}:${line}:${column}`, message })) ?? []
+
+  const variables = fromEnvironment(request.env)
+  const flags = request.flags.map(fromFlag)
+  const overrides = [...variables.given, ...flags]
+  const problems = [...unread, ...variables.problems]
+  for (const { where, problem: message } of overrides) if (message) problems.push({ where, message })
+
+  const merged = withOverrides(yaml?.value, overrides)
+  const { value: settings, problems: found } = complete(SettingsSchema, merged)
+  if (unread.length === 0) {
+    const source = yaml && { name, yaml }
+    const all = found.length > 0 ? found : problemsBeyondSchema(settings)
+    problems.push(...all.map((problem) => locateProblem(problem, settings, overrides, source)))
+  }
+  if (problems.length > 0) throw new ConfigError(problems)
+  return {
+    settings,
+    sources: {
+      file: yaml && name,
+      variables: variables.given.map(({ where }) => where),
+      flags: flags.map(({ where }) => where),
+    },
+    configured: yaml !== undefined || variables.given.some(({ leaf }) => !isAddressOrLogSetting(leaf)),
+  }
+}
+
+/** Where it listens and what it logs says nothing about whose data it serves. */
+const isAddressOrLogSetting = (leaf: Leaf): boolean => leaf.path[0] === 'server' || leaf.path[0] === 'log'
+
+async function readConfigText(name: string, path: string, needed: boolean): Promise<string | undefined> {
+  const refuse = (message: string): never => {
+    throw new ConfigError([{ where: name, message }])
+  }
+  try {
+    await using file = await open(path)
+    // One byte more than allowed tells a file that is too long from one that just fits, also where size is not known.
+    const buffer = Buffer.alloc(fileBytesMax + 1)
+    let length = 0
+    for (let read = 1; read > 0 && length < buffer.length; length += read) {
+      read = (await file.read(buffer, length, buffer.length - length)).bytesRead
+    }
+    if (length > fileBytesMax) return refuse(`is longer than ${fileBytesMax} bytes`)
+    return new TextDecoder('utf-8', { fatal: true }).decode(buffer.subarray(0, length))
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code
+    if (code === 'ENOENT' && !needed) return undefined
+    if (code === 'ENOENT') return refuse('does not exist; check the name given with --config')
+    if (code === 'EISDIR') return refuse('is a folder; name the file in it')
+    if (code === 'EACCES') return refuse('may not be read by this user')
+    if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') return refuse('is not UTF-8 text')
+    throw error
+  }
+}
+
+interface Override {
+  readonly where: string
+  readonly leaf: Leaf
+  readonly value?: unknown
+  /** Why the text could not be read; then there is no value. */
+  readonly problem?: string
+}
+
+function fromEnvironment(env: Environment): { given: Override[]; problems: ConfigProblem[] } {
+  const given: Override[] = []
+  const problems: ConfigProblem[] = []
+  for (const [where, text] of Object.entries(env)) {
+    // An empty variable is how container tools pass "not set".
+    if (!where.startsWith(prefix) || !text || otherVariables.includes(where)) continue
+    const leaf = leaves.find(({ variable }) => variable === where)
+    if (leaf) given.push({ where, leaf, ...fromText(leaf.node, text) })
+    else if (!isServiceLink(where, text)) {
+      problems.push({ where, message: `is not a known variable${didYouMean(suggestVariable(where))}` })
+    }
+  }
+  return { given, problems }
+}
+
+/** Orchestrators announce a service called "tetrad" to its neighbours under names that look like ours. */
+const isServiceLink = (name: string, text: string): boolean =>
+  /^TETRAD_SERVICE_(HOST|PORT)(_\w+)?$|^TETRAD_PORT_\d+_(TCP|UDP)(_\w+)?$/.test(name) ||
+  (name === 'TETRAD_PORT' && /^(tcp|udp):\/\//.test(text))
+
+function fromFlag({ name, path, text }: Flag): Override {
+  const leaf = leaves.find((one) => one.path.join('.') === path)
+  if (!leaf) throw new Error(`flag ${name} stands for ${path}, which is no setting`)
+  return { where: name, leaf, ...fromText(leaf.node, text) }
+}
+
+/** A text that does not fit its type is passed on as it is: the schema then says what was expected. */
+function fromText(node: SchemaNode, text: string): { value: unknown } | { message: string } {
+  const types = [node.type].flat()
+  const is = (type: string) => types.includes(type)
+  if (is('integer') && /^-?\d+$/.test(text)) return { value: Number(text) }
+  if (is('number') && /^-?\d+(\.\d+)?$/.test(text)) return { value: Number(text) }
+  if (is('boolean') && (text === 'true' || text === 'false')) return { value: text === 'true' }
+  if (!is('array') && !is('object')) return { value: text }
+  try {
+    return { value: JSON.parse(text) }
+  } catch {
+    return { message: `must be ${is('array') ? 'a list' : 'an object'} written as JSON` }
+  }
+}
+
+/** A file's value with nulls taken as "left out", and each override in its place. */
+function withOverrides(fileValue: unknown, overrides: readonly Override[]): unknown {
+  const root =
+    fileValue === undefined || fileValue === null ? {} : withoutNulls(structuredClone(fileValue), settingsNode)
+  for (const { leaf, value } of overrides) if (value !== undefined) put(root, leaf.path, value)
+  return root
+}
+
+/** Where the file has a text or a list instead of a section nothing is put: that is the problem to tell. */
+function put(holder: unknown, [name = '', ...rest]: readonly string[], value: unknown): void {
+  if (!isObject(holder)) return
+  if (rest.length === 0) holder[name] = value
+  else {
+    holder[name] ??= {}
+    put(holder[name], rest, value)
+  }
+}
+
+/** `server:` with every line below it commented out is a null in YAML and means the section's defaults. */
+function withoutNulls(value: unknown, node: SchemaNode): unknown {
+  if (!isObject(value)) return value
+  for (const [name, member] of Object.entries(node.properties ?? {})) {
+    if (value[name] === null) delete value[name]
+    else withoutNulls(value[name], member)
+  }
+  return value
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+function locateProblem(
+  { at, message: problem }: Problem,
+  settings: unknown,
+  overrides: readonly Override[],
+  source: { name: string; yaml: YamlFile } | undefined,
+): ConfigProblem {
+  const unknown = problem === 'is not a known name'
+  const value = at.reduce<unknown>((held, step) => (held as Record<string, unknown> | undefined)?.[step], settings)
+  const message = `${pathText(at)} ${problem}${unknown ? didYouMean(suggestName(at)) : describeFound(value, problem)}`
+  const override = overrides.findLast(({ leaf }) => leaf.path.every((step, index) => step === at[index]))
+  if (override) return { where: override.where, message }
+  // Two settings that do not fit together, the other of which is a default.
+  if (!source) return { where: 'the settings', message }
+  const { line, column } = source.yaml.positionOf(at, unknown ? 'name' : 'value')
+  return { where: `${source.name}:${line}:${column}`, message }
+}
+
+const pathText = (at: readonly string[]): string =>
+  at.length === 0
+    ? 'the file'
+    : at.map((step, index) => (/^\d+$/.test(step) ? `[${step}]` : `${index ? '.' : ''}${step}`)).join('')
+
+function describeFound(value: unknown, message: string): string {
+  if (value === undefined) return ''
+  if (Array.isArray(value)) return ', found a list'
+  if (isObject(value)) return ', found a section'
+  const hint = message === 'must be string' ? '; put it in quotes' : ''
+  return `, found ${typeof value === 'string' ? JSON.stringify(presentable(value).slice(0, foundCharsMax)) : value}${hint}`
+}
+
+/** A text that may hold a credential, fit to be shown: of an address only scheme and host are kept. */
+export const presentable = (text: string): string =>
+  withoutKeys(text).replace(
+    /([a-z][a-z0-9+.-]*:\/\/)(?:[^/\s@]*@)?([^/?#\s]*)([/?#]\S*)?/gi,
+    (_, scheme, host, rest) => (rest ? `${scheme}${host}/…` : `${scheme}${host}`),
+  )
+
+/** The setting a wrong name was probably meant to be: one beside it, or the only one of exactly that name elsewhere. */
+function suggestName(at: readonly string[]): string | undefined {
+  const name = at.at(-1) ?? ''
+  const sibling = findClosest(name, Object.keys(nodeAt(at.slice(0, -1))?.properties ?? {}))
+  return sibling ?? only(leaves.filter(({ path }) => path.at(-1) === name))?.path.join('.')
+}
+
+function suggestVariable(name: string): string | undefined {
+  const known = [...leaves.map(({ variable }) => variable), ...otherVariables]
+  const closest = findClosest(
+    name.slice(prefix.length),
+    known.map((one) => one.slice(prefix.length)),
+  )
+  return closest ? prefix + closest : only(known.filter((one) => one.endsWith(name.slice(prefix.length - 1))))
+}
+
+const only = <T>(list: readonly T[]): T | undefined => (list.length === 1 ? list[0] : undefined)
+
+const idsOf = (named: readonly { readonly id: string }[]): readonly string[] => named.map(({ id }) => id)
+
+const problemsBeyondSchema = ({ aliases, fx, explorer, markets }: Settings): readonly Problem[] => [
+  ...aliasProblems(aliases),
+  ...fxProblems(fx),
+  ...duplicateProblems(idsOf(explorer.chains), ['explorer', 'chains'], 'id'),
+  ...duplicateProblems(idsOf(markets.feeds), ['markets', 'feeds'], 'id'),
+]

@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict'
+import { mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
+import { request } from 'node:http'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { callControl, isServerRunning, startControlServer } from './control-socket.ts'
+
+async function folder() {
+  const dir = await mkdtemp(join(tmpdir(), 'tetrad-control-'))
+  return { dir, [Symbol.asyncDispose]: () => rm(dir, { recursive: true, force: true }) }
+}
+
+test('a question is answered, and only the owner may ask', async () => {
+  await using here = await folder()
+  const control = await startControlServer(here.dir, {
+    double: async (input) => Number(input) * 2,
+    nothing: async () => {},
+  })
+  assert.equal((await stat(join(here.dir, 'control.sock'))).mode & 0o777, 0o600)
+  assert.deepEqual(await callControl(here.dir, 'double', 21), { result: 42 })
+  assert.deepEqual(await callControl(here.dir, 'nothing'), { result: null })
+  await control.close()
+})
+
+test('what a handler throws is told in its words; an unknown question too', async () => {
+  await using here = await folder()
+  const control = await startControlServer(here.dir, {
+    fail: async () => {
+      throw new Error('the disk is full')
+    },
+  })
+  await assert.rejects(callControl(here.dir, 'fail'), { name: 'ControlError', message: 'the disk is full' })
+  await assert.rejects(callControl(here.dir, 'dance'), { message: 'this server cannot dance' })
+  await assert.rejects(callControl(here.dir, 'toString'), { message: 'this server cannot toString' })
+  await control.close()
+})
+
+test('no server: undefined, also when one that was killed has left its socket behind', async () => {
+  await using here = await folder()
+  assert.equal(await callControl(here.dir, 'status'), undefined)
+  assert.equal(await callControl(join(here.dir, 'nowhere'), 'status'), undefined)
+  const control = await startControlServer(here.dir, { status: async () => 'first' })
+  await control.close()
+  // A file in its place, as after a copy of the folder.
+  await writeFile(join(here.dir, 'control.sock'), '')
+  assert.equal(await callControl(here.dir, 'status'), undefined)
+  const second = await startControlServer(here.dir, { status: async () => 'second' })
+  assert.deepEqual(await callControl(here.dir, 'status'), { result: 'second' })
+  await second.close()
+})
+
+test('a folder is served while a server has its socket open, whether or not it answers', async () => {
+  await using here = await folder()
+  const path = join(here.dir, 'control.sock')
+  assert.equal(await isServerRunning(here.dir), false)
+  assert.equal(await isServerRunning(join(here.dir, 'nowhere')), false)
+  const mute = createServer()
+  await new Promise<void>((resolve) => mute.listen(path, resolve))
+  assert.equal(await isServerRunning(here.dir), true)
+  await new Promise((resolve) => mute.close(resolve))
+  await writeFile(path, '')
+  assert.equal(await isServerRunning(here.dir), false)
+})
+
+test('a path that no socket can have is told when it is opened, and taken for no server when it is asked', async () => {
+  await using here = await folder()
+  const deep = join(here.dir, 'd'.repeat(100))
+  await mkdir(deep)
+  await assert.rejects(startControlServer(deep, {}), /is too long for a socket/)
+  assert.equal(await callControl(deep, 'status'), undefined)
+  assert.equal(await isServerRunning(deep), false)
+})
+
+test('a question that is too long is refused', async () => {
+  await using here = await folder()
+  let heard = 0
+  const control = await startControlServer(here.dir, { hear: async () => (heard += 1) })
+  await assert.rejects(callControl(here.dir, 'hear', 'x'.repeat(100_000)))
+  assert.equal(heard, 0)
+  await control.close()
+})
+
+test('only POST is a question', async () => {
+  await using here = await folder()
+  const control = await startControlServer(here.dir, { status: async () => 1 })
+  const status = await new Promise((resolve, reject) => {
+    request({ socketPath: join(here.dir, 'control.sock'), path: '/status' }, (response) => {
+      response.resume()
+      resolve(response.statusCode)
+    })
+      .on('error', reject)
+      .end()
+  })
+  assert.equal(status, 404)
+  await control.close()
+})

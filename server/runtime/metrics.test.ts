@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { metricsContentType, openMetrics } from './metrics.ts'
+
+const lines = async (metrics: { text(): Promise<string> }, name: string) =>
+  (await metrics.text()).split('\n').filter((line) => line.startsWith(name))
+
+test('a request is counted by endpoint and outcome', async () => {
+  const metrics = openMetrics({ process: false })
+  metrics.request('markets.bySlug', 'ok', 1)
+  metrics.request('markets.bySlug', 'ok', 1)
+  metrics.request('markets.bySlug', 'unchanged', 1)
+  metrics.request('fx.createQuote', 'fx.rate_stale', 1)
+  assert.deepEqual(await lines(metrics, 'tetrad_requests_total'), [
+    'tetrad_requests_total{endpoint="markets.bySlug",outcome="ok"} 2',
+    'tetrad_requests_total{endpoint="markets.bySlug",outcome="unchanged"} 1',
+    'tetrad_requests_total{endpoint="fx.createQuote",outcome="fx.rate_stale"} 1',
+  ])
+})
+
+test('latency is in seconds, in the bucket it belongs to', async () => {
+  const metrics = openMetrics({ process: false })
+  metrics.request('markets.bySlug', 'ok', 4)
+  metrics.request('markets.bySlug', 'ok', 6)
+  const text = await metrics.text()
+  assert.match(text, /^tetrad_request_seconds_bucket\{le="0.005",endpoint="markets.bySlug"\} 1$/m)
+  assert.match(text, /^tetrad_request_seconds_bucket\{le="0.01",endpoint="markets.bySlug"\} 2$/m)
+  assert.match(text, /^tetrad_request_seconds_sum\{endpoint="markets.bySlug"\} 0.01$/m)
+})
+
+test('a time beyond the last bucket counts too, and reading adds nothing', async () => {
+  const metrics = openMetrics({ process: false })
+  metrics.request('markets.bySlug', 'ok', 60_000)
+  metrics.request('markets.bySlug', 'ok', 500)
+  const text = await metrics.text()
+  assert.match(text, /^# TYPE tetrad_request_seconds histogram$/m)
+  assert.match(text, /^tetrad_request_seconds_bucket\{le="0.25",endpoint="markets.bySlug"\} 0$/m)
+  assert.match(text, /^tetrad_request_seconds_bucket\{le="0.5",endpoint="markets.bySlug"\} 1$/m)
+  assert.match(text, /^tetrad_request_seconds_bucket\{le="30",endpoint="markets.bySlug"\} 1$/m)
+  assert.match(text, /^tetrad_request_seconds_bucket\{le="\+Inf",endpoint="markets.bySlug"\} 2$/m)
+  assert.match(text, /^tetrad_request_seconds_count\{endpoint="markets.bySlug"\} 2$/m)
+  assert.equal(await metrics.text(), text)
+})
+
+test('limits, ingest rounds, readiness and the build are told', async () => {
+  const metrics = openMetrics({ version: '1.2.3', process: false })
+  metrics.limited('limit.day')
+  metrics.limited('limit.day')
+  metrics.ingested('ecb', 'ok')
+  metrics.ready(true)
+  const text = await metrics.text()
+  assert.match(text, /^tetrad_limits_hit_total\{kind="limit.day"\} 2$/m)
+  assert.match(text, /^tetrad_ingest_total\{source="ecb",outcome="ok"\} 1$/m)
+  assert.match(text, /^tetrad_ready 1$/m)
+  assert.match(text, /^tetrad_build_info\{version="1.2.3",node="v\d+/m)
+  metrics.ready(false)
+  assert.match(await metrics.text(), /^tetrad_ready 0$/m)
+})
+
+test('the time of store operations is counted by port and operation', async () => {
+  const metrics = openMetrics({ process: false })
+  metrics.stored('state', 'get', 2)
+  metrics.stored('state', 'get', 3)
+  assert.deepEqual(await lines(metrics, 'tetrad_store_seconds_sum'), [
+    'tetrad_store_seconds_sum{port="state",operation="get"} 0.005',
+  ])
+  assert.deepEqual(await lines(metrics, 'tetrad_store_seconds_count'), [
+    'tetrad_store_seconds_count{port="state",operation="get"} 2',
+  ])
+})
+
+test('label values without end stop at 1000 sets; the rest is counted together', async () => {
+  const metrics = openMetrics({ process: false })
+  for (let source = 0; source < 1500; source++) metrics.ingested(`source-${source}`, 'ok')
+  const counted = await lines(metrics, 'tetrad_ingest_total{')
+  assert.equal(counted.length, 1001)
+  assert.equal(counted.at(-1), 'tetrad_ingest_total{source="other",outcome="other"} 500')
+})
+
+test('two servers in one process count apart, and each tells about the process', async () => {
+  const one = openMetrics()
+  const other = openMetrics()
+  one.limited('limit.second')
+  assert.equal((await lines(one, 'tetrad_limits_hit_total{')).length, 1)
+  assert.equal((await lines(other, 'tetrad_limits_hit_total{')).length, 0)
+  assert.match(await other.text(), /^process_resident_memory_bytes \d+/m)
+  assert.equal(metricsContentType, 'text/plain; version=0.0.4; charset=utf-8')
+})
+
+test('every stream stands there with its age, holes and state, and is gone when it is no longer told', async () => {
+  const metrics = openMetrics({ process: false })
+  const chain = {
+    ...{ group: 'explorer', name: 'chain 1', ageSeconds: null, holesCount: 2, complete: false, fresh: null },
+    standing: 'catching up',
+  }
+  const rates = {
+    ...{ group: 'fx', name: 'rates desk', ageSeconds: 3, holesCount: 0, complete: true, fresh: true },
+    standing: 'well',
+  }
+  metrics.setStreams([chain, rates])
+  assert.deepEqual(await lines(metrics, 'tetrad_stream_'), [
+    'tetrad_stream_age_seconds{group="fx",stream="rates desk"} 3',
+    'tetrad_stream_holes{group="explorer",stream="chain 1"} 2',
+    'tetrad_stream_holes{group="fx",stream="rates desk"} 0',
+    'tetrad_stream_complete{group="explorer",stream="chain 1"} 0',
+    'tetrad_stream_complete{group="fx",stream="rates desk"} 1',
+    'tetrad_stream_fresh{group="fx",stream="rates desk"} 1',
+    'tetrad_stream_catching_up{group="explorer",stream="chain 1"} 1',
+    'tetrad_stream_catching_up{group="fx",stream="rates desk"} 0',
+  ])
+  metrics.setStreams([{ ...rates, fresh: false }])
+  assert.deepEqual(await lines(metrics, 'tetrad_stream_fresh'), [
+    'tetrad_stream_fresh{group="fx",stream="rates desk"} 0',
+  ])
+  assert.deepEqual(await lines(metrics, 'tetrad_stream_holes{group="explorer"'), [])
+})
+
+test('totals are the figures that the text writes', async () => {
+  const metrics = openMetrics({ process: false })
+  metrics.request('markets.bySlug', 'ok', 20)
+  metrics.request('markets.bySlug', 'nothing', 30)
+  metrics.request('none', 'route.unknown')
+  metrics.limited('limit.second')
+  metrics.limited('limit.second')
+  const { requests, times, limited } = await metrics.totals()
+  assert.deepEqual(requests, [
+    { endpoint: 'markets.bySlug', outcome: 'ok', count: 1 },
+    { endpoint: 'markets.bySlug', outcome: 'nothing', count: 1 },
+    { endpoint: 'none', outcome: 'route.unknown', count: 1 },
+  ])
+  assert.equal(times.get('markets.bySlug')?.count, 2)
+  assert.equal(times.get('markets.bySlug')?.seconds.toFixed(3), '0.050')
+  assert.deepEqual([times.has('none'), limited], [false, { 'limit.second': 2 }])
+})

@@ -1,0 +1,262 @@
+// What a monitor reads at /metrics. The only file that names the metrics library; it has a registry of its own, so that
+// two servers in one process do not add up. Label sets are resolved once and kept: counting a request must not be felt.
+import { Counter, collectDefaultMetrics, Gauge, type Histogram, type MetricValue, Registry } from 'prom-client'
+
+export const metricsContentType = Registry.PROMETHEUS_CONTENT_TYPE
+
+/** Label values come from closed lists; should one not, the rest is counted under `other` (behaviour/http.md#metrics). */
+const labelSetsMax = 1000
+
+const requestSeconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
+const storeSeconds = [0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.25, 1, 5]
+
+export interface Metrics {
+  readonly contentType: string
+  /** `outcome`: ok, unchanged, nothing, gone, or a fault's code. */
+  request(endpoint: string, outcome: string, tookMs?: number): void
+  /** A call was refused by this limit: `limit.second`, `limit.day`, `key.guarded`. */
+  limited(kind: string): void
+  /** Whether limits are held where they are configured to be: false while Redis does not answer. */
+  setLimitsShared(is: boolean): void
+  stored(port: 'state' | 'duties', operation: string, tookMs: number): void
+  /** One round of a source ended so: `ok`, `unchanged`, or a word for the failure. */
+  ingested(source: string, outcome: string): void
+  /** Whether this process is the one that runs an ingester. */
+  leased(ingester: string, is: boolean): void
+  /** Rewards of a network that were held against its node's own, and how many of them differ. */
+  audited(network: string, compared: number, differing: number): void
+  ready(is: boolean): void
+  /** How each stream of data stands; told whenever somebody is about to read. */
+  setStreams(streams: readonly StreamMetrics[]): void
+  text(): Promise<string>
+  /** What was counted since the start, as figures: the same that `text` writes. */
+  totals(): Promise<Totals>
+}
+
+export interface Totals {
+  readonly requests: readonly { readonly endpoint: string; readonly outcome: string; readonly count: number }[]
+  /** Endpoint → how many answers were timed, and their time together. */
+  readonly times: ReadonlyMap<string, { readonly count: number; readonly seconds: number }>
+  readonly limited: Readonly<Record<string, number>>
+}
+
+export interface StreamMetrics {
+  readonly group: string
+  readonly name: string
+  readonly ageSeconds: number | null
+  readonly holesCount: number
+  readonly complete: boolean
+  /** Null: nobody follows it. */
+  readonly fresh: boolean | null
+  readonly standing: string
+}
+
+export interface MetricsOptions {
+  readonly version?: string
+  /** Memory, processor time, event loop and collector of this process. */
+  readonly process?: boolean
+}
+
+export function openMetrics({ version = 'unknown', process: ofProcess = true }: MetricsOptions = {}): Metrics {
+  const registry = new Registry()
+  const registers = [registry]
+  if (ofProcess) collectDefaultMetrics({ register: registry })
+  const build = new Gauge({
+    name: 'tetrad_build_info',
+    help: 'Always 1; the labels tell what is running.',
+    labelNames: ['version', 'node'],
+    registers,
+  })
+  build.labels(version, process.version).set(1)
+  const readyGauge = new Gauge({ name: 'tetrad_ready', help: '1 when answers would be right, otherwise 0.', registers })
+  const limitsGauge = new Gauge({
+    name: 'tetrad_limits_held',
+    help: '1 when limits are held where they should be, 0 while Redis does not answer.',
+    registers,
+  })
+  limitsGauge.set(1)
+  const leases = new Gauge({
+    name: 'tetrad_ingest_leased',
+    help: '1 when this process runs the ingester, 0 when another one does.',
+    labelNames: ['ingester'],
+    registers,
+  })
+  const requests = counterCells(registry, 'tetrad_requests_total', 'Requests by endpoint and outcome.', [
+    'endpoint',
+    'outcome',
+  ])
+  const limits = counterCells(registry, 'tetrad_limits_hit_total', 'Calls refused by a limit, by its kind.', ['kind'])
+  const rounds = counterCells(registry, 'tetrad_ingest_total', 'Rounds of ingest by source and outcome.', [
+    'source',
+    'outcome',
+  ])
+  const audits = counterCells(
+    registry,
+    'tetrad_audit_figures_total',
+    "Rewards held against the node's own, by outcome.",
+    ['network', 'outcome'],
+  )
+  const latency = histogramCells(registry, 'tetrad_request_seconds', 'Time to answer, by endpoint.', requestSeconds, [
+    'endpoint',
+  ])
+  const storeTimes = histogramCells(registry, 'tetrad_store_seconds', 'Time of store operations.', storeSeconds, [
+    'port',
+    'operation',
+  ])
+  const stored = (port: string, operation: string, tookMs: number) => storeTimes(port, operation)(tookMs / 1000)
+
+  return {
+    contentType: metricsContentType,
+    request(endpoint, outcome, tookMs) {
+      requests(endpoint, outcome)(1)
+      if (tookMs !== undefined) latency(endpoint, '')(tookMs / 1000)
+    },
+    limited: (kind) => limits(kind, '')(1),
+    setLimitsShared: (is) => limitsGauge.set(is ? 1 : 0),
+    stored,
+    ingested: (source, outcome) => rounds(source, outcome)(1),
+    leased: (ingester, is) => leases.labels(ingester).set(is ? 1 : 0),
+    audited(network, compared, differing) {
+      audits(network, 'agree')(compared - differing)
+      audits(network, 'differ')(differing)
+    },
+    ready: (is) => readyGauge.set(is ? 1 : 0),
+    setStreams: streamGauges(registry),
+    text: () => registry.metrics(),
+    totals: () => totalsOf(registry),
+  }
+}
+
+async function totalsOf(registry: Registry): Promise<Totals> {
+  const read = async (name: string) => (await registry.getSingleMetric(name)?.get())?.values ?? []
+  const requests = await read('tetrad_requests_total')
+  const limits = await read('tetrad_limits_hit_total')
+  const times = new Map<string, { count: number; seconds: number }>()
+  for (const { labels, value, metricName = '' } of (await read('tetrad_request_seconds')) as NamedValue[]) {
+    const endpoint = String(labels.endpoint)
+    const known = times.get(endpoint) ?? { count: 0, seconds: 0 }
+    if (metricName.endsWith('_count')) times.set(endpoint, { ...known, count: value })
+    if (metricName.endsWith('_sum')) times.set(endpoint, { ...known, seconds: value })
+  }
+  return {
+    requests: requests.map(({ labels, value }) => ({
+      ...{ endpoint: String(labels.endpoint), outcome: String(labels.outcome), count: value },
+    })),
+    times,
+    limited: Object.fromEntries(limits.map(({ labels, value }) => [String(labels.kind), value])),
+  }
+}
+
+/** A histogram's values carry their names. */
+type NamedValue = MetricValue<string> & { readonly metricName?: string }
+
+function streamGauges(registry: Registry): Metrics['setStreams'] {
+  const gauge = (name: string, help: string) =>
+    new Gauge({ name: `tetrad_stream_${name}`, help, labelNames: ['group', 'stream'], registers: [registry] })
+  const age = gauge('age_seconds', 'Age of the newest data of a stream, where it is known.')
+  const missing = gauge('holes', 'Stretches of a stream that have not been read.')
+  const complete = gauge('complete', '1 when nothing of a stream is missing, otherwise 0.')
+  const fresh = gauge('fresh', '1 when a stream is not older than it may be, otherwise 0; only for those followed.')
+  const catching = gauge('catching_up', '1 when a stream is behind and moves on, otherwise 0.')
+  return (streams) => {
+    // A stream that is gone from the configuration must not stand there for ever.
+    for (const one of [age, missing, complete, fresh, catching]) one.reset()
+    for (const { group, name, ageSeconds, holesCount, ...is } of streams.slice(0, labelSetsMax)) {
+      if (ageSeconds !== null) age.labels(group, name).set(ageSeconds)
+      missing.labels(group, name).set(holesCount)
+      complete.labels(group, name).set(is.complete ? 1 : 0)
+      if (is.fresh !== null) fresh.labels(group, name).set(is.fresh ? 1 : 0)
+      catching.labels(group, name).set(is.standing === 'catching up' ? 1 : 0)
+    }
+  }
+}
+
+type Add = (value: number) => void
+/** The cell of up to two label values; a metric with one label is given an empty second. */
+type Cells = (first: string, second: string) => Add
+
+type Labels = Readonly<Record<string, string>>
+
+/** Added up here and handed over when somebody reads: the library writes out labels for each of them (decisions/accept-the-cost-of-checks-on-every-request.md). */
+function counterCells(registry: Registry, name: string, help: string, labelNames: string[]): Cells {
+  const unread: { readonly labels: Labels; count: number }[] = []
+  new Counter({
+    ...{ name, help, labelNames, registers: [registry] },
+    collect() {
+      for (const cell of unread) {
+        this.inc(cell.labels, cell.count)
+        cell.count = 0
+      }
+    },
+  })
+  return cachedCells((labels) => {
+    const cell = { labels, count: 0 }
+    unread.push(cell)
+    return (value) => {
+      cell.count += value
+    }
+  }, labelNames)
+}
+
+/** A histogram of our own for the same reason; the library has none that takes what was added up elsewhere. */
+function histogramCells(
+  registry: Registry,
+  name: string,
+  help: string,
+  buckets: number[],
+  labelNames: string[],
+): Cells {
+  const observed: Observed[] = []
+  const get = async () => ({
+    ...{ name, help, type: 'histogram', aggregator: 'sum' },
+    values: observed.flatMap((one) => histogramValues(name, buckets, one)),
+  })
+  registry.registerMetric({ name, get } as unknown as Histogram)
+  return cachedCells((labels) => {
+    const one: Observed = { labels, counts: new Array<number>(buckets.length + 1).fill(0), sum: 0 }
+    observed.push(one)
+    return (value) => {
+      let at = 0
+      while (at < buckets.length && value > (buckets[at] as number)) at += 1
+      one.counts[at] = (one.counts[at] as number) + 1
+      one.sum += value
+    }
+  }, labelNames)
+}
+
+interface Observed {
+  readonly labels: Labels
+  /** By bucket; the last one is beyond them all. */
+  readonly counts: number[]
+  sum: number
+}
+
+function histogramValues(name: string, buckets: readonly number[], { labels, counts, sum }: Observed) {
+  let count = 0
+  const values = [...buckets, '+Inf'].map((le, at) => {
+    count += counts[at] as number
+    return { metricName: `${name}_bucket`, labels: { le, ...labels }, value: count }
+  })
+  return [
+    ...values,
+    { metricName: `${name}_sum`, labels, value: sum },
+    { metricName: `${name}_count`, labels, value: count },
+  ]
+}
+
+function cachedCells(make: (labels: Labels) => Add, names: readonly string[]): Cells {
+  const cells = new Map<string, Map<string, Add>>()
+  let size = 0
+  const cell = (first: string, second: string): Add => {
+    const found = cells.get(first)?.get(second)
+    if (found) return found
+    if (size >= labelSetsMax && first !== 'other') return cell('other', names.length > 1 ? 'other' : '')
+    const values = [first, second]
+    const made = make(Object.fromEntries(names.map((name, at) => [name, values[at] ?? ''])))
+    const row = cells.get(first) ?? new Map<string, Add>()
+    cells.set(first, row.set(second, made))
+    size++
+    return made
+  }
+  return cell
+}

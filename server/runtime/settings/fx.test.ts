@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { complete } from '#core/schema-check.ts'
+import { type FxSettings, type FxSource, fxProblems, fxSettings } from './fx.ts'
+import { timingOf } from './fx-sources.ts'
+
+const read = (changes: object) => complete(fxSettings, changes)
+const problemsOf = (changes: object): readonly string[] => {
+  const { value, problems } = read(changes)
+  assert.deepEqual(problems, [])
+  return fxProblems(value as FxSettings).map(({ at, message }) => `${at.join('.')} ${message}`)
+}
+
+test('basis points are whole numbers or texts with two decimals; a fraction as a number is refused', () => {
+  const terms = (spreadBps: unknown) => read({ terms: { instant: { spreadBps } } }).problems
+  for (const good of [0, 5, 9999, '2.5', '0.01', '9999.99']) assert.deepEqual(terms(good), [], String(good))
+  for (const bad of [2.5, -1, 10_000, '2.555', '', '-1', '10000', '1e2']) {
+    assert.notDeepEqual(terms(bad), [], String(bad))
+  }
+})
+
+test('a source is complete with an id, a kind and a URL', () => {
+  const { value, problems } = read({ sources: [{ id: 'a', kind: 'http-json', url: 'https://rates.example/v1' }] })
+  assert.deepEqual(problems, [])
+  assert.deepEqual((value as FxSettings).sources[0]?.document, {
+    list: 'rates',
+    base: 'base',
+    quote: 'quote',
+    rate: 'rate',
+    time: 'time',
+  })
+})
+
+test('the defaults contradict nothing', () => {
+  assert.deepEqual(problemsOf({}), [])
+})
+
+test('names used twice, unknown names and ranges the wrong way round are told together', () => {
+  const source = { id: 'a', kind: 'http-json', url: 'https://rates.example/v1' }
+  assert.deepEqual(
+    problemsOf({
+      sources: [source, source],
+      limits: { min: '5', max: '4' },
+      pairs: [
+        { from: 'USDC', to: 'GBPX', max: '6' },
+        { from: 'USDC', to: 'EURC', min: '5', max: '5.0' },
+      ],
+    }),
+    [
+      'fx.sources.1.id is used twice',
+      'fx.limits must have a max (4) that is not below its min (5)',
+      'fx.pairs.0.to must be the code of a token',
+    ],
+  )
+})
+
+test('a range names both of its ends: the one at fault may be a default', () => {
+  assert.deepEqual(problemsOf({ limits: { max: '0.5' } }), [
+    'fx.limits must have a max (0.5) that is not below its min (1)',
+  ])
+  assert.deepEqual(problemsOf({ pairs: [{ from: 'USDC', to: 'EURC', max: '0.5' }] }), [
+    'fx.pairs.0 must have a max (0.5) that is not below its min (1)',
+  ])
+})
+
+test('an amount with too many digits is told how many it may have', () => {
+  for (const max of ['1'.repeat(19), '1.1234567']) {
+    const [problem] = read({ limits: { max } }).problems
+    assert.equal(problem?.message, 'must be a decimal text with at most 18 digits before the point and 6 after it')
+  }
+  assert.deepEqual(read({ limits: { max: `${'1'.repeat(18)}.123456` } }).problems, [])
+})
+
+test('each kind of source asks for what it needs and refuses what it cannot use', () => {
+  const of = (changes: object) => problemsOf({ sources: [{ id: 'a', ...changes }] })
+  const url = 'https://rates.example/v1'
+  const contract = `0x${'12'.repeat(20)}`
+  assert.deepEqual(of({ kind: 'http-json' }), ['fx.sources.0.url is required for http-json'])
+  assert.deepEqual(of({ kind: 'ecb' }), ['fx.sources.0.url is required for ecb, or path'])
+  assert.deepEqual(of({ kind: 'ecb', path: 'rates.xml' }), [])
+  assert.deepEqual(of({ kind: 'ecb', path: 'rates.xml', url }), [
+    'fx.sources.0.path must be left out where url is given',
+  ])
+  assert.deepEqual(of({ kind: 'file', path: 'rates.json', url }), ['fx.sources.0.url has no meaning for file'])
+  assert.deepEqual(of({ kind: 'aggregator', url }), [
+    'fx.sources.0.contract is required for aggregator',
+    'fx.sources.0.pair is required for aggregator',
+  ])
+  assert.deepEqual(of({ kind: 'aggregator', url, contract, pair: 'EUR/EUR' }), [
+    'fx.sources.0.pair must be two currencies',
+  ])
+  assert.deepEqual(of({ kind: 'push' }), [])
+  assert.deepEqual(of({ kind: 'push', closed: { timeZone: 'Mars/Olympus' } }), [
+    'fx.sources.0.closed.timeZone is not a known time zone',
+  ])
+})
+
+test('a source without figures of its own has those of its kind; the bank rests at weekends', () => {
+  const timing = (changes: object) => {
+    const { value, problems } = read({ sources: [{ id: 'a', ...changes }] })
+    assert.deepEqual(problems, [])
+    return timingOf((value as FxSettings).sources[0] as FxSource)
+  }
+  assert.deepEqual(timing({ kind: 'push' }), {
+    everyMs: 3_600_000,
+    staleMs: 900_000,
+    closed: undefined,
+    confirmMs: Number.POSITIVE_INFINITY,
+  })
+  assert.equal(timing({ kind: 'ecb', path: 'a.xml' }).closed?.holidays, 'target')
+  assert.deepEqual(timing({ kind: 'ecb', path: 'a.xml', staleMs: 5000, closed: { week: 'Fri 17:00 - Sun 17:00' } }), {
+    everyMs: 600_000,
+    staleMs: 5000,
+    confirmMs: 2_408_000,
+    closed: { week: 'Fri 17:00 - Sun 17:00', timeZone: 'UTC', holidays: 'none', dates: [] },
+  })
+  assert.notDeepEqual(read({ sources: [{ id: 'a', kind: 'push', closed: { week: 'Fri 5pm' } }] }).problems, [])
+})

@@ -1,0 +1,135 @@
+// Questions to a thread of its own: answers, errors, giving up, sudden death.
+import assert from 'node:assert/strict'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { pathToFileURL } from 'node:url'
+import { Worker } from 'node:worker_threads'
+import { Fault } from '#core/fault.ts'
+import { openThread, type WorkerThread } from './worker-thread.ts'
+
+const here = new URL('./worker-thread.ts', import.meta.url).href
+const faultFile = new URL('../core/fault.ts', import.meta.url).href
+const code = `
+  import { serveThread, threadStart } from ${JSON.stringify(here)}
+  import { Fault } from ${JSON.stringify(faultFile)}
+  let asked = 0
+  const kept = new Float64Array(4)
+  serveThread({
+    add: async ({ a, b }) => ({ value: a + b + threadStart().more }),
+    count: async () => ({ value: ++asked }),
+    column: async () => { const column = Float64Array.of(1, 2, 3); return { value: { column }, transfer: [column.buffer] } },
+    gone: async () => { const value = kept; try { return { value, transfer: [kept.buffer] } } finally { setTimeout(() => {}, 0) } },
+    left: async () => ({ value: kept.length }),
+    fail: async () => { throw Object.assign(new TypeError('no such thing'), { name: 'OddError' }) },
+    refuse: async () => { throw new Fault('store.unavailable', { says: 'not now', detail: 'the file is busy', retryAfterMs: 500, cause: new Error('SQLITE_BUSY') }) },
+    refuseShortly: async () => { throw new Fault('record.unknown') },
+    take: async ({ column }) => ({ value: column.length }),
+    wait: (_, signal) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
+    die: async () => process.exit(3),
+    signalWhenSent: async ({ sent }) => {
+      setImmediate(() => { Atomics.store(sent, 0, 1); Atomics.notify(sent, 0) })
+      return { value: 'sent' }
+    },
+  })
+`
+
+async function open(): Promise<WorkerThread & AsyncDisposable> {
+  const dir = await mkdtemp(join(tmpdir(), 'tetrad-thread-'))
+  const file = join(dir, 'thread.ts')
+  await writeFile(file, code)
+  const thread = openThread(pathToFileURL(file), { more: 100 })
+  return {
+    ...thread,
+    async [Symbol.asyncDispose]() {
+      await thread.close()
+      await rm(dir, { recursive: true, force: true })
+    },
+  }
+}
+
+test('answers come with their buffers, which the thread has no more', async () => {
+  await using thread = await open()
+  assert.equal(await thread.call('add', { a: 1, b: 2 }), 103)
+  assert.deepEqual(await thread.call('column', undefined), { column: Float64Array.of(1, 2, 3) })
+  assert.deepEqual(await thread.call('gone', undefined), new Float64Array(4))
+  assert.equal(await thread.call('left', undefined), 0)
+})
+
+test('what is thrown keeps its name and words; an unknown question is an error too', async () => {
+  await using thread = await open()
+  await assert.rejects(thread.call('fail', undefined), { name: 'OddError', message: 'no such thing' })
+  await assert.rejects(thread.call('dance', undefined), { message: 'this thread cannot dance' })
+})
+
+test('a fault is a fault on this side as well, with all that callers are told', async () => {
+  await using thread = await open()
+  const fault = await thread.call('refuse', undefined).catch((error: unknown) => error)
+  assert.ok(fault instanceof Fault)
+  const { code, publicMessage, message, retryAfterMs } = fault
+  assert.deepEqual(
+    { code, publicMessage, message, retryAfterMs },
+    {
+      code: 'store.unavailable',
+      publicMessage: 'not now',
+      message: 'store.unavailable: the file is busy',
+      retryAfterMs: 500,
+    },
+  )
+  // Whether an engine failed or we refused is seen from the cause (server/storage/write-health.ts).
+  assert.match(String(fault.cause), /the file is busy/)
+  const short = await thread.call('refuseShortly', undefined).catch((error: unknown) => error)
+  assert.ok(short instanceof Fault)
+  assert.deepEqual([short.message, short.cause], [new Fault('record.unknown').message, undefined])
+})
+
+test('buffers of a question change hands when they are told to, and are copied otherwise', async () => {
+  await using thread = await open()
+  const column = Float64Array.of(1, 2, 3)
+  assert.equal(await thread.call('take', { column }), 3)
+  assert.equal(column.length, 3)
+  assert.equal(await thread.call('take', { column }, undefined, [column.buffer]), 3)
+  assert.equal(column.length, 0)
+})
+
+test('a question that is given up ends, and the thread goes on', async () => {
+  await using thread = await open()
+  const stop = new AbortController()
+  const waiting = thread.call('wait', undefined, stop.signal)
+  assert.equal(await thread.call('count', undefined), 1)
+  stop.abort()
+  await assert.rejects(waiting, /given up/)
+  await assert.rejects(thread.call('count', undefined, stop.signal), { name: 'AbortError' })
+  assert.equal(await thread.call('count', undefined), 2)
+})
+
+test('a thread that dies fails what was asked of it, and the next question starts another', async () => {
+  await using thread = await open()
+  assert.equal(await thread.call('count', undefined), 1)
+  const waiting = thread.call('wait', undefined)
+  await assert.rejects(thread.call('die', undefined), /ended with code 3/)
+  await assert.rejects(waiting, /ended with code 3/)
+  assert.equal(await thread.call('count', undefined), 1)
+})
+
+test('closing fails what is under way', async () => {
+  await using thread = await open()
+  const waiting = thread.call('wait', undefined)
+  const failed = assert.rejects(waiting, /was closed/)
+  await thread.close()
+  await failed
+})
+
+// Without a reference the process could end while close() still waits: exit code 13, unsettled top-level await.
+test('a reply that arrives while the thread closes does not drop the reference to it', async (t) => {
+  await using thread = await open()
+  assert.equal(await thread.call('count', undefined), 1)
+  const sent = new Int32Array(new SharedArrayBuffer(4))
+  const failed = assert.rejects(thread.call('signalWhenSent', { sent }), /was closed/)
+  Atomics.wait(sent, 0, 0) // blocks this thread, so the reply is in the queue but not read
+  const unref = t.mock.method(Worker.prototype, 'unref')
+  await thread.close()
+  await failed
+  assert.equal(unref.mock.callCount(), 0)
+})

@@ -1,0 +1,144 @@
+// Work on a thread of its own, so that heavy decoding never keeps a caller waiting: questions by name, answered with values
+// whose buffers change hands instead of being copied.
+//
+// 1. One thread per opening. It starts with the first question, and again with the first one after it has died.
+// 2. Every question ends: with the answer, with the error that was thrown, or with the thread's own end.
+// 3. A question that is given up is told so, and waited for: the thread never works for nobody.
+import { availableParallelism } from 'node:os'
+import { parentPort, type Transferable, Worker, workerData } from 'node:worker_threads'
+import { Fault } from '#core/fault.ts'
+
+/** How many threads can work at the same time. */
+export const coreCount = (): number => availableParallelism()
+
+export interface WorkerThread {
+  /** The buffers in `transfer` are the thread's from now on. */
+  call<T>(name: string, input: unknown, signal?: AbortSignal, transfer?: readonly Transferable[]): Promise<T>
+  /** Ends it, whatever it is doing. */
+  close(): Promise<void>
+}
+
+/** What a handler gives; the buffers in `transfer` are no longer the thread's. */
+export interface Handed {
+  readonly value: unknown
+  readonly transfer?: readonly Transferable[]
+}
+
+export type ThreadHandlers = Readonly<Record<string, (input: never, signal: AbortSignal) => Promise<Handed>>>
+
+type ThreadRequest =
+  | { readonly is: 'ask'; readonly id: number; readonly name: string; readonly input: unknown }
+  | { readonly is: 'stop'; readonly id: number }
+
+type ThreadReply =
+  | { readonly id: number; readonly is: 'value'; readonly value: unknown }
+  | { readonly id: number; readonly is: 'error'; readonly error: SerializedError }
+
+interface SerializedError {
+  readonly name: string
+  readonly message: string
+  readonly stack: string | undefined
+  /** Of a fault. */
+  readonly fault?: Pick<Fault, 'code' | 'publicMessage' | 'problems' | 'retryAfterMs'> & { readonly hasCause: boolean }
+}
+
+interface Waiting {
+  resolve(value: never): void
+  reject(error: Error): void
+}
+
+/** `start` is what the thread finds as its `threadStart`. */
+export function openThread(file: URL, start: unknown): WorkerThread {
+  const waiting = new Map<number, Waiting>()
+  let worker: Worker | undefined
+  let nextId = 1
+  const ended = (error: Error) => {
+    worker = undefined
+    for (const { reject } of waiting.values()) reject(error)
+    waiting.clear()
+  }
+  const begin = (): Worker => {
+    const begun = new Worker(file, { workerData: start })
+    begun.on('message', (reply: ThreadReply) => {
+      const pendingCall = waiting.get(reply.id)
+      // A reply that is read while close() waits for the thread: dropping the reference now could end the process first.
+      if (!pendingCall) return
+      waiting.delete(reply.id)
+      if (waiting.size === 0) begun.unref()
+      if (reply.is === 'value') pendingCall.resolve(reply.value as never)
+      else pendingCall.reject(errorOf(reply.error))
+    })
+    begun.on('error', (error) => ended(error as Error))
+    begun.on('exit', (code) => worker === begun && ended(new Error(`the thread ended with code ${code}`)))
+    return begun
+  }
+  return {
+    call<T>(name: string, input: unknown, signal?: AbortSignal, transfer: readonly Transferable[] = []): Promise<T> {
+      if (signal?.aborted) return Promise.reject(signal.reason)
+      worker ??= begin()
+      const request = worker
+      const id = nextId++
+      const stop = () => request.postMessage({ is: 'stop', id } satisfies ThreadRequest)
+      signal?.addEventListener('abort', stop, { once: true })
+      request.ref()
+      return new Promise<T>((resolve, reject) => {
+        waiting.set(id, { resolve, reject })
+        request.postMessage({ is: 'ask', id, name, input } satisfies ThreadRequest, transfer)
+      }).finally(() => signal?.removeEventListener('abort', stop))
+    },
+    async close() {
+      const closing = worker
+      ended(new Error('the thread was closed'))
+      await closing?.terminate()
+    },
+  }
+}
+
+/** In the thread: what it was started with. */
+export const threadStart = <T>(): T => workerData as T
+
+/** In the thread: answers until it is closed. */
+export function serveThread(handlers: ThreadHandlers): void {
+  const running = new Map<number, AbortController>()
+  parentPort?.on('message', async (request: ThreadRequest) => {
+    const { id } = request
+    if (request.is === 'stop') return running.get(id)?.abort(new Error('the work was given up'))
+    const stop = new AbortController()
+    running.set(id, stop)
+    try {
+      const handler = handlers[request.name]
+      if (!handler) throw new Error(`this thread cannot ${request.name}`)
+      const { value, transfer } = await handler(request.input as never, stop.signal)
+      parentPort?.postMessage({ id, is: 'value', value } satisfies ThreadReply, [...(transfer ?? [])])
+    } catch (error) {
+      parentPort?.postMessage({ id, is: 'error', error: serializeError(error) } satisfies ThreadReply)
+    } finally {
+      running.delete(id)
+    }
+  })
+}
+
+/** An error loses its class between threads, except for faults: they decide what a caller is answered. */
+function serializeError(error: unknown): SerializedError {
+  const { name, message, stack } = error instanceof Error ? error : new Error(String(error))
+  if (!(error instanceof Fault)) return { name, message, stack }
+  const { code, publicMessage, problems, retryAfterMs, cause } = error
+  return { name, message, stack, fault: { code, publicMessage, problems, retryAfterMs, hasCause: cause !== undefined } }
+}
+
+function errorOf({ name, message, stack, fault }: SerializedError): Error {
+  if (fault) {
+    const { code, publicMessage: message, problems, retryAfterMs, hasCause } = fault
+    return new Fault(code, {
+      message,
+      problems,
+      detail: message.slice(code.length + 2),
+      ...(retryAfterMs !== undefined && { retryAfterMs }),
+      ...(hasCause && { cause: stack }),
+    })
+  }
+  const error = new Error(message)
+  error.name = name
+  if (stack !== undefined) error.stack = stack
+  return error
+}

@@ -1,0 +1,94 @@
+// A signed block from its SSZ bytes, Altair to Fulu: only the parts that ratings need, at the places where the containers
+// of the consensus specifications put them (decisions/read-ssz-in-place.md).
+
+import { type Attestation, type Block, inBoth, type Payload, payloadOf } from './block.ts'
+import { blockTypeOf } from './block-type.ts'
+import { type ConsensusRules, type Fork, isForkFrom as isFrom } from './consensus.ts'
+import { SszError, View } from './ssz.ts'
+import { rootOf } from './ssz-type.ts'
+
+const dataSize = 128
+const signatureSize = 96
+const headerSize = 208
+const depositSize = 1240
+const withdrawalSize = 44
+/** Of the body: after randao_reveal, eth1_data and graffiti come the offsets of five lists. */
+const listsAt = 96 + 72 + 32
+const syncAt = listsAt + 5 * 4
+
+export function blockFromSsz(view: View, fork: Fork, rules: ConsensusRules): Block {
+  const parts = blockParts(view, fork, rules)
+  return { ...parts, root: rootOf(blockTypeOf(fork, rules).message, view.variable(0).bytes) }
+}
+
+/** JSON is converted to SSZ, so that both forms are read and hashed by the same code. */
+export const blockFromJson = (signed: unknown, fork: Fork, rules: ConsensusRules): Block =>
+  blockFromSsz(new View(blockTypeOf(fork, rules).signed.fromJson(signed, 'block')), fork, rules)
+
+/** Everything but the root. */
+export function blockParts(view: View, fork: Fork, rules: ConsensusRules): Omit<Block, 'root'> {
+  if (fork === 'phase0') throw new SszError('blocks before Altair are not read')
+  const message = view.variable(0)
+  const body = message.variable(80)
+  const list = (offset: number, next = offset + 1) => body.variable(listsAt + offset * 4, listsAt + next * 4)
+  const syncSize = Math.ceil(rules.syncCommitteeSize / 8)
+  // The first offset after the aggregate, where there is one, ends the list of exits.
+  const payloadAt = syncAt + syncSize + signatureSize
+  const committeeBytes = isFrom(fork, 'electra') ? Math.ceil(rules.committeesPerSlotMax / 8) : 0
+  return {
+    fork,
+    slot: message.u64(0),
+    proposer: message.u64(8),
+    parentRoot: message.hex(16, 32),
+    proposerSlashings: list(0)
+      .list(2 * headerSize)
+      .map((slashing) => slashing.u64(8)),
+    attesterSlashings: list(1)
+      .listVariable()
+      .map((slashing) => inBoth(indicesOf(slashing.variable(0, 4)), indicesOf(slashing.variable(4)))),
+    attestations: list(2)
+      .listVariable()
+      .map((attestation) => attestationOf(attestation, committeeBytes)),
+    deposits: list(3)
+      .list(depositSize)
+      .map((deposit) => ({ pubkey: deposit.hex(1056, 48), amount: deposit.u64(1056 + 80) })),
+    syncBits: body.part(syncAt, syncAt + syncSize).bytes,
+    payload: isFrom(fork, 'bellatrix')
+      ? payloadOf(payloadFrom(body.variable(payloadAt, isFrom(fork, 'capella') ? payloadAt + 4 : undefined), fork))
+      : undefined,
+  }
+}
+
+function indicesOf(indexed: View): number[] {
+  const indices = indexed.variable(0)
+  return indices.list(8).map((index) => index.u64(0))
+}
+
+function attestationOf(view: View, committeeBytes: number): Attestation {
+  const committeesAt = 4 + dataSize + signatureSize
+  return {
+    slot: view.u64(4),
+    index: view.u64(12),
+    blockRoot: view.hex(20, 32),
+    targetEpoch: view.u64(4 + 88),
+    targetRoot: view.hex(4 + 96, 32),
+    bits: view.variable(0).bytes,
+    committeeBits: committeeBytes > 0 ? view.part(committeesAt, committeesAt + committeeBytes).bytes : undefined,
+  }
+}
+
+function payloadFrom(view: View, fork: Fork): Payload {
+  const hasWithdrawals = isFrom(fork, 'capella')
+  return {
+    feeRecipient: view.hex(32, 20),
+    number: view.u64(404),
+    hash: view.hex(472, 32),
+    transactions: view.variable(504, hasWithdrawals ? 508 : undefined).countVariable(),
+    withdrawals: hasWithdrawals
+      ? view
+          .variable(508)
+          .list(withdrawalSize)
+          .map((withdrawal) => ({ validator: withdrawal.u64(8), amount: withdrawal.u64(36) }))
+      : [],
+  }
+}

@@ -1,0 +1,138 @@
+// All validators of a network at one moment, as columns: a million of them are a few dozen megabytes, not a million
+// objects. They come from the SSZ of a whole state or from the JSON list, whichever the node offers.
+import { type ConsensusRules, epochAt, forkAt, isForkFrom } from './consensus.ts'
+import { figureOf, InvalidResponseError, readBytes, readFields, readList } from './json.ts'
+import { emptyPendingQueues, type PendingQueues, pendingFromState } from './pending.ts'
+import { SszError, type View } from './ssz.ts'
+import { credentialsSize, pubkeySize, readValidatorKeys, type ValidatorKeys } from './validator-keys.ts'
+
+export interface Validators extends ValidatorKeys {
+  readonly count: number
+  /** Gwei. */
+  readonly balance: Float64Array
+  /** Effective balance in whole increments. */
+  readonly increments: Uint32Array
+  readonly slashed: Uint8Array
+  /** Epochs; Infinity: not set. */
+  readonly eligible: Float64Array
+  readonly activation: Float64Array
+  readonly exit: Float64Array
+  readonly withdrawable: Float64Array
+  /** Undefined: the source does not offer them. */
+  readonly pending?: PendingQueues | undefined
+  /** Inactivity scores, where the source tells them. */
+  readonly scores?: Float64Array | undefined
+}
+
+const emptyOf = (count: number) => ({
+  count,
+  balance: new Float64Array(count),
+  increments: new Uint32Array(count),
+  slashed: new Uint8Array(count),
+  eligible: new Float64Array(count),
+  activation: new Float64Array(count),
+  exit: new Float64Array(count),
+  withdrawable: new Float64Array(count),
+})
+
+const recordSize = 121
+
+/** Where the parts of a state lie that all forks since Altair share; the later ones only add behind them. */
+function stateOffsets(rules: ConsensusRules) {
+  const historicalRoots = 8 + 32 + 8 + 16 + 112 + 2 * 32 * rules.historicalRoots
+  const votes = historicalRoots + 4 + 72
+  const validators = votes + 4 + 8
+  const balances = validators + 4
+  const participation = balances + 4 + 32 * rules.historicalMixes + 8 * rules.slashingsVector
+  const finalized = participation + 8 + 1 + 80
+  const scores = finalized + 40
+  return { slot: 40, validators, balances, participation, finalized, scores, end: scores + 4 }
+}
+
+export interface StateParts {
+  readonly slot: number
+  readonly finalizedEpoch: number
+  readonly validators: Validators
+}
+
+/** `past`: of an earlier state of the same chain; what it shares with this one is kept once. */
+export function stateFromSsz(view: View, rules: ConsensusRules, previous?: ValidatorKeys): StateParts {
+  const at = stateOffsets(rules)
+  const records = view.variable(at.validators, at.balances)
+  const balances = view.variable(at.balances, at.participation)
+  const count = records.length / recordSize
+  if (!Number.isInteger(count) || balances.length !== count * 8) {
+    throw new SszError(
+      `${records.length} bytes of validators and ${balances.length} of balances do not belong together`,
+    )
+  }
+  // Scores are the last variable part before those that differ from fork to fork; there is one for each validator.
+  const scoresFrom = view.u32(at.scores)
+  const scores = view.part(scoresFrom, scoresFrom + count * 8)
+  const slot = view.u64(at.slot)
+  const hasQueues = isForkFrom(forkAt(rules, epochAt(rules, slot)), 'electra')
+  return {
+    slot,
+    finalizedEpoch: view.u64(at.finalized),
+    validators: {
+      ...fromRecords(records, balances, scores, count, rules.increment),
+      ...readValidatorKeys(records.bytes, recordSize, count, previous),
+      pending: hasQueues ? pendingFromState(view, at.end, rules) : emptyPendingQueues,
+    },
+  }
+}
+
+function fromRecords(records: View, balances: View, scores: View, count: number, increment: number) {
+  const columns = emptyOf(count)
+  const score = new Float64Array(count)
+  const { bytes } = records
+  for (let index = 0, at = 0; index < count; index++, at += recordSize) {
+    columns.increments[index] = records.u64(at + 80) / increment
+    columns.slashed[index] = bytes[at + 88] as number
+    columns.eligible[index] = records.u64(at + 89)
+    columns.activation[index] = records.u64(at + 97)
+    columns.exit[index] = records.u64(at + 105)
+    columns.withdrawable[index] = records.u64(at + 113)
+    columns.balance[index] = balances.u64(index * 8)
+    score[index] = scores.u64(index * 8)
+  }
+  return { ...columns, scores: score }
+}
+
+/** The JSON list has no holes and is in any order. */
+export function validatorsFromJson(data: unknown, increment: number): Validators {
+  const list = readList(data, 'validators')
+  const count = list.length
+  const columns = emptyOf(count)
+  const pubkeys = new Uint8Array(count * pubkeySize)
+  const credentials = new Uint8Array(count * credentialsSize)
+  const seen = new Uint8Array(count)
+  for (const member of list) {
+    const fields = readFields(member, 'validators')
+    const own = readFields(fields.validator, 'validator')
+    const index = figureOf(fields.index, 'index')
+    if (!(index < count) || seen[index] === 1)
+      throw new SszError(`the list of ${count} validators has a hole or a double`)
+    seen[index] = 1
+    pubkeys.set(sized(own.pubkey, 'pubkey', pubkeySize), index * pubkeySize)
+    const record = sized(own.withdrawal_credentials, 'withdrawal_credentials', credentialsSize)
+    credentials.set(record, index * credentialsSize)
+    columns.balance[index] = figureOf(fields.balance, 'balance')
+    columns.increments[index] = figureOf(own.effective_balance, 'effective_balance') / increment
+    columns.slashed[index] = own.slashed === true ? 1 : 0
+    columns.eligible[index] = figureOf(own.activation_eligibility_epoch, 'activation_eligibility_epoch')
+    columns.activation[index] = figureOf(own.activation_epoch, 'activation_epoch')
+    columns.exit[index] = figureOf(own.exit_epoch, 'exit_epoch')
+    columns.withdrawable[index] = figureOf(own.withdrawable_epoch, 'withdrawable_epoch')
+  }
+  return { ...columns, pubkeys, credentials }
+}
+
+function sized(value: unknown, name: string, size: number): Uint8Array {
+  const bytes = readBytes(value, name)
+  if (bytes.length !== size) throw new InvalidResponseError(`${name} has ${bytes.length} bytes, not ${size}`)
+  return bytes
+}
+
+export const isActiveAt = (validators: Validators, index: number, epoch: number): boolean =>
+  (validators.activation[index] as number) <= epoch && epoch < (validators.exit[index] as number)

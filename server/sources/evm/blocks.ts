@@ -1,0 +1,128 @@
+// What is asked of a node: headers, accounts, code, and whole blocks with what is needed to find their transfers. A block
+// whose transactions and traces do not belong together is asked for again, and never handed on.
+import { Fault } from '#core/fault.ts'
+import type { Range } from '#core/ranges.ts'
+import type { DecodedResults } from './large-results.ts'
+import type { Rpc, RpcCall, RpcCallOptions } from './rpc.ts'
+import { completeTraces, receiptCall, type TraceResult, toTracedBlock, traceCall } from './trace-recovery.ts'
+import type { Account, Block, BlockWithExecution, ExecutionData, ReadForm } from './types.ts'
+import { validateHeader, validateQuantity, validateTraceList } from './validate.ts'
+
+export { toHeader } from './large-results.ts'
+
+export const hexOf = (value: number): string => `0x${value.toString(16)}`
+
+export function headerCall(at: number | 'latest' | 'finalized'): RpcCall {
+  const tag = typeof at === 'number' ? hexOf(at) : at
+  return { method: 'eth_getBlockByNumber', params: [tag, false], validate: (raw) => validateHeader(raw, at) }
+}
+
+export const accountCalls = (address: string, block: number): readonly RpcCall[] => [
+  { method: 'eth_getTransactionCount', params: [address, hexOf(block)], validate: validateQuantity },
+  balanceCall(address, block),
+]
+
+export const balanceCall = (address: string, block: number): RpcCall => ({
+  method: 'eth_getBalance',
+  params: [address, hexOf(block)],
+  validate: validateQuantity,
+})
+
+export const codeCall = (address: string, block: number): RpcCall => ({
+  method: 'eth_getCode',
+  params: [address, hexOf(block)],
+  validate: (raw) => (typeof raw === 'string' && /^0x[0-9a-f]*$/i.test(raw) ? undefined : 'not bytes'),
+})
+
+/** Whether steps that end at an address are listed, or those that begin there. */
+export type FilterSide = 'toAddress' | 'fromAddress'
+
+/** Steps of transactions in [from, until) on that side of the address, oldest first. */
+export const filterCall = (address: string, side: FilterSide, { from, until }: Range): RpcCall => ({
+  method: 'trace_filter',
+  params: [{ fromBlock: hexOf(from), toBlock: hexOf(until - 1), [side]: [address], after: 0, count: filteredMax }],
+  validate: (raw) => validateTraceList(raw, from, until),
+})
+
+/** As many are asked for at once; fewer in an answer mean that there are no more. */
+export const filteredMax = 1000
+
+export const toAccount = (nonce: unknown, balance: unknown): Account => ({
+  nonce: BigInt(nonce as string),
+  balanceWei: BigInt(balance as string),
+})
+
+/** The blocks in the order of the numbers, with what is needed to find their transfers. */
+export async function readBlocks(
+  rpc: Pick<Rpc, 'results'>,
+  form: ReadForm,
+  numbers: readonly number[],
+  options: RpcCallOptions = {},
+): Promise<BlockWithExecution[]> {
+  const blocks = (await rpc.results(
+    numbers.map((number) => ({
+      method: 'eth_getBlockByNumber',
+      params: [hexOf(number), true],
+      resultKind: { as: 'block', number },
+    })),
+    options,
+  )) as DecodedResults['block'][]
+  const calls = blocks.map((block) => executionCalls(block, form))
+  const results = await rpc.results(calls.flat(), { ...options, keepsFailures: true })
+  const seen: BlockWithExecution[] = []
+  let from = 0
+  for (const [at, block] of blocks.entries()) {
+    const until = from + (calls[at]?.length ?? 0)
+    seen.push({ block, execution: await readExecution(rpc, form, block, results.slice(from, until), options) })
+    from = until
+  }
+  return seen
+}
+
+/** A block without transactions has nothing to trace; some nodes even refuse to try with the first one. */
+function executionCalls(whole: Block, form: ReadForm): RpcCall[] {
+  const { number, transactions } = whole
+  if (transactions.length === 0) return []
+  const block = toTracedBlock(whole, transactions)
+  switch (form) {
+    case 'trace_block':
+      return [{ method: form, params: [hexOf(number)], resultKind: { as: 'flat', block } }]
+    case 'debug_traceBlockByNumber':
+      return [{ method: form, params: [hexOf(number)], isTraced: true, resultKind: { as: 'nested', block } }]
+    case 'debug_traceTransaction':
+      return transactions.map((tx) => traceCall(tx))
+    case 'eth_getBlockReceipts':
+      return [{ method: form, params: [hexOf(number)], resultKind: { as: 'receipts', block } }]
+    case 'eth_getTransactionReceipt':
+      return transactions.map((tx) => receiptCall(block, tx))
+  }
+}
+
+async function readExecution(
+  rpc: Pick<Rpc, 'results'>,
+  form: ReadForm,
+  block: Block,
+  results: readonly unknown[],
+  options: RpcCallOptions,
+): Promise<ExecutionData> {
+  const failed = results.find((one) => one instanceof Fault)
+  switch (form) {
+    case 'trace_block':
+    case 'debug_traceBlockByNumber': {
+      const [whole = []] = results
+      const traces = (failed ? block.transactions.map(() => failed) : whole) as readonly TraceResult[]
+      return { form: 'traced', transfers: await completeTraces(rpc, form, block, traces, options) }
+    }
+    case 'debug_traceTransaction':
+      return {
+        form: 'traced',
+        transfers: await completeTraces(rpc, form, block, results as readonly TraceResult[], options),
+      }
+    case 'eth_getBlockReceipts':
+      if (failed) throw failed
+      return { form: 'receipts', receipts: (results[0] ?? []) as DecodedResults['receipts'] }
+    case 'eth_getTransactionReceipt':
+      if (failed) throw failed
+      return { form: 'receipts', receipts: results as DecodedResults['receipt'][] }
+  }
+}

@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ManualClock, systemClock } from '#runtime/clock.ts'
+import { SimChain } from '#simulator/evm/chain.ts'
+import { type SimCapabilities, SimNode } from '#simulator/evm/node.ts'
+import { FetchError } from '../http-client.ts'
+import { costs, detectCapabilities } from './capabilities.ts'
+import { openRpc } from './rpc.ts'
+
+async function asked(abilities: SimCapabilities) {
+  const chain = new SimChain({ seed: 'abilities' })
+  chain.mine(40)
+  const sim = new SimNode(chain, abilities)
+  const rpc = openRpc({
+    chain: '1',
+    rpc: [{ url: 'http://sim/', perSecond: 0, batchMax: 50, timeoutMs: 1000 }],
+    clock: systemClock,
+    post: async (_, { body }) => (await sim.respond(body ?? '')).text,
+    backoffMs: 0,
+  })
+  return detectCapabilities(rpc, 0, systemClock)
+}
+
+const all: SimCapabilities = {
+  traces: ['trace_block', 'debug_traceBlockByNumber', 'debug_traceTransaction'],
+  receipts: true,
+  filterBlocks: 1000,
+}
+const probing = { mode: 'probe', finalityBlocks: 0 } as const
+
+test('a node that can do everything costs nothing, and the cheapest traces are chosen', async () => {
+  const can = await asked(all)
+  assert.deepEqual(Object.values(can.has), [true, true, true, true, true, true, true])
+  assert.deepEqual([can.traces, can.head, costs(can, probing)], ['trace_block', 40, []])
+})
+
+test('each missing ability is noticed, and its cost is said in words', async () => {
+  const cases: [SimCapabilities, string | undefined, RegExp][] = [
+    [{ ...all, traces: [] }, undefined, /internal transfers not seen/],
+    [{ ...all, traces: [], receipts: false }, undefined, /no eth_getBlockReceipts/],
+    [{ ...all, traces: ['debug_traceTransaction'] }, 'debug_traceTransaction', /one call for every transaction/],
+    [{ ...all, stateBlocks: 10 }, 'trace_block', /no old state/],
+    [{ ...all, filterBlocks: 0 }, 'trace_block', /no trace_filter/],
+    [{ ...all, finalized: false }, 'trace_block', /set finalityBlocks/],
+  ]
+  for (const [abilities, traces, cost] of cases) {
+    const can = await asked(abilities)
+    assert.equal(can.traces, traces)
+    assert.match(costs(can, probing).join('; '), cost)
+  }
+})
+
+test('a pruned node is noticed though it keeps the first state', async () => {
+  const can = await asked({ ...all, stateBlocks: 30 })
+  assert.equal(can.has['historical balance'], false)
+})
+
+test('no old state is no loss for a chain that is only indexed', async () => {
+  const can = await asked({ ...all, stateBlocks: 10 })
+  assert.deepEqual(costs(can, { mode: 'index', finalityBlocks: 0 }), [])
+})
+
+test('a method that never answers takes no time from the other tests', async () => {
+  const chain = new SimChain({ seed: 'abilities' })
+  chain.mine(40)
+  for (const slow of ['trace_filter', 'trace_block', 'debug_traceBlockByNumber', 'eth_getBlockReceipts']) {
+    const clock = new ManualClock(0)
+    const sim = new SimNode(chain, all)
+    const rpc = openRpc({
+      chain: '1',
+      rpc: [{ url: 'http://sim/', perSecond: 0, batchMax: 50, timeoutMs: 10_000 }],
+      clock,
+      post: async (_, { body = '', timeoutMs }) => {
+        if (!body.includes(slow)) return (await sim.respond(body)).text
+        await clock.sleep(timeoutMs)
+        throw new FetchError('timeout', `no answer within ${timeoutMs} ms`)
+      },
+    })
+    let isDone = false
+    const asking = detectCapabilities(rpc, 0, clock).finally(() => {
+      isDone = true
+    })
+    while (!isDone) {
+      for (let turn = 0; turn < 100; turn++) await null
+      if (!isDone) clock.advance(100)
+    }
+    const { has } = await asking
+    const missing = Object.entries(has).flatMap(([name, is]) => (is ? [] : [name]))
+    assert.deepEqual(missing, [slow])
+    assert.equal(rpc.health()[0]?.trouble, undefined)
+  }
+})

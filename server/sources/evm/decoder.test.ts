@@ -1,0 +1,109 @@
+// Large answers on a thread of their own: the same outcomes, and this thread never sees them.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { systemClock } from '#runtime/clock.ts'
+import { SimChain } from '#simulator/evm/chain.ts'
+import { SimNode } from '#simulator/evm/node.ts'
+import { FetchError } from '../http-client.ts'
+import { type DecodableCall, outcomesIn } from './batch-results.ts'
+import { readBlocks } from './blocks.ts'
+import { decodeBatch } from './decoder.ts'
+import { openRpc } from './rpc.ts'
+import type { TraceForm } from './types.ts'
+
+const chain = new SimChain({ seed: 'large', busy: 60 })
+chain.mine(12)
+const blocks = Array.from({ length: 12 }, (_, at) => at + 1)
+
+function rpcTo(node: SimNode, asBytes: boolean) {
+  return openRpc({
+    chain: '1',
+    rpc: [{ url: 'http://sim/', perSecond: 0, batchMax: 50, timeoutMs: 1000 }],
+    clock: systemClock,
+    backoffMs: 0,
+    post: async (_, { body }) => {
+      const { text } = await node.respond(body ?? '')
+      return asBytes ? new TextEncoder().encode(text) : text
+    },
+  })
+}
+
+/** The longest text that was parsed on this thread meanwhile. */
+async function longestParsed(work: () => Promise<unknown>): Promise<number> {
+  const { parse } = JSON
+  let longest = 0
+  JSON.parse = (text: string, ...more: never[]) => {
+    longest = Math.max(longest, text.length)
+    return parse(text, ...more)
+  }
+  try {
+    await work()
+    return longest
+  } finally {
+    JSON.parse = parse
+  }
+}
+
+for (const form of ['trace_block', 'debug_traceBlockByNumber'] satisfies TraceForm[]) {
+  test(`${form}: read on the thread, megabytes of traces say what they say when read here`, async () => {
+    const node = new SimNode(chain, { traces: [form], inputBytes: 2000 })
+    const far = await readBlocks(rpcTo(node, true), form, blocks)
+    const here = await readBlocks(rpcTo(node, false), form, blocks)
+    assert.deepEqual(far, here)
+    const moved = far.reduce(
+      (sum, { execution: insight }) => sum + (insight.form === 'traced' ? insight.transfers.flat().length : 0),
+      0,
+    )
+    assert.equal(
+      moved,
+      chain.blocks.slice(1, 13).reduce((sum, { transfers }) => sum + transfers.length, 0),
+    )
+  })
+}
+
+test('no more than four whole blocks are asked for in one request, however large the batches may be', async () => {
+  const node = new SimNode(chain, { traces: ['trace_block'] })
+  const batches: number[] = []
+  node.meanwhile = (body) => batches.push([JSON.parse(body)].flat().length)
+  await readBlocks(rpcTo(node, false), 'trace_block', blocks)
+  assert.equal(Math.max(...batches), 4)
+})
+
+test('no large answer is taken apart on this thread', async () => {
+  const block = chain.blocks.toSorted((a, b) => b.transactions.length - a.transactions.length)[0]
+  assert.ok(block)
+  const { method, params } = { method: 'trace_block', params: [block.number] }
+  const node = new SimNode(chain, { traces: ['trace_block'], inputBytes: 2000 })
+  const { text } = await node.respond(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }))
+  assert.ok(text.length > 256 * 1024, `${text.length} bytes`)
+  const traced = { hash: block.hash, transactions: block.transactions.map(({ hash }, index) => ({ hash, index })) }
+  const calls: DecodableCall[] = [{ method, resultKind: { as: 'flat', block: traced } }]
+  const bytes = new TextEncoder().encode(text)
+  assert.ok((await longestParsed(() => decodeBatch(bytes, 1, calls))) < 1000)
+  assert.deepEqual(await decodeBatch(bytes, 1, calls), outcomesIn(text, 1, calls))
+})
+
+test('the thread tells what is wrong as this thread would, and lives on', async () => {
+  const filler = ' '.repeat(300_000)
+  const calls: DecodableCall[] = [
+    { method: 'a', resultKind: { as: 'frame' } },
+    { method: 'b', resultKind: { as: 'frame' } },
+  ]
+  for (const text of [
+    '<html>',
+    '{"id":null}',
+    '[{"id":7,"result":{}},{"id":8,"error":{"code":-32000,"message":"no"}}]',
+  ]) {
+    assert.deepEqual(await decodeBatch(new TextEncoder().encode(text + filler), 7, calls), outcomesIn(text, 7, calls))
+  }
+})
+
+test('an answer that breaks the thread is a failure of that answer, not of the server', async () => {
+  const bytes = new TextEncoder().encode(`{"id":1,"result":[]}${' '.repeat(300_000)}`)
+  const reading = { as: 'flat', block: undefined } as never
+  await assert.rejects(decodeBatch(bytes, 1, [{ method: 'a', resultKind: reading }]), FetchError)
+  assert.equal(
+    await decodeBatch(new TextEncoder().encode(`x${' '.repeat(300_000)}`), 1, [{ method: 'a', resultKind: reading }]),
+    'not JSON',
+  )
+})

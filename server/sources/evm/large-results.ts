@@ -1,0 +1,131 @@
+// The answers that can be large, blocks and traces: checked, and cut down to what is needed of them. A reading says in plain data how an
+// answer is to be read, so that it can be sent to another thread with the answer (decoder.ts). Pure.
+import { flatTransfers, nestedTransfers } from './trace-transfers.ts'
+import type { Block, CallFrame, FlatTrace, Header, Receipt, TraceTransfer } from './types.ts'
+import {
+  lower,
+  type NestedTrace,
+  type TracedBlock,
+  validateFlatTraces,
+  validateFrame,
+  validateHeader,
+  validateNestedTraces,
+  validateReceipt,
+  validateReceipts,
+  validateTransactions,
+} from './validate.ts'
+
+export type ResultKind =
+  | { readonly as: 'block'; readonly number: number }
+  | { readonly as: 'flat' | 'nested' | 'receipts'; readonly block: TracedBlock }
+  | { readonly as: 'frame' }
+  | { readonly as: 'receipt'; readonly block: TracedBlock; readonly hash: string }
+
+/** Whether the answer is a whole block's, which may be megabytes. */
+export const isWholeBlock = ({ as }: ResultKind): boolean => as !== 'frame' && as !== 'receipt'
+
+/** A transaction that the node could not trace, with its error text. */
+export interface Untraced {
+  readonly error: string
+}
+
+/** What each reading makes of an answer. */
+export interface DecodedResults {
+  readonly block: Block
+  /** For each transaction of the block. */
+  readonly flat: readonly (readonly TraceTransfer[])[]
+  readonly nested: readonly (readonly TraceTransfer[] | Untraced)[]
+  readonly frame: readonly TraceTransfer[]
+  readonly receipts: readonly Receipt[]
+  readonly receipt: Receipt
+}
+
+/** What is wrong with the answer, in words; undefined when it can be read. */
+export function validateResult(kind: ResultKind, raw: unknown): string | undefined {
+  switch (kind.as) {
+    case 'block':
+      return validateHeader(raw, kind.number) ?? validateTransactions(raw)
+    case 'flat':
+      return validateFlatTraces(raw, kind.block)
+    case 'nested':
+      return validateNestedTraces(raw, kind.block)
+    case 'frame':
+      return validateFrame(raw)
+    case 'receipts':
+      return validateReceipts(raw, kind.block)
+    case 'receipt':
+      return validateReceipt(raw, kind.block, kind.hash)
+  }
+}
+
+export function decodeResult(kind: ResultKind, raw: unknown): DecodedResults[ResultKind['as']] {
+  switch (kind.as) {
+    case 'block':
+      return toBlock(raw)
+    case 'flat': {
+      const traces = Map.groupBy(raw as FlatTrace[], (one) => lower(one.transactionHash))
+      return kind.block.transactions.map(({ hash }) => flatTransfers(traces.get(hash) ?? []))
+    }
+    case 'nested':
+      return (raw as NestedTrace[]).map(({ result, error }) =>
+        result ? nestedTransfers(result) : { error: errorTextOf(error) },
+      )
+    case 'frame':
+      return nestedTransfers(raw as CallFrame)
+    case 'receipts':
+      return (raw as unknown[]).map(toReceipt)
+    case 'receipt':
+      return toReceipt(raw)
+  }
+}
+
+const errorTextMax = 300
+
+const errorTextOf = (error: unknown): string => {
+  const { message } = (typeof error === 'object' && error !== null ? error : { message: error }) as { message: unknown }
+  return String(message).slice(0, errorTextMax)
+}
+
+export function toHeader(raw: unknown): Header {
+  const { number, hash, parentHash, timestamp } = raw as Record<string, string>
+  return {
+    number: Number(number),
+    hash: lower(hash),
+    parentHash: lower(parentHash),
+    timeUnix: Number(timestamp),
+  }
+}
+
+function toBlock(raw: unknown): Block {
+  const { miner, transactions, withdrawals } = raw as {
+    miner?: string
+    transactions: Record<string, string>[]
+    withdrawals?: { address: string; amount: string }[]
+  }
+  return {
+    ...toHeader(raw),
+    miner: lower(miner),
+    transactions: transactions.map((tx) => ({
+      hash: lower(tx.hash),
+      index: Number(tx.transactionIndex),
+      from: lower(tx.from),
+      ...(tx.nonce && { nonce: BigInt(tx.nonce) }),
+      to: tx.to ? lower(tx.to) : null,
+      valueWei: BigInt(tx.value ?? 0),
+    })),
+    // The consensus layer counts in gwei.
+    withdrawals: (withdrawals ?? []).map(({ address, amount }) => ({
+      address: lower(address),
+      valueWei: BigInt(amount) * 1_000_000_000n,
+    })),
+  }
+}
+
+const toReceipt = (raw: unknown): Receipt => {
+  const { transactionHash, status, contractAddress } = raw as Record<string, string | null | undefined>
+  return {
+    transactionHash: lower(transactionHash),
+    succeeded: status === undefined || status === null ? undefined : Number(status) === 1,
+    contractAddress: contractAddress ? lower(contractAddress) : null,
+  }
+}

@@ -1,0 +1,176 @@
+// Recorded answers of real nodes, decoded by the product and by a second reading that is written straight from the
+// definition of a transfer: value above zero, made by a call, a creation or a self-destruct, in a step that did not fail and
+// whose ancestors did not fail, and not to the sender itself.
+import assert from 'node:assert/strict'
+import { existsSync, readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { zstdDecompressSync } from 'node:zlib'
+import { outcomesIn } from './batch-results.ts'
+import type { ResultKind } from './large-results.ts'
+import type { Block, Receipt, TraceTransfer } from './types.ts'
+
+type Fields = Readonly<Record<string, unknown>>
+
+interface Recording {
+  readonly origin: string
+  readonly method: string
+  readonly params: readonly unknown[]
+  readonly result: unknown
+}
+
+const file = new URL('../../../test/recordings/evm/answers.ndjson.zst', import.meta.url)
+const skip = existsSync(file) ? false : 'the recordings are not in this checkout'
+const recordings: readonly Recording[] = skip
+  ? []
+  : zstdDecompressSync(readFileSync(file))
+      .toString()
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Recording)
+const of = (...methods: string[]) => recordings.filter(({ method }) => methods.includes(method))
+
+/** Sender, recipient, wei. */
+type Transfer = readonly [string, string, bigint]
+
+// The second reading.
+
+const transfer = (from: unknown, to: unknown, value: unknown): Transfer[] => {
+  const one: Transfer = [String(from).toLowerCase(), String(to).toLowerCase(), BigInt(String(value ?? '0x0'))]
+  return one[2] > 0n && one[0] !== one[1] ? [one] : []
+}
+
+/** By transaction. Every step is held against the whole list of failed ones. */
+function flatTransfers(steps: readonly Fields[]): Map<string, Transfer[]> {
+  const pathOf = (step: Fields) => `/${(step.traceAddress as number[]).map((at) => `${at}/`).join('')}`
+  const byTransaction = Map.groupBy(
+    steps.filter(({ transactionHash }) => transactionHash),
+    (step) => String(step.transactionHash).toLowerCase(),
+  )
+  return new Map(
+    [...byTransaction].map(([hash, own]) => {
+      const failed = own.filter(({ error }) => error).map(pathOf)
+      const done = own.filter((step) => !failed.some((path) => pathOf(step).startsWith(path)))
+      return [hash, done.flatMap((step) => flatTransfer(step))]
+    }),
+  )
+}
+
+function flatTransfer(step: Fields): Transfer[] {
+  const action = step.action as Fields
+  if (step.type === 'create') return transfer(action.from, (step.result as Fields).address, action.value)
+  if (step.type === 'suicide') return transfer(action.address, action.refundAddress, action.balance)
+  return step.type === 'call' && action.callType === 'call' ? transfer(action.from, action.to, action.value) : []
+}
+
+function nestedTransfers(frame: Fields): Transfer[] {
+  if (frame.error) return []
+  const isMove = ['CALL', 'CREATE', 'CREATE2', 'SELFDESTRUCT'].includes(String(frame.type))
+  const calls = (frame.calls ?? []) as Fields[]
+  return [...(isMove ? transfer(frame.from, frame.to, frame.value) : []), ...calls.flatMap(nestedTransfers)]
+}
+
+// The product's.
+
+function decoded(reading: ResultKind, result: unknown, origin: string): unknown {
+  const text = JSON.stringify({ jsonrpc: '2.0', id: 1, result })
+  const [outcome] = outcomesIn(text, 1, [{ method: reading.as, resultKind: reading }]) as Exclude<
+    ReturnType<typeof outcomesIn>,
+    string
+  >
+  assert.ok(outcome?.is === 'result', `${origin}: ${outcome?.is === 'unusable' ? outcome.message : outcome?.is}`)
+  return outcome.result
+}
+
+/** What counts as a funding of another address. */
+const others = (moves: readonly TraceTransfer[]): Transfer[] =>
+  moves.flatMap(({ from, to, valueWei }): Transfer[] => (from === to ? [] : [[from, to, valueWei]]))
+
+/** The transactions of each block that a list of steps names, in their order. */
+function blocksIn(steps: readonly Fields[]) {
+  return [...Map.groupBy(steps, ({ blockHash }) => String(blockHash))].map(([hash, own]) => {
+    const hashes = [
+      ...new Set(own.flatMap(({ transactionHash }) => (transactionHash ? [String(transactionHash)] : []))),
+    ]
+    return { own, block: { hash, transactions: hashes.map((one, index) => ({ hash: one, index })) } }
+  })
+}
+
+let transactions = 0
+let transfers = 0
+
+test('trace_block, trace_filter and trace_transaction: the transfers are those of the second reading', { skip }, () => {
+  for (const { origin, result } of of('trace_block', 'trace_filter', 'trace_transaction')) {
+    const expected = flatTransfers(result as Fields[])
+    for (const { own, block } of blocksIn(result as Fields[])) {
+      const moves = decoded({ as: 'flat', block }, own, origin) as readonly (readonly TraceTransfer[])[]
+      for (const { hash, index } of block.transactions) {
+        assert.deepEqual(others(moves[index] ?? []), expected.get(hash), `${origin}: ${hash}`)
+        transactions += 1
+        transfers += expected.get(hash)?.length ?? 0
+      }
+    }
+  }
+  assert.ok(transactions > 3000 && transfers > 1500, `${transactions} transactions, ${transfers} transfers`)
+})
+
+test('debug_traceBlockByNumber and debug_traceTransaction: the transfers are those of the second reading', {
+  skip,
+}, () => {
+  let found = 0
+  for (const { origin, params, result } of of('debug_traceBlockByNumber', 'debug_traceTransaction')) {
+    const whole = Array.isArray(result) ? (result as Fields[]) : undefined
+    const list = whole ?? [{ txHash: params[0], result }]
+    const block = { hash: '', transactions: list.map(({ txHash }, index) => ({ hash: String(txHash), index })) }
+    const moves = whole
+      ? (decoded({ as: 'nested', block }, whole, origin) as readonly (readonly TraceTransfer[])[])
+      : [decoded({ as: 'frame' }, result, origin) as readonly TraceTransfer[]]
+    for (const [at, { txHash, result: frame }] of list.entries()) {
+      const expected = nestedTransfers(frame as Fields)
+      assert.deepEqual(others(moves[at] ?? []), expected, `${origin}: ${txHash}`)
+      found += expected.length
+    }
+  }
+  assert.ok(found > 100, `${found} transfers`)
+})
+
+test('both trace forms of the same scenarios have the same transfers', { skip }, () => {
+  const ofBesu = (method: string) => of(method).filter(({ origin }) => origin.startsWith('hyperledger/besu'))
+  const flat = new Map(ofBesu('trace_block').map(({ params, result }) => [Number(params[0]), result as Fields[]]))
+  let blocks = 0
+  for (const { origin, params, result } of ofBesu('debug_traceBlockByNumber')) {
+    const steps = flat.get(Number(params[0]))
+    if (!steps) continue
+    const list = result as Fields[]
+    const nested = { hash: '', transactions: list.map(({ txHash }, index) => ({ hash: String(txHash), index })) }
+    const expected = decoded({ as: 'nested', block: nested }, list, origin) as readonly (readonly TraceTransfer[])[]
+    const [{ own, block } = assert.fail(origin)] = blocksIn(steps)
+    assert.deepEqual(decoded({ as: 'flat', block }, own, origin), expected, origin)
+    blocks += 1
+  }
+  assert.ok(blocks > 30, `${blocks} blocks`)
+})
+
+test('blocks and receipts of mainnet, also from before receipts had a status', { skip }, () => {
+  for (const { origin, params, result } of of('eth_getBlockByNumber')) {
+    const raw = result as { transactions: Fields[]; withdrawals?: Fields[] | null }
+    const block = decoded({ as: 'block', number: Number(params[0]) }, result, origin) as Block
+    const sum = (values: readonly unknown[]) => values.reduce<bigint>((all, one) => all + BigInt(String(one)), 0n)
+    assert.equal(
+      sum(block.transactions.map(({ valueWei }) => valueWei)),
+      sum(raw.transactions.map(({ value }) => value)),
+    )
+    const gwei = (raw.withdrawals ?? []).map(({ amount }) => amount)
+    assert.equal(sum(block.withdrawals.map(({ valueWei }) => valueWei)), sum(gwei) * 1_000_000_000n)
+  }
+  for (const { origin, result } of of('eth_getBlockReceipts')) {
+    const list = result as Fields[]
+    const transactions = list.map(({ transactionHash }, index) => ({ hash: String(transactionHash), index }))
+    const block = { hash: String(list[0]?.blockHash), transactions }
+    const receipts = decoded({ as: 'receipts', block }, result, origin) as Receipt[]
+    assert.deepEqual(
+      receipts.map(({ succeeded, contractAddress }) => [succeeded, contractAddress]),
+      list.map(({ status, contractAddress }) => [status && status === '0x1', contractAddress ?? null]),
+      origin,
+    )
+  }
+})

@@ -1,0 +1,95 @@
+// Nodes that cannot trace a block, or one of its transactions.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { systemClock } from '#runtime/clock.ts'
+import { SimChain } from '#simulator/evm/chain.ts'
+import { type SimCapabilities, SimNode } from '#simulator/evm/node.ts'
+import { FetchError } from '../http-client.ts'
+import { readBlocks } from './blocks.ts'
+import { CallFault, openRpc } from './rpc.ts'
+import { UnreadableBlock } from './trace-recovery.ts'
+import type { TraceForm } from './types.ts'
+
+const chain = new SimChain({ seed: 'recovery', busy: 8, destroyedMaySend: false })
+chain.mine(30)
+const numbers = Array.from({ length: 30 }, (_, at) => at + 1)
+const forms: readonly TraceForm[] = ['trace_block', 'debug_traceBlockByNumber', 'debug_traceTransaction']
+
+function stage(abilities: SimCapabilities, isDown: (method: string) => boolean = () => false) {
+  const sim = new SimNode(chain, abilities)
+  const asked: { readonly method: string; readonly params: readonly unknown[] }[] = []
+  const rpc = openRpc({
+    chain: '1',
+    rpc: [{ url: 'http://sim/', perSecond: 0, batchMax: 50, timeoutMs: 10_000 }],
+    clock: systemClock,
+    backoffMs: 0,
+    post: async (_, { body = '' }) => {
+      const calls = [JSON.parse(body)].flat()
+      asked.push(...calls)
+      if (calls.some(({ method }) => isDown(method))) throw new FetchError('network', 'http://sim cannot be reached')
+      return (await sim.respond(body)).text
+    },
+  })
+  return { rpc, asked }
+}
+
+const whole = await readBlocks(stage({ traces: ['trace_block'] }).rpc, 'trace_block', numbers)
+const everyThird = (hash: string) => Number.parseInt(hash.slice(-2), 16) % 3 === 0
+
+for (const form of forms.slice(0, 2)) {
+  test(`${form}: what it cannot trace in a block is traced transaction by transaction`, async () => {
+    const untraceable = (hash: string, method: string) => method === form && everyThird(hash)
+    const { rpc, asked } = stage({ traces: forms, untraceable })
+    assert.deepEqual(await readBlocks(rpc, form, numbers), whole)
+    const single = form === 'trace_block' ? 'trace_transaction' : 'debug_traceTransaction'
+    assert.ok(asked.some(({ method }) => method === single))
+  })
+}
+
+for (const form of forms) {
+  test(`${form}: a plain transfer that cannot be traced is read from its receipt`, async () => {
+    const plain = new Set(
+      chain.blocks.flatMap(({ number, transactions }) =>
+        transactions.flatMap(({ hash, to }) =>
+          to !== null && [number, number - 1].every((at) => chain.accountAt(to, at).code === '0x') ? [hash] : [],
+        ),
+      ),
+    )
+    assert.ok(plain.size > 10)
+    const { rpc } = stage({ traces: forms, untraceable: (hash) => plain.has(hash) })
+    assert.deepEqual(await readBlocks(rpc, form, numbers), whole)
+  })
+
+  test(`${form}: a call of a contract that cannot be traced makes its block unreadable, with node and error`, async () => {
+    const { block, hash } = callOfContract()
+    const { rpc } = stage({ traces: forms, untraceable: (one) => one === hash })
+    await assert.rejects(readBlocks(rpc, form, numbers), (error) => {
+      assert.ok(error instanceof UnreadableBlock)
+      assert.equal(error.block, block)
+      assert.match(error.message, new RegExp(`block ${block} cannot be read: .*${hash}.*http://sim.*execution timeout`))
+      return true
+    })
+  })
+
+  test(`${form}: a node that goes away is not taken for one that cannot trace`, async () => {
+    const { rpc } = stage({ traces: forms }, (method) => method === form)
+    await assert.rejects(readBlocks(rpc, form, numbers), (error) => error instanceof CallFault)
+  })
+}
+
+test('the tracer gets a time limit that ends before that of the request', async () => {
+  for (const form of forms.slice(1)) {
+    const { rpc, asked } = stage({ traces: forms })
+    await readBlocks(rpc, form, numbers)
+    const options = asked.filter(({ method }) => method === form).map(({ params }) => params[1])
+    assert.ok(options.length > 0)
+    for (const one of options) assert.deepEqual(one, { tracer: 'callTracer', timeout: '8s' })
+  }
+})
+
+function callOfContract(): { readonly block: number; readonly hash: string } {
+  for (const { number, transactions } of chain.blocks)
+    for (const { hash, to } of transactions)
+      if (to !== null && chain.accountAt(to, number - 1).code !== '0x') return { block: number, hash }
+  return assert.fail('no transaction calls a contract')
+}

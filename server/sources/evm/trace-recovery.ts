@@ -1,0 +1,127 @@
+// What to do when a node cannot trace a block or one of its transactions: trace the transactions one by one, and take what
+// a transaction to an address without code did from its receipt. Only then is the block unreadable.
+import { Fault } from '#core/fault.ts'
+import type { Untraced } from './large-results.ts'
+import { CallFault, type Rpc, type RpcCall, type RpcCallOptions } from './rpc.ts'
+import type { Block, Receipt, TraceForm, TraceTransfer, Transaction } from './types.ts'
+import type { TracedBlock } from './validate.ts'
+
+/** The moves of a transaction, or why there are none. */
+export type TraceResult = readonly TraceTransfer[] | Untraced | Fault
+
+/** A block with a transaction that no way of tracing works for. Others can still be read. */
+export class UnreadableBlock extends Fault {
+  readonly block: number
+  readonly reason: string
+
+  constructor(block: number, { index, hash }: Transaction, reason: string) {
+    super('explorer.node_unavailable', {
+      detail: `block ${block} cannot be read: transaction ${index} (${hash}) cannot be traced: ${reason}`,
+      retryAfterMs: 60_000,
+    })
+    this.block = block
+    this.reason = `transaction ${index} (${hash}): ${reason}`
+  }
+}
+
+export const traceCall = ({ hash }: Transaction): RpcCall => ({
+  ...{ method: 'debug_traceTransaction', params: [hash], isTraced: true },
+  resultKind: { as: 'frame' },
+})
+
+export const receiptCall = (block: TracedBlock, { hash }: Transaction): RpcCall => ({
+  ...{ method: 'eth_getTransactionReceipt', params: [hash] },
+  resultKind: { as: 'receipt', block, hash },
+})
+
+/** The same traces with what is missing of them. Throws UnreadableBlock, or the Fault of a node that cannot be asked at all. */
+export async function completeTraces(
+  rpc: Pick<Rpc, 'results'>,
+  form: TraceForm,
+  block: Block,
+  traces: readonly TraceResult[],
+  options: RpcCallOptions,
+): Promise<(readonly TraceTransfer[])[]> {
+  const found = [...traces]
+  const missing = () => block.transactions.filter(({ index }) => !isTransfers(found[index]))
+  for (const { index } of missing()) {
+    const failure = found[index]
+    if (failure instanceof Fault && !(failure instanceof CallFault && failure.isOfCall)) throw failure
+  }
+  const fill = async (by: (txs: readonly Transaction[]) => Promise<readonly TraceResult[]>) => {
+    const txs = missing()
+    const results = txs.length > 0 ? await by(txs) : []
+    for (const [at, { index }] of txs.entries()) {
+      const result = results[at]
+      if (result instanceof Fault && !(result instanceof CallFault && isDefinite(result))) throw result
+      const before = found[index]
+      if (isTransfers(result) || (result instanceof CallFault && result.isOfCall)) found[index] = result
+      else if (result instanceof CallFault && before && 'error' in before)
+        found[index] = { error: `${before.error} (${result.message})` }
+    }
+  }
+  const callOptions: RpcCallOptions = { ...options, keepsFailures: true }
+  if (form !== 'debug_traceTransaction') {
+    await fill(async (txs) => {
+      const calls = txs.map((tx) => (form === 'trace_block' ? flatCall(block, tx) : traceCall(tx)))
+      const results = (await rpc.results(calls, callOptions)) as TraceResult[]
+      return form === 'trace_block'
+        ? results.map((one) => (isTransfers(one) ? (one[0] as unknown as readonly TraceTransfer[]) : one))
+        : results
+    })
+  }
+  await fill((txs) => plainTransfers(rpc, block, txs, callOptions))
+  const [first] = missing()
+  if (first) throw new UnreadableBlock(block.number, first, reasonOf(found[first.index]))
+  return found as (readonly TraceTransfer[])[]
+}
+
+const isTransfers = (one: TraceResult | undefined): one is readonly TraceTransfer[] => Array.isArray(one)
+
+/** The node has answered that it cannot; it is neither busy nor out of reach, and knows the block. */
+const isDefinite = ({ isOfCall, kind }: CallFault): boolean =>
+  isOfCall || kind === 'unknown method' || kind === 'missing state'
+
+const reasonOf = (result: TraceResult | undefined): string =>
+  result instanceof Fault ? result.message : isTransfers(result) ? '' : (result?.error ?? 'no trace')
+
+/** As little as a check needs: it may have to go to another thread. */
+export const toTracedBlock = ({ hash }: Block, transactions: readonly Transaction[]): TracedBlock => ({
+  hash,
+  transactions: transactions.map((tx) => ({ hash: tx.hash, index: tx.index })),
+})
+
+const flatCall = (block: Block, tx: Transaction): RpcCall => ({
+  ...{ method: 'trace_transaction', params: [tx.hash] },
+  resultKind: { as: 'flat', block: toTracedBlock(block, [tx]) },
+})
+
+/**
+ * A transaction to an address that had no code before the block and has none after it moves its own value and nothing else. Not
+ * noticed: a contract that was created and destroyed within this block, which left no code only before Cancun.
+ */
+async function plainTransfers(
+  rpc: Pick<Rpc, 'results'>,
+  block: Block,
+  txs: readonly Transaction[],
+  callOptions: RpcCallOptions,
+): Promise<readonly TraceResult[]> {
+  const plain = txs.filter(({ to }) => to !== null)
+  const codeCalls = plain.flatMap(({ to }) =>
+    [block.number, Math.max(0, block.number - 1)].map(
+      (number): RpcCall => ({ method: 'eth_getCode', params: [to, `0x${number.toString(16)}`] }),
+    ),
+  )
+  const codes = await rpc.results(codeCalls, callOptions)
+  const withoutCode = plain.filter((_, at) => codes[2 * at] === '0x' && codes[2 * at + 1] === '0x')
+  const receipts = await rpc.results(
+    withoutCode.map((tx) => receiptCall(toTracedBlock(block, [tx]), tx)),
+    callOptions,
+  )
+  return txs.map((tx) => {
+    const receipt = receipts[withoutCode.indexOf(tx)] as Receipt | Fault | undefined
+    if (!receipt || receipt instanceof Fault || receipt.succeeded === undefined) return { error: 'no trace' }
+    const { from, to, valueWei } = tx
+    return receipt.succeeded && valueWei > 0n ? [{ top: true, from, to: to as string, valueWei }] : []
+  })
+}

@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict'
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { test } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import {
+  cleanUrl,
+  cleanUrls,
+  FetchError,
+  type FetchFailure,
+  type FetchOptions,
+  fetchBytes,
+  fetchJson,
+  fetchText,
+} from './http-client.ts'
+
+async function serve(listener: RequestListener) {
+  const server = createServer(listener)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${port}/rates`,
+    host: `127.0.0.1:${port}`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
+const limits: FetchOptions = { timeoutMs: 5000, bytesMax: 1000 }
+
+const failsWith = (failure: FetchFailure, words: RegExp) => (error: unknown) => {
+  assert.ok(error instanceof FetchError, String(error))
+  assert.equal(error.failure, failure)
+  assert.match(error.message, words)
+  return true
+}
+
+test('a 200 with JSON is the parsed document', async () => {
+  await using server = await serve((_, response) => response.end('{"a":[1]}'))
+  assert.deepEqual(await fetchJson(server.url, limits), { a: [1] })
+})
+
+test('a user name and password in the address travel as a header', async () => {
+  await using server = await serve((request, response) => response.end(request.headers.authorization))
+  const text = await fetchText(`http://de%3Ask:pass@${server.host}/`, limits)
+  assert.equal(text, `Basic ${Buffer.from('de:sk:pass').toString('base64')}`)
+})
+
+test('a large answer goes where it is told to; one whose length is not announced, or that is packed, is put together', async () => {
+  const large = Buffer.from(Array.from({ length: 3_000_000 }, (_, at) => at % 251))
+  await using server = await serve((request, response) => {
+    if (request.url === '/plain') response.writeHead(200, { 'content-length': large.length }).end(large)
+    else if (request.url === '/packed') response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(large))
+    else response.write(large, () => response.end())
+  })
+  const place = new Uint8Array(4_000_000)
+  const options = { timeoutMs: 5000, bytesMax: 5_000_000, allocate: () => place }
+  const at = (path: string) => fetchBytes(`http://${server.host}${path}`, options)
+  for (const path of ['/plain', '/packed', '/chunked']) {
+    const { bytes } = await at(path)
+    assert.equal(bytes.buffer === place.buffer, path === '/plain', path)
+    assert.equal(Buffer.compare(bytes, large), 0, path)
+  }
+  const tight = { ...options, bytesMax: 2_000_000 }
+  await assert.rejects(fetchBytes(`http://${server.host}/plain`, tight), failsWith('size', /more than 2000000 bytes/))
+})
+
+test('a longer answer than allowed is refused, also when it arrives compressed', async () => {
+  await using server = await serve((request, response) => {
+    const long = Buffer.alloc(200_000, 'x')
+    if (request.url === '/rates') return void response.end(long)
+    response.setHeader('content-encoding', 'gzip')
+    response.end(gzipSync(long))
+  })
+  await assert.rejects(fetchText(server.url, limits), failsWith('size', /more than 1000 bytes/))
+  await assert.rejects(fetchText(`${server.url}/zip`, limits), failsWith('size', /more than 1000 bytes/))
+})
+
+test('a redirect is not followed, and its target is named without credentials', async () => {
+  await using server = await serve((_, response) => {
+    response.writeHead(302, { location: 'https://user:secret@elsewhere.example/x?token=secret' }).end()
+  })
+  await assert.rejects(
+    fetchText(server.url, limits),
+    failsWith('redirect', /redirects to https:\/\/elsewhere\.example\/…; configure/),
+  )
+})
+
+test('another status, a broken text and a dead port each have their own name', async () => {
+  await using server = await serve((request, response) => {
+    if (request.url === '/rates') return void response.writeHead(500).end('{}')
+    response.end(Buffer.from([0x22, 0xff, 0x22]))
+  })
+  await assert.rejects(fetchJson(server.url, limits), failsWith('status', /status 500/))
+  await assert.rejects(fetchJson(`${server.url}2`, limits), failsWith('text', /not UTF-8/))
+  await assert.rejects(fetchJson('http://127.0.0.1:1/', limits), failsWith('network', /cannot be reached/))
+  await assert.rejects(fetchJson('data:,{}', limits), failsWith('address', /not an http/))
+})
+
+test('an answer that does not come is given up, by time or by the stop', async () => {
+  await using server = await serve(() => {})
+  await assert.rejects(fetchText(server.url, { ...limits, timeoutMs: 50 }), failsWith('timeout', /within 50 ms/))
+  const stop = new AbortController()
+  const pending = fetchText(server.url, { ...limits, signal: stop.signal })
+  stop.abort()
+  await assert.rejects(pending, failsWith('stopped', /given up/))
+})
+
+test('of an address a message tells scheme, host and port, whatever else may be a key', async () => {
+  const shown = 'https://rpc.example:8443/…'
+  for (const more of ['/v3/0123456789abcdef0123456789abcdef', '/short-key', '/v1?apikey=k', '?k', '/x?k&q=1#f'])
+    assert.equal(cleanUrl(`https://u:p@rpc.example:8443${more}`), shown, more)
+  assert.equal(cleanUrl('https://rpc.example:8443/'), 'https://rpc.example:8443')
+  assert.equal(cleanUrl('not an address with a secret'), 'the address')
+  await using server = await serve((_, response) => response.writeHead(302, { location: '/other/key2' }).end())
+  await assert.rejects(fetchText(`${server.url}key1?key3`, limits), {
+    message: `${cleanUrl(`${server.url}key1`)} redirects to another path of the same host; configure the final address`,
+  })
+})
+
+test('addresses that look alike are told apart by their place in the list', () => {
+  assert.deepEqual(cleanUrls(['https://a.example/k1', 'https://b.example/k2', 'https://a.example/k3']), [
+    'https://a.example/… (number 1)',
+    'https://b.example/…',
+    'https://a.example/… (number 3)',
+  ])
+})
+
+test('who asks may say what failures call the address', async () => {
+  await using server = await serve((_, response) => response.writeHead(404).end())
+  const shown = 'the node/eth/v1/node/version'
+  await assert.rejects(fetchText(server.url, { ...limits, label: shown }), {
+    message: `${shown} answered with status 404`,
+  })
+})

@@ -1,0 +1,232 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { copyFile, mkdir, mkdtemp, open, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { describe, test } from 'node:test'
+import { promisify } from 'node:util'
+import { nextEventLoopTurn } from '#runtime/clock.ts'
+import { dutiesHere } from '#validators/duties/store.ts'
+import { copyStores as copyWith, manifestName, restoreBackup, rowCounts, sealBackup, verifyBackup } from './backup.ts'
+import { openDuties, openStores, type Stores } from './open.ts'
+import type { State } from './state.ts'
+
+const madeAtMs = Date.UTC(2026, 10, 15)
+
+async function folder() {
+  const dir = await mkdtemp(join(tmpdir(), 'tetrad-backup-'))
+  return {
+    dir,
+    data: join(dir, 'data'),
+    copy: join(dir, 'copy'),
+    again: join(dir, 'again'),
+    [Symbol.asyncDispose]: () => rm(dir, { recursive: true, force: true }),
+  }
+}
+
+const copyStores = (dataDir: string, { duties }: Pick<Stores, 'duties'>, target: string): Promise<void> =>
+  copyWith(dataDir, dutiesHere(duties), target)
+
+/** The same number in both databases, the duties first: a copy of one moment never has more in the state. */
+async function step({ state, duties }: Pick<Stores, 'state' | 'duties'>, count: number): Promise<void> {
+  for (const database of [duties, state])
+    await database.write((tx) =>
+      tx.run('insert into coverage (stream, from_at, until_at) values (?, ?, ?)', 'steps', count * 2, count * 2 + 1),
+    )
+}
+
+async function steps({ state, duties }: Pick<Stores, 'state' | 'duties'>) {
+  const count = async (database: State) =>
+    (await database.get<{ count: number }>(`select count(*) as count from coverage where stream = 'steps'`))?.count
+  return { state: (await count(state)) ?? 0, duties: (await count(duties)) ?? 0 }
+}
+
+describe('backup', () => {
+  test('a copy made while both databases are written is one moment of both, and restores to the same rows', async () => {
+    await using here = await folder()
+    const stores = await openStores(here.data)
+    let count = 0
+    let isDone = false
+    const writing = (async () => {
+      while (!isDone) {
+        await step(stores, count++)
+        await nextEventLoopTurn()
+      }
+    })()
+    while (count < 20) await new Promise((resolve) => setTimeout(resolve, 1))
+    const before = count
+    await copyStores(here.data, stores, here.copy)
+    const after = count
+    while (count < after + 5) await new Promise((resolve) => setTimeout(resolve, 1))
+    isDone = true
+    await writing
+    assert.deepEqual(await steps(stores), { state: count, duties: count })
+    await stores.close()
+
+    const manifest = await sealBackup(here.copy, madeAtMs, '1.2.3')
+    assert.deepEqual([manifest.version, manifest.madeAt], ['1.2.3', '2026-11-15T00:00:00.000Z'])
+    assert.deepEqual(await restoreBackup(here.copy, here.again), manifest)
+    const restored = await openStores(here.again)
+    const found = await steps(restored)
+    // The writer is between the two databases, or before the first: never two steps apart.
+    assert.ok(found.duties === found.state || found.duties === found.state + 1, JSON.stringify(found))
+    assert.ok(found.duties >= before - 1 && found.duties <= after + 1, `${before} ${found.duties} ${after}`)
+    assert.deepEqual(await rowCounts(restored), manifest.rows)
+    await restored.close()
+  })
+
+  test('the folder stays locked against a second process after it was copied', async () => {
+    await using here = await folder()
+    const stores = await openStores(here.data)
+    await copyStores(here.data, stores, here.copy)
+    const script = `import('${new URL('./open.ts', import.meta.url).href}').then(({ openStores }) => openStores('${here.data}'))`
+    const second = promisify(execFile)(process.execPath, ['--eval', script])
+    await assert.rejects(second, /is in use by another process/)
+    await stores.close()
+  })
+
+  test('no duties are written while both files are copied', async () => {
+    await using here = await folder()
+    const stores = await openStores(here.data)
+    await step(stores, 0)
+    // As another thread has it, so that only the database itself can keep it waiting.
+    const other = { state: stores.state, duties: await openDuties(here.data) }
+    const copying = copyStores(here.data, stores, here.copy)
+    let isOver = false
+    void copying.finally(() => {
+      isOver = true
+    })
+    while (!isHeld(join(here.data, 'duties.sqlite'))) {
+      assert.ok(!isOver, 'the copy ended without holding the duties')
+      await nextEventLoopTurn()
+    }
+    const arriving = step(other, 1)
+    await stores.state.write((tx) => tx.run(`insert into cursors (stream, at) values ('meanwhile', 1)`))
+    await Promise.all([copying, arriving])
+    assert.deepEqual(await steps(stores), { state: 2, duties: 2 })
+    await other.duties.close()
+    await stores.close()
+    const manifest = await sealBackup(here.copy, madeAtMs, '1')
+    assert.deepEqual(await restoreBackup(here.copy, here.again), manifest)
+    const restored = await openStores(here.again)
+    assert.deepEqual(await steps(restored), { state: 1, duties: 1 })
+    await restored.close()
+  })
+
+  test('what is committed but still in the journal is copied too', async () => {
+    await using here = await folder()
+    const stores = await openStores(here.data)
+    await step(stores, 0)
+    assert.ok((await stat(join(here.data, 'duties.sqlite-wal'))).size > 0)
+    await copyStores(here.data, stores, here.copy)
+    await stores.close()
+    const { rows } = await sealBackup(here.copy, madeAtMs, '1')
+    assert.equal(rows.duties.coverage, 1)
+    assert.equal(rows.state.coverage, 1)
+  })
+
+  test('a copy that fails leaves nothing behind, so that the same folder can be named again', async () => {
+    await using here = await folder()
+    const stores = await openStores(here.data)
+    const half = join(here.dir, 'half')
+    await mkdir(half)
+    await copyFile(join(here.data, 'state.sqlite'), join(half, 'state.sqlite'))
+    // A folder where the duties should be cannot be copied.
+    await mkdir(join(half, 'duties.sqlite'))
+    await assert.rejects(copyStores(half, stores, here.copy), /duties\.sqlite cannot be/)
+    assert.deepEqual(await readdir(here.copy), [])
+    await copyStores(here.data, stores, here.copy)
+    await stores.close()
+  })
+
+  test('only the owner may read it', async () => {
+    await using here = await folder()
+    await made(here)
+    assert.equal((await stat(here.copy)).mode & 0o777, 0o700)
+    for (const name of ['state.sqlite', 'duties.sqlite', manifestName])
+      assert.equal((await stat(join(here.copy, name))).mode & 0o777, 0o600, name)
+  })
+
+  test('nothing is written into a folder that is not empty', async () => {
+    await using here = await folder()
+    await mkdir(here.copy)
+    await writeFile(join(here.copy, 'mine'), '')
+    const stores = await openStores(here.data)
+    await assert.rejects(copyStores(here.data, stores, here.copy), /is not empty; name a new folder/)
+    await stores.close()
+    await made({ ...here, copy: here.again })
+    await assert.rejects(restoreBackup(here.again, here.copy), /is not empty; name a new folder/)
+  })
+})
+
+async function made({ data, copy }: { data: string; copy: string }): Promise<void> {
+  const stores = await openStores(data)
+  for (let count = 0; count < 50; count++) await step(stores, count)
+  await copyStores(data, stores, copy)
+  await stores.close()
+  await sealBackup(copy, madeAtMs, '1')
+}
+
+describe('a backup that is not whole is refused', () => {
+  const damages: readonly (readonly [name: string, damage: (dir: string) => Promise<void>, words: RegExp])[] = [
+    ['no manifest', (dir) => rm(join(dir, manifestName)), /no finished backup/],
+    ['a file is missing', (dir) => rm(join(dir, 'duties.sqlite')), /duties\.sqlite is missing/],
+    ['a file was cut', (dir) => cut(join(dir, 'state.sqlite')), /state\.sqlite has \d+ bytes, not \d+/],
+    ['a byte was changed', (dir) => flip(join(dir, 'duties.sqlite')), /duties\.sqlite is not what was backed up/],
+    [
+      'the manifest is of another format',
+      (dir) => reformat(join(dir, manifestName)),
+      /cannot be understood \(format 2\)/,
+    ],
+  ]
+  for (const [name, damage, words] of damages) {
+    test(name, async () => {
+      await using here = await folder()
+      await made(here)
+      await verifyBackup(here.copy)
+      await damage(here.copy)
+      await assert.rejects(restoreBackup(here.copy, here.again), words)
+    })
+  }
+
+  test('a copy of a broken state file is not sealed', async () => {
+    await using here = await folder()
+    const stores = await openStores(here.data)
+    await stores.state.write(async (tx) => {
+      for (let at = 0; at < 2000; at++)
+        await tx.run('insert into cursors (stream, at) values (?, ?)', `stream ${at}`, at)
+    })
+    await copyStores(here.data, stores, here.copy)
+    await stores.close()
+    await flip(join(here.copy, 'state.sqlite'))
+    await assert.rejects(sealBackup(here.copy, madeAtMs, '1'), /not usable/)
+  })
+})
+
+function isHeld(file: string): boolean {
+  using db = new DatabaseSync(file, { timeout: 0 })
+  try {
+    db.exec('begin immediate; rollback')
+    return false
+  } catch {
+    return true
+  }
+}
+
+async function cut(path: string): Promise<void> {
+  await using file = await open(path, 'r+')
+  await file.truncate((await file.stat()).size - 100)
+}
+
+/** A stretch in the middle, where there are rows. */
+async function flip(path: string): Promise<void> {
+  await using file = await open(path, 'r+')
+  const { size } = await file.stat()
+  await file.write(Buffer.alloc(8192, 0xa5), 0, 8192, Math.floor(size / 2 / 4096) * 4096)
+}
+
+async function reformat(path: string): Promise<void> {
+  const text = await readFile(path, 'utf8')
+  await writeFile(path, text.replace('"format": 1', '"format": 2'))
+}

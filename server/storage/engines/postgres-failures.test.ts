@@ -1,0 +1,287 @@
+// Connections that break at the worst moment, a server that crashes, hands over, or falls behind.
+import { strict as assert } from 'node:assert'
+import { once } from 'node:events'
+import { connect, createServer, type Server, type Socket } from 'node:net'
+import { after, before, describe, test } from 'node:test'
+import { Fault } from '#core/fault.ts'
+import { noPostgres, type PostgresServer, startPostgres } from '#test/postgres.ts'
+import { tables } from '#test/state-suite.ts'
+import { openPostgres, type PostgresOptions } from '../postgres/postgres.ts'
+import type { State } from '../state.ts'
+
+const add = 'insert into counters (name, value) values (?, ?)'
+const ownBackend = 'select pg_backend_pid() as pid'
+const unavailable = (error: unknown): boolean => error instanceof Fault && error.code === 'store.unavailable'
+const soon = () => new Promise((resolve) => setTimeout(resolve, 20))
+
+async function until(what: () => Promise<boolean> | boolean): Promise<void> {
+  for (let tries = 0; tries < 3000; tries += 1) {
+    if (await what()) return
+    await soon()
+  }
+  assert.fail('it never came about')
+}
+
+const walked = async (state: State): Promise<void> => {
+  for await (const _ of state.each('select 1 as n'));
+}
+
+/** Between a store and its server, to break the line at a chosen moment. */
+class Line implements AsyncDisposable {
+  readonly #server: Server
+  readonly #ends = new Set<Socket>()
+  /** What happens to the next words in a direction: the line breaks, before or after they have arrived. */
+  cut: 'questions' | 'answers' | undefined
+  /** Nothing arrives any more, and nobody is told. */
+  silent = false
+
+  constructor(port: number) {
+    this.#server = createServer((near) => {
+      const far = connect(port, '127.0.0.1')
+      this.#ends.add(near).add(far)
+      const breakOff = () => {
+        near.destroy()
+        far.destroy()
+      }
+      for (const end of [near, far]) end.on('error', breakOff).on('close', breakOff)
+      near.on('data', (chunk) => {
+        if (this.silent) return
+        if (this.cut !== 'questions') return void far.write(chunk)
+        this.cut = undefined
+        breakOff()
+      })
+      far.on('data', (chunk) => {
+        if (this.silent) return
+        if (this.cut !== 'answers') return void near.write(chunk)
+        this.cut = undefined
+        breakOff()
+      })
+    })
+  }
+
+  async listen(): Promise<number> {
+    this.#server.listen(0, '127.0.0.1')
+    await once(this.#server, 'listening')
+    return (this.#server.address() as { port: number }).port
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const end of this.#ends) end.destroy()
+    this.#server.close()
+  }
+}
+
+describe('postgres', { skip: noPostgres }, () => {
+  let server: PostgresServer
+  before(async () => {
+    server = await startPostgres()
+  })
+  after(() => server?.[Symbol.asyncDispose]())
+
+  const openAt = (url: string, more: Partial<PostgresOptions> = {}): Promise<State> =>
+    openPostgres(url, [tables], { connections: 2, ...more })
+  const end = (which: string) =>
+    server.sql(`select count(pg_terminate_backend(pid)) from pg_stat_activity where ${which}`)
+  const names = async (state: State) =>
+    (await state.all<{ name: string }>('select name from counters order by name')).map(({ name }) => name)
+
+  test('a write whose connection breaks in the middle runs again, and leaves one copy (state 7)', async () => {
+    const state = await openAt(await server.schema())
+    for (const together of [false, true]) {
+      let runs = 0
+      const work = state.write(
+        async (tx) => {
+          runs += 1
+          await tx.run(add, `kept ${together}`, runs)
+          if (runs === 1) await end(`pid = ${(await tx.get<{ pid: number }>(ownBackend))?.pid}`)
+          return runs
+        },
+        { together },
+      )
+      assert.equal(await work, 2)
+    }
+    assert.deepEqual(await names(state), ['kept false', 'kept true'])
+    await state.close()
+  })
+
+  for (const [cut, runsExpected] of [
+    ['answers', 1],
+    ['questions', 2],
+  ] as const) {
+    test(`the line breaks at the commit's ${cut}: the write is there once, and is known to be (state 1)`, async () => {
+      await using line = new Line(server.port)
+      const url = (await server.schema()).replace(`:${server.port}/`, `:${await line.listen()}/`)
+      const state = await openAt(url)
+      const before = state.version()
+      let runs = 0
+      await state.write(async (tx) => {
+        runs += 1
+        await tx.run(add, 'a', 1)
+        if (runs === 1) line.cut = cut
+      })
+      assert.equal(runs, runsExpected)
+      assert.notEqual(state.version(), before)
+      assert.deepEqual(await names(state), ['a'])
+      await state.write((tx) => tx.run(add, 'b', 1))
+      assert.deepEqual(await names(state), ['a', 'b'])
+      await state.close()
+    })
+  }
+
+  test('reads go on when every connection is ended under them, an iteration under way is a fault', async () => {
+    const url = await server.schema()
+    const state = await openAt(url)
+    await state.write((tx) =>
+      tx.insertMany(
+        'things',
+        ['id'],
+        Array.from({ length: 3000 }, (_, id) => [id]),
+      ),
+    )
+    const walk = state.each('select id from things order by id')[Symbol.asyncIterator]()
+    assert.deepEqual((await walk.next()).value, { id: 0 })
+    await end("pid <> pg_backend_pid() and backend_type = 'client backend'")
+    assert.deepEqual(await state.get('select count(*) as n from things'), { n: 3000 })
+    await assert.rejects(async () => {
+      for (;;) if ((await walk.next()).done) return
+    }, unavailable)
+    await state.write((tx) => tx.run(add, 'a', 1))
+    await state.close()
+  })
+
+  test('the server crashes and comes back: nothing acknowledged is lost, nothing is there twice, nobody is told wrong', async () => {
+    const state = await openAt(await server.schema())
+    const acknowledged: string[] = []
+    let stop = false
+    const writer = async (of: number) => {
+      for (let at = 0; !stop; at += 1) {
+        const name = `${of} ${at}`
+        // Its name is new: if it were there already, the first try had been committed after all.
+        await state.write((tx) => tx.run(add, name, at), { together: of % 2 === 0 })
+        acknowledged.push(name)
+      }
+    }
+    const writers = [0, 1, 2, 3].map(writer)
+    const all = Promise.all(writers)
+    for (let round = 0; round < 2; round += 1) {
+      const goal = acknowledged.length + 40
+      await until(() => acknowledged.length >= goal)
+      if (round === 0) {
+        // kill −9 of one backend: the server ends all others and recovers.
+        let pid: number | undefined
+        await until(async () => {
+          const row = await server.sql<{ pid: number }>(
+            "select pid from pg_stat_activity where query like '%pg_notify%' and pid <> pg_backend_pid() limit 1",
+          )
+          pid = row?.pid
+          return pid !== undefined
+        })
+        // Zero would be ourselves.
+        assert(pid !== undefined && pid > 1)
+        process.kill(pid, 'SIGKILL')
+      } else {
+        await server.kill()
+        await server.start()
+      }
+    }
+    const goal = acknowledged.length + 20
+    await until(() => acknowledged.length >= goal)
+    stop = true
+    await all
+    assert.deepEqual(await names(state), acknowledged.toSorted())
+    await state.close()
+  })
+
+  test('a server that stays away is a fault; when it is back all goes on by itself', async () => {
+    const state = await openAt(await server.schema(), { waitMs: 300 })
+    await state.write((tx) => tx.run(add, 'a', 1))
+    const version = state.version()
+    await server.kill()
+    const refused = [state.get('select 1 as n'), state.write((tx) => tx.run(add, 'b', 1)), walked(state)]
+    await Promise.all(refused.map((one) => assert.rejects(one, unavailable)))
+    // It says no, so nobody else can have written: what is kept in memory is good for a while.
+    assert.equal(state.version(), version)
+    await server.start()
+    assert.deepEqual(await names(state), ['a'])
+    await state.write((tx) => tx.run(add, 'c', 1))
+    assert.notEqual(state.version(), version)
+    await state.close()
+  })
+
+  test('a network that swallows everything: soon nothing is claimed any more, and when it is back all goes on', async () => {
+    await using line = new Line(server.port)
+    const url = (await server.schema()).replace(`:${server.port}/`, `:${await line.listen()}/`)
+    const state = await openAt(url)
+    const others = await openAt(url.replace(/:\d+\//, `:${server.port}/`))
+    const isFault = () => {
+      try {
+        state.version()
+        return false
+      } catch (error) {
+        return unavailable(error)
+      }
+    }
+    line.silent = true
+    const reading = state.get('select count(*) as n from counters')
+    await others.write((tx) => tx.run(add, 'theirs', 1))
+    await until(isFault)
+    line.silent = false
+    // The question that was swallowed is asked again on another connection.
+    assert.deepEqual(await reading, { n: 1 })
+    await until(() => !isFault())
+    await state.write((tx) => tx.run(add, 'ours', 1))
+    await others.close()
+    await state.close()
+  })
+
+  test('notices that are lost are made up for by asking', async () => {
+    const url = await server.schema()
+    const [ours, others] = [await openAt(url), await openAt(url)]
+    const before = ours.version()
+    // Whoever listens is cut off, and the commit happens before anybody has come back.
+    await end("query like 'select max(number)%'")
+    await others.write((tx) => tx.run(add, 'a', 1))
+    await until(() => ours.version() !== before)
+    await ours.close()
+    await others.close()
+  })
+
+  test('replicas answer what may be a second old, while they keep up; then the primary does (state 8)', async () => {
+    await using standby = await server.standby()
+    const url = await server.schema()
+    const replica = url.replace(`:${server.port}/`, `:${standby.port}/`)
+    const state = await openAt(url, { replicas: [replica] })
+    const asked = async () => (await state.recent.get<{ n: number }>('select pg_is_in_recovery()::int as n'))?.n
+    await until(async () => (await asked()) === 1)
+    await standby.sql('select pg_wal_replay_pause()')
+    const count = 'select count(*) as n from counters'
+    await state.write((tx) => tx.run(add, 'a', 1))
+    assert.deepEqual(await state.recent.get(count), { n: 1 })
+    await standby.kill()
+    await state.write((tx) => tx.run(add, 'b', 1))
+    assert.deepEqual(await state.recent.get(count), { n: 2 })
+    assert.equal(await asked(), 0)
+    await state.close()
+    await assert.rejects(openAt(replica), unavailable)
+  })
+
+  test('of several hosts the one that takes writes is used, also after a handover', async () => {
+    const first = await startPostgres()
+    const second = await first.standby()
+    try {
+      const hosts = [second, first].map(({ port }) => `127.0.0.1:${port}`).join()
+      const state = await openAt(`postgres://postgres@${hosts}/postgres`)
+      await state.write((tx) => tx.run(add, 'before', 1))
+      const there = () => second.sql<{ n: number }>('select count(*) as n from counters').catch(() => undefined)
+      await until(async () => (await there())?.n === 1)
+      await first.kill()
+      await second.promote()
+      await state.write((tx) => tx.run(add, 'after', 1))
+      assert.deepEqual(await names(state), ['after', 'before'])
+      await state.close()
+    } finally {
+      await second[Symbol.asyncDispose]()
+      await first[Symbol.asyncDispose]()
+    }
+  })
+})

@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { startProcess } from '#test/second-process.ts'
+import { lockFolder } from './folder-lock.ts'
+
+async function folder(): Promise<{ dir: string } & AsyncDisposable> {
+  const dir = await mkdtemp(join(tmpdir(), 'tetrad-lock-'))
+  return { dir, [Symbol.asyncDispose]: () => rm(dir, { recursive: true, force: true }) }
+}
+
+const holding = (dir: string) => `
+  const { lockFolder } = await load('server/storage/folder-lock.ts')
+  const lock = lockFolder(${JSON.stringify(dir)})
+  say('locked')
+  stay()
+  await new Promise(() => lock)
+`
+
+test('a second process is refused with what to do, until the first has ended, also by kill -9', async () => {
+  await using here = await folder()
+  await using other = startProcess(holding(here.dir))
+  assert.equal(await other.line(), 'locked')
+  const detail = `${here.dir} is in use by another process, most likely a running server; stop it, or wait until it has ended`
+  for (let tries = 0; tries < 2; tries++)
+    assert.throws(() => lockFolder(here.dir), { code: 'store.unavailable', message: `store.unavailable: ${detail}` })
+  await other.kill()
+  lockFolder(here.dir).release()
+})
+
+test('a process cannot lock a folder twice at a time, and can once more after it was released', async () => {
+  await using here = await folder()
+  await using another = await folder()
+  const lock = lockFolder(here.dir)
+  assert.throws(() => lockFolder(here.dir), /is in use by another process/)
+  lockFolder(another.dir).release()
+  lock.release()
+  lockFolder(here.dir).release()
+})
+
+test('a folder that cannot be locked for another reason is named', async () => {
+  await using here = await folder()
+  assert.throws(() => lockFolder(join(here.dir, 'none')), /none\/lock\.sqlite/)
+})

@@ -1,0 +1,32 @@
+// One process at a time works on a data folder: a server, or a command that needs the folder for itself. The operating system releases the
+// lock when the process ends, however it ends.
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { Fault } from '#core/fault.ts'
+import { isBusy, renameSqlite } from './sqlite/errors.ts'
+
+export const lockName = 'lock.sqlite'
+
+export interface FolderLock {
+  release(): void
+}
+
+/** A fault when another process has the folder. */
+export function lockFolder(dir: string): FolderLock {
+  const file = join(dir, lockName)
+  let db: DatabaseSync | undefined
+  try {
+    db = new DatabaseSync(file, { timeout: 0 })
+    // SQLite's file lock; nothing is ever written.
+    db.exec('begin exclusive')
+    const held = db
+    return { release: () => held.close() }
+  } catch (error) {
+    db?.close()
+    if (!isBusy(error)) throw renameSqlite(error, file)
+    throw new Fault('store.unavailable', {
+      detail: `${dir} is in use by another process, most likely a running server; stop it, or wait until it has ended`,
+      cause: error,
+    })
+  }
+}

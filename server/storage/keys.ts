@@ -1,0 +1,249 @@
+// Keys as they are stored: made, found, listed, changed, revoked. Only what makes a secret ever holds a whole key, and hands
+// it out once.
+import { type Group, groups, type Plan, plans } from '#api/routes.ts'
+import { invalid } from '#core/fault.ts'
+import { digestOf, isKeyId, type KeyParts, keyIdBytes, keyText, secretBytes, toKeyId, toSecret } from '#core/key.ts'
+import type { Clock } from '#runtime/clock.ts'
+import type { Random } from '#runtime/random.ts'
+import type { State, StateReader, StateWriter } from './state.ts'
+
+/** Calls without a key are counted under this id; no key may have it. */
+export const anonymousId = 'anonymous'
+
+const nameShape = /^[^\p{Cc}]{1,100}$/u
+
+export interface NewKey {
+  /** For people: whose key it is. */
+  readonly name: string
+  readonly plan: Plan
+  /** Groups it may use; left out: all of them. */
+  readonly groups?: readonly Group[]
+  readonly expiresAtMs?: number
+  /** It may make calls that change what everybody is answered (behaviour/http.md#admin-keys). */
+  readonly admin?: boolean
+}
+
+/** What may be changed of a key that exists; what is left out stays. */
+export interface KeyChange {
+  readonly name?: string
+  readonly plan?: Plan
+  /** Null: all of them. */
+  readonly groups?: readonly Group[] | null
+  /** Null: never. */
+  readonly expiresAtMs?: number | null
+  readonly admin?: boolean
+}
+
+/** A key as it may be shown to an operator. */
+export interface KeyInfo {
+  readonly id: string
+  readonly name: string
+  readonly plan: Plan
+  readonly groups: readonly Group[]
+  readonly admin: boolean
+  readonly createdAtMs: number
+  readonly expiresAtMs: number | undefined
+  readonly revokedAtMs: number | undefined
+  /** Written behind, with the usage (behaviour/http.md#usage-counters). */
+  readonly lastUsedAtMs: number | undefined
+}
+
+export interface KeyRecord extends KeyInfo {
+  readonly digest: Uint8Array
+}
+
+interface KeyRow {
+  id: string
+  name: string
+  plan: string
+  allowed_groups: string | null
+  admin: number
+  digest: Uint8Array
+  created_ms: number
+  expires_ms: number | null
+  revoked_ms: number | null
+  last_used_ms: number | null
+}
+
+/** In the transaction of every change but the last-used time: what was verified before must be looked up again. */
+const advanceRevisionSql = 'update key_revision set revision = revision + 1'
+
+export async function keyRevision(state: StateReader): Promise<number> {
+  return (await state.get<{ revision: number }>('select revision from key_revision'))?.revision ?? 0
+}
+
+/** The returned key is the only copy of its secret. */
+export async function createKey(
+  state: State,
+  wanted: NewKey,
+  clock: Clock,
+  random: Random,
+): Promise<{ readonly id: string; readonly key: string }> {
+  return issueKey(state, { ...wanted, id: toKeyId(random.bytes(keyIdBytes)) }, clock, random)
+}
+
+/**
+ * A key under an id of the caller's choosing, with a new secret. If the id exists, its old secret is worthless from now
+ * on, name, plan, groups, rights and expiry are as given here, and a revocation is undone; usage and creation time stay.
+ */
+export async function issueKey(
+  state: State,
+  wanted: NewKey & { readonly id: string },
+  clock: Clock,
+  random: Random,
+): Promise<{ readonly id: string; readonly key: string }> {
+  const parts = { id: wanted.id, secret: newSecret(random) }
+  const key = await state.write((tx) => putKey(tx, { ...wanted, ...parts }, clock.now()))
+  return { id: wanted.id, key }
+}
+
+const newSecret = (random: Random): string => toSecret(random.bytes(secretBytes))
+
+/** The same in the caller's transaction, with a secret that the caller brings: 256 bits that nobody can guess. */
+export async function putKey(tx: StateWriter, wanted: NewKey & KeyParts, nowMs: number): Promise<string> {
+  checkWanted(wanted, nowMs)
+  const { id, secret, name, plan, groups: allowed, expiresAtMs, admin = false } = wanted
+  const parts = { id, secret }
+  await tx.run(
+    `insert into keys (id, name, plan, allowed_groups, admin, digest, created_ms, expires_ms)
+     values (?, ?, ?, ?, ?, ?, ?, ?)
+     on conflict (id) do update set name = excluded.name, plan = excluded.plan,
+       allowed_groups = excluded.allowed_groups, admin = excluded.admin, digest = excluded.digest,
+       expires_ms = excluded.expires_ms, revoked_ms = null`,
+    ...[id, name, plan, allowed ? groupsText(allowed) : null, admin ? 1 : 0, digestOf(parts), nowMs],
+    expiresAtMs ?? null,
+  )
+  await tx.run(advanceRevisionSql)
+  return keyText(parts)
+}
+
+const groupsText = (allowed: readonly Group[]): string => groups.filter((group) => allowed.includes(group)).join(',')
+
+/**
+ * A new secret for a key that exists, and nothing else of it: what was made with it stays its own (behaviour/http.md#new-secret-for-a-key). The old
+ * secret is worthless at once and in every process. Undefined when there is no such key.
+ */
+export async function rotateKey(
+  state: State,
+  { id, restore = false }: { readonly id: string; readonly restore?: boolean },
+  clock: Clock,
+  random: Random,
+): Promise<{ readonly id: string; readonly key: string } | undefined> {
+  const parts = { id, secret: newSecret(random) }
+  return state.write(async (tx) => {
+    const found = await findKey(tx, id)
+    if (!found) return undefined
+    if (found.revokedAtMs !== undefined && !restore) {
+      throw invalid(['restore'], 'is needed for a key that was revoked: with a new secret it works again')
+    }
+    if (found.expiresAtMs !== undefined && found.expiresAtMs <= clock.now()) {
+      throw invalid(['expires'], 'is past: give the key a later one first, or the new secret would not work either')
+    }
+    await tx.run('update keys set digest = ?, revoked_ms = null where id = ?', digestOf(parts), id)
+    await tx.run(advanceRevisionSql)
+    return { id, key: keyText(parts) }
+  })
+}
+
+/** Changes what is named of a key, never its secret, in every process at once. False when there is no such key. */
+export async function editKey(state: State, id: string, change: KeyChange, clock: Clock): Promise<boolean> {
+  return state.write(async (tx) => {
+    const row = await tx.get<KeyRow>('select * from keys where id = ?', id)
+    if (!row) return false
+    const { name = row.name, plan = row.plan as Plan, admin = row.admin === 1, groups: allowed, expiresAtMs } = change
+    const named = { ...(allowed && { groups: allowed }), ...(typeof expiresAtMs === 'number' && { expiresAtMs }) }
+    checkWanted({ id, name, plan, ...named }, clock.now())
+    await tx.run(
+      'update keys set name = ?, plan = ?, admin = ?, allowed_groups = ?, expires_ms = ? where id = ?',
+      ...[name, plan, admin ? 1 : 0, allowed === undefined ? row.allowed_groups : allowed && groupsText(allowed)],
+      ...[expiresAtMs === undefined ? row.expires_ms : expiresAtMs, id],
+    )
+    await tx.run(advanceRevisionSql)
+    return true
+  })
+}
+
+export async function findKey(state: StateReader, id: string): Promise<KeyRecord | undefined> {
+  const row = await state.get<KeyRow>('select * from keys where id = ?', id)
+  return row && { ...toInfo(row), digest: row.digest }
+}
+
+/** Oldest first, the revoked and expired ones included. */
+export async function listKeys(state: StateReader): Promise<KeyInfo[]> {
+  return (await state.all<KeyRow>('select * from keys order by created_ms, id')).map(toInfo)
+}
+
+export interface KeySearch {
+  /** Part of a name or an id, in any case; empty: every key. */
+  readonly text: string
+  /** Keys whose ids begin so are left out once they have expired or were revoked. */
+  readonly fleeting: string
+  readonly nowMs: number
+  readonly rowsMax: number
+  /** Rows to leave out at the front. */
+  readonly skipped: number
+}
+
+/** Newest first, and how many there are in all. */
+export async function searchKeys(
+  state: StateReader,
+  { text: words, fleeting, nowMs, rowsMax, skipped }: KeySearch,
+): Promise<{ readonly keys: readonly KeyInfo[]; readonly total: number }> {
+  // Both sides by the engine: not all of them know the small form of every letter, but each agrees with itself.
+  const pattern = `%${words.replaceAll(/[%_!]/g, '!$&')}%`
+  const where = `where (lower(name) like lower(?) escape '!' or lower(id) like lower(?) escape '!')
+    and not (substr(id, 1, ?) = ? and (revoked_ms is not null or (expires_ms is not null and expires_ms <= ?)))`
+  const given = [pattern, pattern, fleeting.length, fleeting, nowMs]
+  const counted = await state.get<{ count: number }>(`select count(*) as count from keys ${where}`, ...given)
+  const rows = await state.all<KeyRow>(
+    `select * from keys ${where} order by created_ms desc, id desc limit ? offset ?`,
+    ...[...given, rowsMax, skipped],
+  )
+  return { keys: rows.map(toInfo), total: Number(counted?.count ?? 0) }
+}
+
+/** True when there is such a key; it is then revoked, at once and in every process. The first revocation's time stands. */
+export async function revokeKey(state: State, id: string, clock: Clock): Promise<boolean> {
+  return state.write(async (tx) => {
+    const sql = 'update keys set revoked_ms = coalesce(revoked_ms, ?) where id = ?'
+    if ((await tx.run(sql, clock.now(), id)) === 0) return false
+    await tx.run(advanceRevisionSql)
+    return true
+  })
+}
+
+/** Removes a key, record and all, in the caller's transaction: for one that lives and dies with another record. */
+export async function dropKey(tx: StateWriter, id: string): Promise<void> {
+  if ((await tx.run('delete from keys where id = ?', id)) > 0) await tx.run(advanceRevisionSql)
+}
+
+/** Inside the transaction that writes the usage. */
+export async function writeLastUsed(tx: StateWriter, lastUsedMs: ReadonlyMap<string, number>): Promise<void> {
+  for (const [id, atMs] of lastUsedMs) await tx.run('update keys set last_used_ms = ? where id = ?', atMs, id)
+}
+
+const toInfo = (row: KeyRow): KeyInfo => ({
+  id: row.id,
+  name: row.name,
+  plan: row.plan as Plan,
+  groups: row.allowed_groups === null ? groups : (row.allowed_groups.split(',') as Group[]),
+  admin: row.admin === 1,
+  createdAtMs: row.created_ms,
+  expiresAtMs: row.expires_ms ?? undefined,
+  revokedAtMs: row.revoked_ms ?? undefined,
+  lastUsedAtMs: row.last_used_ms ?? undefined,
+})
+
+function checkWanted(wanted: NewKey & { readonly id: string }, nowMs: number): void {
+  const { id, name, plan, groups: allowed, expiresAtMs } = wanted
+  if (!isKeyId(id)) throw invalid(['id'], 'must be 1 to 64 characters of A-Z a-z 0-9 _ -', id)
+  if (id === anonymousId) throw invalid(['id'], 'is reserved for calls without a key', id)
+  if (!nameShape.test(name)) throw invalid(['name'], 'must be 1 to 100 printable characters')
+  if (!plans.includes(plan)) throw invalid(['plan'], `must be one of ${plans.join(', ')}`, plan)
+  if (allowed && (allowed.length === 0 || !allowed.every((group) => groups.includes(group)))) {
+    throw invalid(['groups'], `must name at least one of ${groups.join(', ')}`, allowed.join(','))
+  }
+  if (expiresAtMs !== undefined && !(Number.isSafeInteger(expiresAtMs) && expiresAtMs > nowMs)) {
+    throw invalid(['expires'], 'must be a time in the future', expiresAtMs)
+  }
+}

@@ -1,0 +1,282 @@
+// From a folder to PostgreSQL: everything arrives, changes follow, a stop loses nothing, and no data of others is touched.
+import { strict as assert } from 'node:assert'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { createSeededRandom } from '#simulator/seeded-random.ts'
+import { seededRandom } from '#test/context.ts'
+import { noPostgres, type PostgresServer, startPostgres } from '#test/postgres.ts'
+import { addCoverage, coverageOf, moveCursor } from './coverage.ts'
+import {
+  identifySource,
+  type MoveProgress,
+  moveState,
+  moveStores,
+  refuseUnfinishedState,
+  type StoreMove,
+} from './move.ts'
+import { tablesOf } from './move-tables.ts'
+import { openDuties, openState, openStores } from './open.ts'
+import { copySqlite } from './sqlite/copy.ts'
+import type { State, StateWriter } from './state.ts'
+
+const never = new AbortController().signal
+
+async function place() {
+  const dir = await mkdtemp(join(tmpdir(), 'tetrad-move-'))
+  return {
+    dir,
+    /** One moment of the store that lives there. */
+    async moment(live: State): Promise<State> {
+      await identifySource(live, seededRandom('move'))
+      const folder = await mkdtemp(join(dir, 'copy-'))
+      await copySqlite(join(dir, 'state.sqlite'), join(folder, 'state.sqlite'))
+      return openState(folder)
+    },
+    [Symbol.asyncDispose]: () => rm(dir, { recursive: true, force: true }),
+  }
+}
+
+/** Rows in tables of every kind: with and without keys, of several columns, of bytes, referring and referred to. */
+async function fill(tx: StateWriter, seed: string, count: number): Promise<void> {
+  const draws = createSeededRandom(seed)
+  for (let at = 0; at < count; at += 1) {
+    const id = `${seed}-${at}`
+    await tx.run(
+      `insert into fx_quotes
+         (id, key_id, created_ms, as_of_ms, nonce, priced_from, receipt_key, receipt_signature, reply)
+       values (?, 'k', 1, 3, ?, ?, 'r', ?, ?)`,
+      ...[id, draws.whole(0, 2 ** 50), 'tab\t\\N "ünï"\n', Uint8Array.of(1), Uint8Array.of(0, at % 256)],
+    )
+    await tx.run('insert into fx_idempotency values (?, ?, ?, ?, ?)', 'k', id, 'hash', id, at)
+    await tx.run('insert into cursors (stream, at) values (?, ?)', `${seed}/${at}`, at)
+    await tx.run(
+      'insert into near_blocks (chain, block, hash) values (?, ?, ?)',
+      seed,
+      at,
+      Buffer.from(draws.hex(64), 'hex'),
+    )
+  }
+  await tx.run('update key_revision set revision = revision + 7')
+}
+
+const fillDuties = (tx: StateWriter, seed: string, count: number): Promise<unknown> => {
+  const draws = createSeededRandom(seed)
+  const rows = Array.from({ length: count }, (_, at) => [2 ** 46 + at, Buffer.from(draws.hex(600), 'hex')])
+  return tx.insertMany('duty_days', ['id', 'data'], rows, 'on conflict (id) do update set data = excluded.data')
+}
+
+async function contents(state: State, source: State): Promise<Record<string, unknown>> {
+  const found: Record<string, unknown> = {}
+  for (const { name, columns } of await tablesOf(source)) {
+    const own = name === 'cursors' ? "where stream not like 'move/%'" : ''
+    found[name] = await state.all(`select * from ${name} ${own} order by ${columns.join(', ')}`)
+  }
+  return found
+}
+
+describe('moving to PostgreSQL', { skip: noPostgres }, () => {
+  let server: PostgresServer
+  before(async () => {
+    server = await startPostgres()
+  })
+  after(() => server?.[Symbol.asyncDispose]())
+
+  test('all rows arrive; what the source does afterwards follows, removals and replacements included', async () => {
+    await using here = await place()
+    const live = await openState(here.dir)
+    const target = await openState(here.dir, { state: await server.schema() })
+    await live.write((tx) => fill(tx, 'one', 1500))
+    const first = await here.moment(live)
+    const report = await moveState(first, target, () => {}, never)
+    assert.deepEqual(await contents(target, first), await contents(first, first))
+    assert.equal(report.tables.find(({ name }) => name === 'fx_quotes')?.rows, 1500)
+    await first.close()
+
+    await live.write(async (tx) => {
+      await fill(tx, 'two', 20)
+      await tx.run("delete from fx_idempotency where idempotency_key in ('one-7', 'one-8')")
+      await tx.run("delete from fx_quotes where id = 'one-7'")
+      // Refers to another quote than before, and the one it referred to is gone.
+      await tx.run("update fx_idempotency set quote_id = 'two-1' where idempotency_key = 'one-9'")
+      await tx.run("delete from fx_quotes where id = 'one-9'")
+      await tx.run("update fx_quotes set key_id = 'other' where id = 'one-1'")
+      await tx.run("delete from near_blocks where chain = 'one' and block > 1200")
+    })
+    const second = await here.moment(live)
+    const again = await moveState(second, target, () => {}, never)
+    assert.deepEqual(await contents(target, second), await contents(second, second))
+    // A third time there is nothing to do.
+    const third = await moveState(second, target, () => {}, never)
+    assert.deepEqual(
+      third.tables.map(({ written }) => written).filter((written) => written > 0),
+      [],
+    )
+    assert.deepEqual(
+      third.tables.map(({ sha256 }) => sha256),
+      again.tables.map(({ sha256 }) => sha256),
+    )
+    for (const state of [second, live, target]) await state.close()
+  })
+
+  test('stopped at any moment, it goes on by being started again', async () => {
+    await using here = await place()
+    const live = await openState(here.dir)
+    const target = await openState(here.dir, { state: await server.schema() })
+    await live.write((tx) => fill(tx, 'one', 1200))
+    const moment = await here.moment(live)
+    for (let steps = 1; ; steps += 7) {
+      const stop = new AbortController()
+      let seen = 0
+      const work = moveState(
+        moment,
+        target,
+        () => {
+          seen += 1
+          if (seen === steps) stop.abort()
+        },
+        stop.signal,
+      )
+      if (await work.then(() => true).catch((error: Error) => assert.equal(error.name, 'AbortError'))) break
+      await assert.rejects(refuseUnfinishedState(target), /a move into this store has not ended/)
+    }
+    await refuseUnfinishedState(target)
+    assert.deepEqual(await contents(target, moment), await contents(moment, moment))
+    for (const state of [moment, live, target]) await state.close()
+  })
+
+  describe('with the duties', () => {
+    /** Both databases of a folder, and their targets. */
+    async function both(here: Awaited<ReturnType<typeof place>>) {
+      const url = await server.schema()
+      const live = { state: await openState(here.dir), duties: await openDuties(here.dir) }
+      const target = { state: await openState('', { state: url }), duties: await openDuties('', { state: url }) }
+      const moment = async (): Promise<readonly StoreMove[]> => {
+        for (const state of Object.values(live)) await identifySource(state, seededRandom('move'))
+        const folder = await mkdtemp(join(here.dir, 'copy-'))
+        for (const name of ['state.sqlite', 'duties.sqlite']) await copySqlite(join(here.dir, name), join(folder, name))
+        return [
+          { source: await openState(folder), target: target.state },
+          { source: await openDuties(folder), target: target.duties, prefix: 'duties.' },
+        ]
+      }
+      const opened: State[] = [...Object.values(live), ...Object.values(target)]
+      return {
+        ...{ live, target, moment },
+        serve: () => openStores(join(here.dir, 'server'), { state: url }),
+        close: async (...more: State[]) => {
+          for (const state of [...opened, ...more]) await state.close()
+        },
+      }
+    }
+
+    test('both arrive, and until everything has no server starts on either', async () => {
+      await using here = await place()
+      const { live, moment, serve, close } = await both(here)
+      await live.state.write((tx) => fill(tx, 'one', 50))
+      await live.duties.write(async (tx) => {
+        await fillDuties(tx, 'one', 1500)
+        await addCoverage(tx, 'duties/mainnet', 3, 9)
+      })
+      const moves = await moment()
+      const stopped: string[] = []
+      for (let steps = 1; ; steps += 9) {
+        const stop = new AbortController()
+        let seen = 0
+        const tell = ({ table }: MoveProgress) => {
+          seen += 1
+          if (seen === steps) {
+            stop.abort()
+            stopped.push(table)
+          }
+        }
+        const work = moveStores(moves, tell, stop.signal)
+        if (await work.then(() => true).catch((error: Error) => assert.equal(error.name, 'AbortError'))) break
+        await assert.rejects(serve(), /a move into this store has not ended/)
+      }
+      assert.ok(
+        stopped.some((name) => name.startsWith('duties.')) && stopped.some((name) => !name.startsWith('duties.')),
+      )
+      const stores = await serve()
+      for (const { source, target } of moves)
+        assert.deepEqual(await contents(target, source), await contents(source, source))
+      assert.equal((await stores.duties.all('select id from duty_days')).length, 1500)
+      assert.deepEqual(await coverageOf(stores.duties, 'duties/mainnet'), [{ from: 3, until: 9 }])
+      assert.deepEqual(await coverageOf(stores.state, 'duties/mainnet'), [])
+      await stores.close()
+      await close(...moves.map(({ source }) => source))
+    })
+
+    test('days that have become blocks since the last time are gone from the target too', async () => {
+      await using here = await place()
+      const { live, moment, target, close } = await both(here)
+      await live.duties.write((tx) => fillDuties(tx, 'one', 1200))
+      const first = await moment()
+      await moveStores(first, () => {}, never)
+      await live.duties.write(async (tx) => {
+        await tx.run('delete from duty_days where id >= ?', 2 ** 46 + 100)
+        await tx.run(
+          'insert into duty_short_blocks (id, data) select id, data from duty_days where id < ?',
+          2 ** 46 + 7,
+        )
+      })
+      const second = await moment()
+      await moveStores(second, () => {}, never)
+      const [, { source } = assert.fail()] = second
+      assert.deepEqual(await contents(target.duties, source), await contents(source, source))
+      assert.equal((await target.duties.all('select id from duty_days')).length, 100)
+      await close(...[...first, ...second].map((one) => one.source))
+    })
+
+    test('duties that are in use already are left alone, and so is the state beside them', async () => {
+      await using here = await place()
+      const { live, moment, target, serve, close } = await both(here)
+      await live.state.write((tx) => fill(tx, 'one', 3))
+      const moves = await moment()
+      await target.duties.write((tx) => addCoverage(tx, 'duties/mainnet', 0, 5))
+      await assert.rejects(
+        moveStores(moves, () => {}, never),
+        /holds data of its own; name an empty database/,
+      )
+      const stores = await serve()
+      assert.deepEqual(await stores.state.all('select id from fx_quotes'), [])
+      await stores.close()
+      await target.duties.write((tx) => tx.run('delete from coverage'))
+      await moveStores(moves, () => {}, never)
+      await target.duties.write((tx) => addCoverage(tx, 'duties/mainnet', 0, 5))
+      await assert.rejects(
+        moveStores(moves, () => {}, never),
+        /has been used since it was moved to/,
+      )
+      await close(...moves.map(({ source }) => source))
+    })
+  })
+
+  test('a target with data of its own, or one that is in use already, is left alone', async () => {
+    await using here = await place()
+    const live = await openState(here.dir)
+    await live.write((tx) => fill(tx, 'one', 3))
+    const moment = await here.moment(live)
+    const url = await server.schema()
+    const target = await openState(here.dir, { state: url })
+    await target.write((tx) => moveCursor(tx, 'somebody', 1))
+    await assert.rejects(
+      moveState(moment, target, () => {}, never),
+      /holds data of its own; name an empty database/,
+    )
+    await target.write((tx) => tx.run('delete from cursors'))
+    await moveState(moment, target, () => {}, never)
+    // Opening it changes nothing; using it does.
+    await target.close()
+    const again = await openState(here.dir, { state: url })
+    await moveState(moment, again, () => {}, never)
+    await again.write((tx) => tx.run("insert into cursors (stream, at) values ('new', 1)"))
+    await assert.rejects(
+      moveState(moment, again, () => {}, never),
+      /has been used since it was moved to/,
+    )
+    assert.deepEqual(await again.get("select at from cursors where stream = 'new'"), { at: 1 })
+    for (const state of [moment, live, again]) await state.close()
+  })
+})

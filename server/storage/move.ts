@@ -1,0 +1,293 @@
+// Copies embedded databases, the state and the duties, to PostgreSQL, table by table and a range of rows at a time (behaviour/operations.md#moving-to-postgresql).
+//
+// 1. What is read is one moment of the source: a copy of its file, so the source may go on serving meanwhile. What it writes
+//    after that moment is brought over by moving again, which finds most ranges equal.
+// 2. A range is compared before and after: equal ones are left alone, others are written and read back. So a move that was cut
+//    off goes on by being started again, and one that has ended has verified every row.
+// 3. Rows go away before rows come, those that refer before those referred to, and the other way round: at no moment does
+//    the target hold a reference to nothing.
+// 4. A target is empty, or was filled by moves of this same source and by nobody else since: each transaction of a move
+//    writes down its own number. A store that somebody has begun to use is refused.
+// 5. All targets are marked as unfinished before anything is copied, and no mark is removed before everything has been verified: no server
+//    starts on one of them alone (open.ts).
+import { createHash } from 'node:crypto'
+import { Fault } from '#core/fault.ts'
+import type { Random } from '#runtime/random.ts'
+import { cursorOf, moveCursor } from './coverage.ts'
+import { type Table, tablesOf } from './move-tables.ts'
+import { storable } from './postgres/dialect.ts'
+import type { State, StateReader, StateWriter, Value } from './state.ts'
+
+const rowsPerRange = 1000
+const sourceIdKey = 'move/source'
+const commitNumberKey = 'move/number'
+const unfinishedKey = 'move/unfinished'
+
+export interface MoveProgress {
+  readonly table: string
+  readonly rows: number
+  readonly rowsTotal: number
+}
+
+export interface MoveReport {
+  readonly tables: readonly MovedTable[]
+}
+
+export interface MovedTable {
+  readonly name: string
+  readonly rows: number
+  /** Rows that had to be written this time. */
+  readonly written: number
+  /** SHA-256 over all rows in their order, the same on both sides. */
+  readonly sha256: string
+}
+
+type Cells = readonly Value[]
+
+/** The name under which a source is known to its targets; made when it is first moved. */
+export async function identifySource(source: State, random: Random): Promise<number> {
+  const known = await cursorOf(source, sourceIdKey)
+  if (known !== undefined) return known
+  const id = random.bytes(6).reduce((sum, byte) => sum * 256 + byte, 0)
+  await source.write((tx) => moveCursor(tx, sourceIdKey, id))
+  return id
+}
+
+export interface StoreMove {
+  /** Stands still: it is the copy of a store that has been marked. */
+  readonly source: State
+  readonly target: State
+  /** Goes before the names of its tables in reports. */
+  readonly prefix?: string
+}
+
+export const moveState = (
+  source: State,
+  target: State,
+  report: (progress: MoveProgress) => void,
+  signal: AbortSignal,
+): Promise<MoveReport> => moveStores([{ source, target }], report, signal)
+
+export async function moveStores(
+  moves: readonly StoreMove[],
+  report: (progress: MoveProgress) => void,
+  signal: AbortSignal,
+): Promise<MoveReport> {
+  const planned: (StoreMove & { readonly id: number; readonly tables: readonly Table[] })[] = []
+  for (const move of moves) {
+    const tables = await tablesOf(move.source)
+    planned.push({ ...move, tables, id: await refuseUsed(move, tables) })
+  }
+  for (const { target, id } of planned)
+    await numbered(target, async (tx) => {
+      await moveCursor(tx, sourceIdKey, id)
+      await moveCursor(tx, unfinishedKey, id)
+    })
+  const moved: MovedTable[] = []
+  for (const { source, target, tables, prefix = '' } of planned) {
+    const work = tables.map((table) => new TableMove(source, target, table, prefix, report, signal))
+    for (const table of work.toReversed()) await table.removeForeignRows()
+    for (const table of work) await table.bring()
+    for (const table of work) moved.push(await table.verified())
+  }
+  for (const { target } of planned)
+    await numbered(target, (tx) => tx.run('delete from cursors where stream = ?', unfinishedKey))
+  return { tables: moved }
+}
+
+/** Throws where a move has begun and not ended: half of everything must not be served. */
+export async function refuseUnfinishedState(state: StateReader): Promise<void> {
+  if ((await cursorOf(state, unfinishedKey)) === undefined) return
+  throw new Fault('store.unavailable', {
+    detail: 'a move into this store has not ended; run `tetrad move` again, or empty the store',
+  })
+}
+
+/** Invariant 4. The name of the source. */
+async function refuseUsed({ source, target }: StoreMove, tables: readonly Table[]): Promise<number> {
+  const [id, known, last] = [
+    await cursorOf(source, sourceIdKey),
+    await cursorOf(target, sourceIdKey),
+    await cursorOf(target, commitNumberKey),
+  ]
+  if (id === undefined) throw new Error('the source has not been marked')
+  const isNew = known === undefined && (await isEmpty(target, tables))
+  const detail = isNew
+    ? undefined
+    : known !== id
+      ? 'the target holds data of its own; name an empty database'
+      : last !== (await newestCommit(target))
+        ? 'the target has been used since it was moved to, and would lose what came in; serve from it, or empty it'
+        : undefined
+  if (detail) throw new Fault('store.unavailable', { detail })
+  return id
+}
+
+/** Tables without a key hold one row that a migration has put there. */
+async function isEmpty(target: State, tables: readonly Table[]): Promise<boolean> {
+  for (const { name, key } of tables)
+    if (key.length > 0 && (await target.get(`select 1 as one from ${name} limit 1`))) return false
+  return true
+}
+
+const newestCommit = async (state: StateReader): Promise<number> =>
+  (await state.get<{ number: number }>('select max(number) as number from state_commits'))?.number ?? 0
+
+const numbered = <T>(target: State, work: (tx: StateWriter) => Promise<T>): Promise<T> =>
+  target.write(async (tx) => {
+    const result = await work(tx)
+    await moveCursor(tx, commitNumberKey, (await newestCommit(tx)) + 1)
+    return result
+  })
+
+/** Rows with keys after `after`, up to and including `upTo`; left out: from the first, to the last. */
+interface Range {
+  readonly after?: Cells
+  readonly upTo?: Cells
+}
+
+class TableMove {
+  readonly #source: State
+  readonly #target: State
+  readonly #table: Table
+  /** For reports. */
+  readonly #name: string
+  readonly #report: (progress: MoveProgress) => void
+  readonly #signal: AbortSignal
+  readonly #differing: Range[] = []
+  #written = 0
+
+  constructor(
+    source: State,
+    target: State,
+    table: Table,
+    prefix: string,
+    report: (progress: MoveProgress) => void,
+    signal: AbortSignal,
+  ) {
+    this.#source = source
+    this.#target = target
+    this.#table = table
+    this.#name = `${prefix}${table.name}`
+    this.#report = report
+    this.#signal = signal
+  }
+
+  /** Finds the ranges that differ, and takes away what stands in the way of the source's rows. */
+  async removeForeignRows(): Promise<void> {
+    for await (const { range, rows } of this.#ranges()) {
+      const there = await this.#read(this.#target, range)
+      if (digestOf(rows) === digestOf(there)) continue
+      this.#differing.push(range)
+      const ours = new Map(rows.map((row) => [this.#keyText(row), digestOf([row])]))
+      // A row that refers to others goes also when it is only different: it may refer to one that has to go.
+      const stays = (row: Cells): boolean => {
+        const known = ours.get(this.#keyText(row))
+        return this.#table.refersTo.length > 0 ? known === digestOf([row]) : known !== undefined
+      }
+      await this.#remove(there.filter((row) => !stays(row)))
+    }
+  }
+
+  async bring(): Promise<void> {
+    const { name, columns, key } = this.#table
+    const rest = columns.filter((column) => !key.includes(column))
+    const set = rest.map((column) => `${column} = excluded.${column}`).join(', ')
+    const onConflict =
+      key.length === 0 ? '' : `on conflict (${key.join(', ')}) do ${set ? `update set ${set}` : 'nothing'}`
+    for (const range of this.#differing) {
+      this.#signal.throwIfAborted()
+      const rows = await this.#read(this.#source, range)
+      await numbered(this.#target, async (tx) => {
+        if (key.length === 0) await tx.run(`delete from ${name}`)
+        await tx.insertMany(name, columns, rows, onConflict)
+      })
+      this.#written += rows.length
+    }
+  }
+
+  async verified(): Promise<MovedTable> {
+    const name = this.#name
+    const sum = createHash('sha256')
+    let count = 0
+    for await (const { range, rows } of this.#ranges()) {
+      const ours = digestOf(rows)
+      const there = await this.#read(this.#target, range)
+      if (digestOf(there) !== ours) {
+        throw new Error(`${name}: rows up to ${JSON.stringify(range.upTo?.map(String))} are not what was moved`)
+      }
+      count += rows.length
+      sum.update(ours)
+    }
+    return { name, rows: count, written: this.#written, sha256: sum.digest('hex') }
+  }
+
+  /** The source's rows, range by range; the last range goes on to the end of whatever the target has. */
+  async *#ranges(): AsyncGenerator<{ readonly range: Range; readonly rows: readonly Cells[] }, undefined> {
+    const { name, key } = this.#table
+    const total = await this.#source.get<{ n: number }>(`select count(*) as n from ${name}`)
+    let after: Cells | undefined
+    for (let count = 0; ; ) {
+      this.#signal.throwIfAborted()
+      const open: Range = after ? { after } : {}
+      const rows = await this.#read(this.#source, open, key.length > 0 ? rowsPerRange : undefined)
+      count += rows.length
+      const last = key.length === 0 || rows.length < rowsPerRange
+      const upTo = last ? undefined : this.#keyOf(rows.at(-1) as Cells)
+      yield { range: { ...open, ...(upTo && { upTo }) }, rows }
+      this.#report({ table: this.#name, rows: count, rowsTotal: total?.n ?? 0 })
+      if (!upTo) return
+      after = upTo
+    }
+  }
+
+  async #read(state: State, { after, upTo }: Range, limit?: number): Promise<Cells[]> {
+    const { name, columns, key } = this.#table
+    const places = key.map(() => '?').join(', ')
+    const bounds = [...(after ? ['>'] : []), ...(upTo ? ['<='] : [])].map(
+      (sign) => `(${key.join(', ')}) ${sign} (${places})`,
+    )
+    // The marks of the move itself stay where they are.
+    const own = name === 'cursors' ? [`stream not like 'move/%'`] : []
+    const where = [...bounds, ...own].join(' and ')
+    const sql = [
+      `select ${columns.join(', ')} from ${name}`,
+      where && `where ${where}`,
+      `order by ${(key.length > 0 ? key : columns).join(', ')}`,
+      limit === undefined ? '' : `limit ${limit}`,
+    ].join(' ')
+    const rows = await state.all<Record<string, Value>>(sql, ...(after ?? []), ...(upTo ?? []))
+    return rows.map((row) => columns.map((column) => row[column] ?? null))
+  }
+
+  async #remove(rows: readonly Cells[]): Promise<void> {
+    const { name, key } = this.#table
+    if (rows.length === 0 || key.length === 0) return
+    const sql = `delete from ${name} where ${key.map((column) => `${column} = ?`).join(' and ')}`
+    await numbered(this.#target, async (tx) => {
+      for (const row of rows) await tx.run(sql, ...this.#keyOf(row))
+    })
+  }
+
+  #keyOf(row: Cells): Cells {
+    return this.#table.key.map((name) => row[this.#table.columns.indexOf(name)] ?? null)
+  }
+
+  #keyText(row: Cells): string {
+    return JSON.stringify(this.#keyOf(row).map(cellText))
+  }
+}
+
+const cellText = (cell: Value): string | null =>
+  cell === null
+    ? null
+    : cell instanceof Uint8Array
+      ? `x${cell.toHex()}`
+      : typeof cell === 'string'
+        ? `s${storable(cell)}`
+        : `n${cell}`
+
+const digestOf = (rows: readonly Cells[]): string =>
+  createHash('sha256')
+    .update(JSON.stringify(rows.map((row) => row.map(cellText))))
+    .digest('hex')

@@ -1,0 +1,147 @@
+import { strict as assert } from 'node:assert'
+import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { describe, test } from 'node:test'
+import { startControlServer } from '#runtime/control-socket.ts'
+import { laterMigrations } from '#test/upgrade-suite.ts'
+import { moveCursor } from './coverage.ts'
+import { lockFolder } from './folder-lock.ts'
+import { dutiesMigrations, stateMigrations } from './migrations.ts'
+import { openDuties, openState, openStores } from './open.ts'
+import { openSqlite } from './sqlite/sqlite.ts'
+
+async function folder(): Promise<{ dir: string } & AsyncDisposable> {
+  const dir = await mkdtemp(join(tmpdir(), 'tetrad-open-'))
+  return { dir, [Symbol.asyncDispose]: () => rm(dir, { recursive: true, force: true }) }
+}
+
+test('the data folder is made, for its owner only, with a file for each database and one for the lock', async () => {
+  await using here = await folder()
+  const dir = join(here.dir, 'deep', 'data')
+  const stores = await openStores(dir)
+  assert.equal((await stat(dir)).mode & 0o777, 0o700)
+  await stores.close()
+  assert.deepEqual((await readdir(dir)).sort(), ['duties.sqlite', 'lock.sqlite', 'state.sqlite'])
+})
+
+test('state opens beside a running server, which keeps the folder locked', async () => {
+  await using here = await folder()
+  const server = await openStores(here.dir)
+  const command = await openState(here.dir)
+  await command.write((tx) => tx.run("insert into cursors (stream, at) values ('blocks', 1)"))
+  assert.deepEqual({ ...(await server.state.get('select at from cursors')) }, { at: 1 })
+  await command.close()
+  await assert.rejects(openStores(here.dir), /is in use by another process/)
+  await server.close()
+})
+
+test('when the duties cannot be opened, the state and the lock are released', async () => {
+  await using here = await folder()
+  await writeFile(join(here.dir, 'duties.sqlite'), 'not a database')
+  // Twice: the first refusal must not keep the lock.
+  for (let tries = 0; tries < 2; tries++) await assert.rejects(openStores(here.dir), /duties\.sqlite is not a database/)
+  // The last connection to leave takes the journal with it.
+  assert.deepEqual((await readdir(here.dir)).sort(), ['duties.sqlite', 'lock.sqlite', 'state.sqlite'])
+})
+
+test('a data folder that cannot be made is named', async () => {
+  await using here = await folder()
+  await writeFile(join(here.dir, 'file'), '')
+  const dir = join(here.dir, 'file', 'data')
+  await assert.rejects(openStores(dir), (error: Error) =>
+    error.message.includes(`the data folder ${dir} cannot be created`),
+  )
+})
+
+for (const database of ['state', 'duties'] as const)
+  test(`a folder is not opened for serving while a move of its ${database} is unfinished`, async () => {
+    await using here = await folder()
+    const stores = await openStores(here.dir)
+    await stores[database].write((tx) => moveCursor(tx, 'move/unfinished', 1))
+    await stores.close()
+    // Twice: the first refusal must not keep the files.
+    for (let tries = 0; tries < 2; tries++) await assert.rejects(openStores(here.dir), /a move into this store has not/)
+    await (await openState(here.dir)).close()
+    await (await openDuties(here.dir)).close()
+  })
+
+describe('an upgrade', () => {
+  const stateFile = (dir: string) => join(dir, 'state.sqlite')
+  const dutiesFile = (dir: string) => join(dir, 'duties.sqlite')
+  const openLaterStores = (dir: string) => openStores(dir, {}, laterMigrations)
+  const openLaterState = (dir: string) => openState(dir, {}, laterMigrations)
+
+  /** A data folder of the version before. */
+  async function earlier() {
+    const here = await folder()
+    await (await openStores(here.dir)).close()
+    return here
+  }
+
+  /** The number of the newest migration of the state. */
+  function versionOf(dir: string): number {
+    using file = new DatabaseSync(stateFile(dir))
+    return file.prepare('select max(id) as id from migrations').get()?.id as number
+  }
+  const [unchanged, upgraded] = [stateMigrations.length, laterMigrations.length]
+
+  test('that is refused because another process has locked the folder leaves the state as it is', async () => {
+    await using here = await earlier()
+    const running = lockFolder(here.dir)
+    // Also a command's, where the server has no socket.
+    for (const open of [openLaterStores, openLaterState])
+      await assert.rejects(open(here.dir), /is in use by another process/)
+    running.release()
+    assert.equal(versionOf(here.dir), unchanged)
+  })
+
+  test('that is refused because one store is newer leaves the other as it is', async () => {
+    await using here = await earlier()
+    const newer = { id: dutiesMigrations.length + 1, name: 'next', up: () => ['create table next (a integer)'] }
+    await (await openSqlite(dutiesFile(here.dir), [...dutiesMigrations, newer], { busyWaitMs: 5000 })).close()
+    await assert.rejects(openLaterStores(here.dir), /duties\.sqlite was written by a newer version/)
+    assert.equal(versionOf(here.dir), unchanged)
+  })
+
+  test('that is refused because a move has not ended leaves the state as it is', async () => {
+    await using here = await earlier()
+    const state = await openState(here.dir)
+    await state.write((tx) => moveCursor(tx, 'move/unfinished', 1))
+    await state.close()
+    await assert.rejects(openLaterStores(here.dir), /a move into this store has not/)
+    assert.equal(versionOf(here.dir), unchanged)
+  })
+
+  test('waits for the end of the server that lives on the folder, whoever asks for it', async () => {
+    await using here = await earlier()
+    const control = await startControlServer(here.dir, {})
+    for (const open of [openLaterStores, openLaterState])
+      await assert.rejects(open(here.dir), /those of an earlier version, and a server is running on .*; stop it/)
+    await control.close()
+    assert.equal(versionOf(here.dir), unchanged)
+    // What a server that was killed leaves.
+    await writeFile(join(here.dir, 'control.sock'), '')
+    await (await openLaterState(here.dir)).close()
+    await (await openLaterStores(here.dir)).close()
+    assert.equal(versionOf(here.dir), upgraded)
+    // Nothing to upgrade, so nothing to ask for.
+    await rm(join(here.dir, 'control.sock'))
+    const again = await startControlServer(here.dir, {})
+    await (await openLaterState(here.dir)).close()
+    await again.close()
+  })
+
+  test('from a development version is refused with what to do, by a server and by a command', async () => {
+    await using here = await folder()
+    const old = [{ id: 1, name: 'keys', up: () => ['create table keys (id text)'] }]
+    await (await openSqlite(stateFile(here.dir), old, { busyWaitMs: 5000 })).close()
+    const message =
+      `${stateFile(here.dir)} cannot be opened because a development version from before the release of 0.1.0 wrote it, and its ` +
+      'tables cannot be upgraded: use a new data folder or an empty database, then create keys and import labels and entities again'
+    for (const open of [openStores, openState])
+      await assert.rejects(open(here.dir), (error: Error) => error.message.includes(message))
+    assert.deepEqual((await readdir(here.dir)).sort(), ['lock.sqlite', 'state.sqlite'])
+  })
+})

@@ -1,0 +1,41 @@
+// What an operator should know about the PostgreSQL that holds the state.
+
+import { parsePostgresUrl } from './address.ts'
+import { renamePostgres } from './errors.ts'
+import { PostgresSession } from './session.ts'
+
+export interface PostgresCheck {
+  readonly name: string
+  readonly version: string
+  /** What puts acknowledged writes at risk. */
+  readonly risks: readonly string[]
+  readonly connections: { readonly used: number; readonly max: number }
+}
+
+/** synchronous_commit is not among them: our own sessions switch it on. */
+const risky = { fsync: 'off', full_page_writes: 'off' } as const
+
+export async function checkPostgres(url: string): Promise<PostgresCheck> {
+  const address = parsePostgresUrl(url)
+  let session: PostgresSession | undefined
+  try {
+    session = await PostgresSession.open(address, 'read')
+    const settings = await session.rows<{ name: string; setting: string }>(
+      `select name, setting from pg_settings where name in ('server_version', 'max_connections', 'fsync', 'full_page_writes')`,
+    )
+    const values = new Map(settings.map(({ name, setting }) => [name, setting]))
+    const [used] = await session.rows<{ n: number }>(
+      "select count(*) as n from pg_stat_activity where backend_type = 'client backend'",
+    )
+    return {
+      name: address.name,
+      version: values.get('server_version') ?? 'unknown',
+      risks: Object.entries(risky).flatMap(([name, bad]) => (values.get(name) === bad ? [`${name} is ${bad}`] : [])),
+      connections: { used: used?.n ?? 0, max: Number(values.get('max_connections')) },
+    }
+  } catch (error) {
+    throw renamePostgres(error, address.name)
+  } finally {
+    await session?.close()
+  }
+}

@@ -1,0 +1,273 @@
+import { strict as assert } from 'node:assert'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { Fault } from '#core/fault.ts'
+import { startControlServer } from '#runtime/control-socket.ts'
+import { noPostgres, type PostgresServer, startPostgres } from '#test/postgres.ts'
+import { startProcess } from '#test/second-process.ts'
+import { type StoreLocation, stateSuite, tables } from '#test/state-suite.ts'
+import { laterMigrations, upgradeSuite } from '#test/upgrade-suite.ts'
+import { cursorOf, moveCursor } from '../coverage.ts'
+import { stateMigrations } from '../migrations.ts'
+import { openDuties, openState, openStores } from '../open.ts'
+import type { State } from '../state.ts'
+import { parsePostgresUrl } from './address.ts'
+import { cellOf } from './copy.ts'
+import { numberPlaceholders, toPostgresSql } from './dialect.ts'
+import { openPostgres } from './postgres.ts'
+import { PostgresSession } from './session.ts'
+
+describe('on PostgreSQL', { skip: noPostgres }, () => {
+  let server: PostgresServer
+  before(async () => {
+    server = await startPostgres()
+  })
+  after(() => server?.[Symbol.asyncDispose]())
+
+  async function place(): Promise<StoreLocation & { readonly url: string }> {
+    const url = await server.schema()
+    return {
+      url,
+      open: (migrations = [tables]) => openPostgres(url, migrations, { connections: 4 }),
+      [Symbol.asyncDispose]: async () => {},
+    }
+  }
+
+  stateSuite('postgres', place)
+  upgradeSuite('postgres', place)
+
+  test('increments of two processes lose none: their writes run one after another (state 2)', async () => {
+    await using here = await place()
+    const state = await here.open()
+    await state.write((tx) => tx.run("insert into counters values ('n', 0)"))
+    const code = `
+      const { openPostgres } = await load('server/storage/postgres/postgres.ts')
+      const { tables } = await load('test/state-suite.ts')
+      const state = await openPostgres(${JSON.stringify(here.url)}, [tables], { connections: 2 })
+      say('open')
+      await Promise.all(Array.from({ length: 60 }, (_, at) => state.write(async (tx) => {
+        const { value } = await tx.get('select value from counters')
+        await tx.run('update counters set value = ?', value + 1)
+      }, { together: at % 3 === 0 })))
+      await state.close()
+      say('done')`
+    await using one = startProcess(code)
+    await using other = startProcess(code)
+    for (const words of ['open', 'done']) for (const process of [one, other]) assert.equal(await process.line(), words)
+    assert.deepEqual(await state.get('select value from counters'), { value: 120 })
+    await state.close()
+  })
+
+  test('an upgrade goes on beside servers on other data folders, not under one on the same', async () => {
+    await using here = await place()
+    await using undo = new AsyncDisposableStack()
+    const dir = undo.adopt(await mkdtemp(join(tmpdir(), 'tetrad-rolling-')), (path) => rm(path, { recursive: true }))
+    const old = undo.adopt(await here.open(stateMigrations), (state) => state.close())
+    const newest = async () => (await old.get<{ id: number }>('select max(id) as id from migrations'))?.id
+    const control = await startControlServer(dir, {})
+    await assert.rejects(openState(dir, { state: here.url }, laterMigrations), /a server is running on/)
+    assert.equal(await newest(), stateMigrations.length)
+    await control.close()
+    await (await openState(dir, { state: here.url }, laterMigrations)).close()
+    assert.equal(await newest(), laterMigrations.length)
+  })
+
+  test('two installations share a database, each in its schema, and know nothing of each other', async () => {
+    await using one = await place()
+    await using two = await place()
+    const [a, b] = [await one.open(), await two.open()]
+    const before = b.version()
+    const gate = Promise.withResolvers<void>()
+    const held = a.write(() => gate.promise)
+    await b.write((tx) => tx.run("insert into counters values ('b', 1)"))
+    gate.resolve()
+    await held
+    assert.deepEqual(await a.all('select * from counters'), [])
+    assert.equal(b.version(), before + 1)
+    await a.close()
+    await b.close()
+  })
+
+  test('a type that the embedded engine would show otherwise is an error', async () => {
+    await using here = await place()
+    const state = await here.open()
+    await state.write((tx) => tx.run("insert into counters values ('a', 1)"))
+    for (const sql of ['select 1 = 1 as x', 'select 1.5 as x', 'select sum(value) as x from counters'])
+      await assert.rejects(state.get(sql), /cast it to bigint or text/)
+    await state.close()
+  })
+
+  test('the character zero does not stop anything, and is shown to be missing (state 9)', async () => {
+    await using here = await place()
+    const state = await here.open()
+    const rows = Array.from({ length: 60 }, (_, id) => [id, 'a\0b', null])
+    await state.write(async (tx) => {
+      await tx.insertMany('things', ['id', 'words', 'raw'], rows)
+      await tx.run('insert into things (id, words) values (?, ?)', 60, '\0')
+    })
+    const found = await state.all('select words, count(*) as n from things group by words order by words')
+    assert.deepEqual(found, [
+      { words: 'a\uFFFDb', n: 60 },
+      { words: '\uFFFD', n: 1 },
+    ])
+    await state.close()
+  })
+
+  test('a read cannot write', async () => {
+    await using here = await place()
+    const state = await here.open()
+    await assert.rejects(state.get("insert into counters values ('a', 1) returning value"), /does not take writes/)
+    await state.close()
+  })
+
+  test('a connection that has prepared too much is replaced', async () => {
+    await using here = await place()
+    const state = await openPostgres(here.url, [tables], { connections: 1 })
+    const backend = async () => (await state.get<{ pid: number }>('select pg_backend_pid() as pid'))?.pid
+    const first = await backend()
+    for (let number = 0; number < 520; number += 1)
+      assert.deepEqual(await state.get(`select ${number} as n`), { n: number })
+    assert.notEqual(await backend(), first)
+    await state.close()
+  })
+
+  test('a table that a migration changed under a prepared statement is read anew', async () => {
+    await using here = await place()
+    const state = await openPostgres(here.url, [tables], { connections: 1 })
+    await state.write((tx) => tx.run("insert into counters values ('a', 1)"))
+    for (let times = 0; times < 3; times += 1) await state.get('select * from counters')
+    await state.write((tx) => tx.run('alter table counters add column more bigint not null default 7'))
+    assert.deepEqual(await state.get('select * from counters'), { name: 'a', value: 1, more: 7 })
+    await state.close()
+  })
+
+  describe('duties beside the state', () => {
+    const rowsOf = async (state: State) => (await state.all<{ stream: string }>('select stream from cursors')).length
+
+    test('have a schema of their own, whose tables hide those of the state with the same name', async () => {
+      const url = await server.schema()
+      const [state, duties] = [await openState('', { state: url }), await openDuties('', { state: url })]
+      await state.write((tx) => moveCursor(tx, 'a', 1))
+      await duties.write(async (tx) => {
+        await moveCursor(tx, 'b', 2)
+        await moveCursor(tx, 'c', 3)
+      })
+      assert.deepEqual([await rowsOf(state), await rowsOf(duties)], [1, 2])
+      assert.equal(await duties.snapshot(async (reader) => cursorOf(reader, 'a')), undefined)
+      // A write of duties reads the lease that it is under.
+      assert.deepEqual(await duties.all('select name from leases'), [])
+      await duties.close()
+      await state.close()
+    })
+
+    test('a commit of one does not wait for a transaction of the other, and does not change its version', async () => {
+      const url = await server.schema()
+      const [state, duties] = [await openState('', { state: url }), await openDuties('', { state: url })]
+      const version = state.version()
+      const gate = Promise.withResolvers<void>()
+      const long = duties.write(async (tx) => {
+        await moveCursor(tx, 'a', 1)
+        await gate.promise
+      })
+      await state.write((tx) => moveCursor(tx, 'b', 1))
+      const own = state.version()
+      assert.notEqual(own, version)
+      gate.resolve()
+      await long
+      await state.write(async () => {})
+      assert.equal(state.version(), own)
+      await duties.close()
+      await state.close()
+    })
+
+    test('are opened by several servers that start on an empty database at the same time', async () => {
+      const url = await server.schema()
+      const dir = await mkdtemp(join(tmpdir(), 'tetrad-start-'))
+      const opening = Array.from({ length: 5 }, (_, number) => openStores(join(dir, String(number)), { state: url }))
+      for (const stores of await Promise.all(opening)) {
+        assert.deepEqual([await rowsOf(stores.state), await rowsOf(stores.duties)], [0, 0])
+        await stores.close()
+      }
+      await rm(dir, { recursive: true })
+    })
+
+    test('whose user may not create the schema is told who should, and can use it then', async () => {
+      await server.sql(`create role modest login; create schema modest authorization modest`)
+      const search = encodeURIComponent('-c search_path=modest')
+      const url = `postgres://modest@127.0.0.1:${server.port}/postgres?options=${search}`
+      await (await openState('', { state: url })).close()
+      await assert.rejects(
+        openDuties('', { state: url }),
+        /may not create the schema modest_duties; .* run: create schema "modest_duties" authorization "modest"/,
+      )
+      await server.sql('create schema modest_duties authorization modest')
+      const duties = await openDuties('', { state: url })
+      assert.equal(await rowsOf(duties), 0)
+      await duties.close()
+    })
+  })
+
+  test('who cannot come in is told what to do, without the password', async () => {
+    await server.sql("create role guarded login password 'correct horse'")
+    const at = `127.0.0.1:${server.port}`
+    const refused = async (url: string, words: RegExp) =>
+      assert.rejects(openPostgres(url, [tables], { connections: 1 }), (error) => {
+        assert(error instanceof Fault && error.code === 'store.unavailable', String(error))
+        assert.match(error.message, words)
+        assert.doesNotMatch(`${error.message} ${error.stack} ${JSON.stringify(error.cause)}`, /hunter2/)
+        return true
+      })
+    await refused(`postgres://guarded:hunter2@${at}/postgres`, /refuses this user; check user, password and pg_hba/)
+    await refused(`postgres://postgres:hunter2@${at}/nowhere`, /has no such database; create it/)
+    await refused('postgres://postgres:hunter2@127.0.0.1:9/postgres', /cannot be reached.*ECONNREFUSED/)
+    await server.sql("create database latin template template0 encoding 'LATIN1' locale_provider libc locale 'C'")
+    await refused(`postgres://postgres@${at}/latin`, /encoded in LATIN1; it must be UTF8/)
+    const session = await PostgresSession.open(
+      parsePostgresUrl(`postgres://guarded:correct%20horse@${at}/postgres`),
+      'read',
+    )
+    await session.close()
+  })
+})
+
+describe('in words', () => {
+  test('places for values are numbered; those in quotes, names and comments are none', () => {
+    const cases: readonly (readonly [string, string])[] = [
+      ['select ?, ?', 'select $1, $2'],
+      ["select '?', ?, 'it''s ?'", "select '?', $1, 'it''s ?'"],
+      ['select "a?" from t -- why?\nwhere b = ?', 'select "a?" from t -- why?\nwhere b = $1'],
+      ['select 1', 'select 1'],
+    ]
+    for (const [sql, expected] of cases) assert.equal(numberPlaceholders(sql), expected)
+  })
+
+  test('text columns are ordered by bytes, other words stay', () => {
+    const sql = `create table a (x text primary key, y text not null, -- some text here
+      z text, w text
+    ); select 'text' as text_of, cast(x as text) from json_array_elements_text(y)`
+    const expected = `create table a (x text collate "C" primary key, y text collate "C" not null, -- some text here
+      z text collate "C", w text collate "C"
+    ); select 'text' as text_of, cast(x as text collate "C") from json_array_elements_text(y)`
+    assert.equal(toPostgresSql(sql), expected)
+    assert.equal(toPostgresSql('alter table a add column b text'), 'alter table a add column b text collate "C"')
+  })
+
+  test('cells of a COPY', () => {
+    const cells = [null, 'a\tb\\c\nd\r', 7, 9007199254740993n, Uint8Array.of(0, 255)]
+    assert.deepEqual(cells.map(cellOf), ['\\N', 'a\\tb\\\\c\\nd\\r', '7', '9007199254740993', '\\\\x00ff'])
+  })
+
+  test('one address per host; what is shown of them holds no password', () => {
+    assert.deepEqual(parsePostgresUrl('postgresql://me:secret@one:1,[::1]:2,three/db?sslmode=require'), {
+      name: 'PostgreSQL at one:1,[::1]:2,three/db',
+      addresses: [
+        'postgresql://me:secret@one:1/db?sslmode=require',
+        'postgresql://me:secret@[::1]:2/db?sslmode=require',
+        'postgresql://me:secret@three/db?sslmode=require',
+      ],
+    })
+    assert.equal(parsePostgresUrl('postgres://host').name, 'PostgreSQL at host')
+  })
+})

@@ -1,0 +1,326 @@
+// State on PostgreSQL, for several processes. The port's promises are kept like this:
+//
+// 1. A transaction begins with one advisory lock of the whole store, so writes run one after another across all
+//    processes, and each statement sees everything that was committed before (behaviour/operations.md#postgresql-writes). A process that dies or
+//    stands still loses the lock with its connection.
+// 2. Reads have connections of their own that cannot write; an iteration gets one for itself, and a snapshot.
+// 3. The last statement of a transaction writes its number into `state_commits` under the name of this process. So when the
+//    connection is lost during a commit, the next transaction, which can begin only after the lost one has ended, sees how
+//    it ended. What was committed is reported as such; what was not is done again from its beginning.
+// 4. The number is what `version` moves with (postgres-watch.ts).
+// 5. Writes that go together are savepoints of one transaction, answered after its commit. A member that fails is rolled
+//    back to its own beginning.
+import { crc32 } from 'node:zlib'
+import { Fault } from '#core/fault.ts'
+import { systemRandom } from '#runtime/random.ts'
+import { GroupCommit, type QueuedWrite } from '../group-commit.ts'
+import { type InspectedStore, inspectStore, type MigrationTransaction, migrateStore } from '../migrate.ts'
+import type { Migration, Row, State, StateReader, StateWriter, Value, WriteOptions } from '../state.ts'
+import { TransactionGuard } from '../transaction-guard.ts'
+import { closedFault, WriteQueue } from '../write-queue.ts'
+import { type PostgresAddress, parsePostgresUrl } from './address.ts'
+import { CommitWatch, commitsTable } from './commit-watch.ts'
+import { dialect, toPostgresSql } from './dialect.ts'
+import { inDoubt, renamePostgres } from './errors.ts'
+import { OutageRetry, outageWaitMs } from './outage.ts'
+import { SessionPool } from './pool.ts'
+import { Replicas } from './replicas.ts'
+import { PostgresSession } from './session.ts'
+import { PostgresTransaction } from './transaction.ts'
+
+const writesWaitingMax = 2000
+const iterationsMax = 16
+const rowsPerFetch = 1000
+/** Names of processes that have not written for so many commits are forgotten. */
+const commitsKept = 100_000
+/** So that no other program's advisory locks are ours. */
+const lockClass = 0x74_65_74_72
+
+export interface PostgresOptions {
+  readonly connections: number
+  readonly replicas?: readonly string[]
+  /** Postgres-place.ts. */
+  readonly subschema?: string
+  /** How long an outage is waited for. */
+  readonly waitMs?: number
+}
+
+export const openPostgres = async (...options: Parameters<typeof inspectPostgres>): Promise<State> =>
+  migrateStore(await inspectPostgres(...options))
+
+export async function inspectPostgres(
+  url: string,
+  migrations: readonly Migration[],
+  options: PostgresOptions,
+): Promise<InspectedStore<State>> {
+  const address = parsePostgresUrl(url, options.subschema)
+  const state = new PostgresState(address, options)
+  try {
+    await state.open()
+    const migrationSteps = migrations.map(({ id, name, up }) => ({
+      id,
+      name,
+      statements: up(dialect).map(toPostgresSql),
+    }))
+    return await inspectStore(state, address.name, migrationSteps, (work) =>
+      state.write((tx) => work(migrationTransaction(tx))),
+    )
+  } catch (error) {
+    await state.close()
+    throw renamePostgres(error, address.name)
+  }
+}
+
+const migrationTransaction = (tx: StateWriter): MigrationTransaction => ({
+  applied: async () => {
+    const rows = await tx.all<{ id: number; name: string }>('select id, name from migrations')
+    return new Map(rows.map(({ id, name }) => [id, name]))
+  },
+  // Building an index over hundreds of millions of rows takes as long as it takes.
+  run: async (sql) => {
+    await tx.run('set local statement_timeout = 0')
+    await tx.run(sql)
+  },
+  record: async (id, name) => void (await tx.run('insert into migrations (id, name) values (?, ?)', id, name)),
+})
+
+class PostgresState implements State {
+  readonly engine = 'postgres'
+  readonly #address: PostgresAddress
+  readonly #readers: SessionPool
+  readonly #replicas: Replicas
+  readonly #writeQueue: WriteQueue
+  readonly #groupCommit: GroupCommit
+  readonly #iterations = new Set<PostgresSession>()
+  readonly #waitMs: number
+  readonly #writeRetry: OutageRetry
+  readonly #iterationRetry: OutageRetry
+  /** Invariant 3: this process among those that write. */
+  readonly #name = systemRandom.uuid()
+  #begin = ''
+  #channel = ''
+  #writer: PostgresSession | undefined
+  #watch: CommitWatch | undefined
+  /** The number of our last commit. */
+  #committed = 0
+  #closed = false
+
+  constructor(address: PostgresAddress, { connections, replicas = [], waitMs = outageWaitMs }: PostgresOptions) {
+    this.#address = address
+    this.#waitMs = waitMs
+    this.#writeRetry = new OutageRetry(waitMs)
+    this.#iterationRetry = new OutageRetry(waitMs)
+    this.#readers = new SessionPool(address, 'read', connections, waitMs)
+    this.#replicas = new Replicas(
+      replicas.map((url) => parsePostgresUrl(url, address.subschema)),
+      connections,
+    )
+    this.#writeQueue = new WriteQueue(address.name, writesWaitingMax)
+    this.#groupCommit = new GroupCommit(this.#writeQueue, (members) => this.#together(members))
+  }
+
+  async open(): Promise<void> {
+    const session = await this.#writing()
+    const at = await session.script<{ schema: string | null }>('select current_schema()::text as schema')
+    const schema = at?.schema ?? 'public'
+    // Several installations may share a database, each in a schema of its own.
+    this.#begin = `begin; select pg_advisory_xact_lock(${lockClass}, ${crc32(schema) | 0})`
+    this.#channel = `tetrad ${schema}`
+    await session.script(this.#begin)
+    await session.script(
+      commitsTable,
+      `delete from state_commits where number < (select max(number) from state_commits) - ${commitsKept}`,
+      'commit',
+    )
+    this.#watch = await CommitWatch.open(this.#address, this.#channel, () => this.#drop())
+  }
+
+  get<R = Row>(sql: string, ...values: Value[]): Promise<R | undefined> {
+    return this.#readers.read(async (session) => (await session.rows<R>(sql, values))[0])
+  }
+
+  all<R = Row>(sql: string, ...values: Value[]): Promise<R[]> {
+    return this.#readers.read((session) => session.rows<R>(sql, values))
+  }
+
+  snapshot<T>(work: (reader: StateReader) => Promise<T>, signal?: AbortSignal): Promise<T> {
+    return this.#readers.read(async (session) => {
+      signal?.throwIfAborted()
+      await session.script('begin isolation level repeatable read')
+      try {
+        return await work({
+          get: async <R>(sql: string, ...values: Value[]) => (await session.rows<R>(sql, values))[0],
+          all: <R>(sql: string, ...values: Value[]) => session.rows<R>(sql, values),
+        })
+      } finally {
+        if (!session.lost) await session.script('rollback')
+      }
+    })
+  }
+
+  get recent(): StateReader {
+    return this.#replicas.reader(this, () => this.#watching.newestCommit)
+  }
+
+  async *each<R = Row>(sql: string, ...values: Value[]): AsyncGenerator<R> {
+    if (this.#closed) throw closedFault(this.#address.name)
+    if (this.#iterations.size >= iterationsMax) throw tooManyIterationsFault(this.#address.name)
+    let session: PostgresSession | undefined
+    try {
+      session = await this.#iterationRetry.run(() => PostgresSession.open(this.#address, 'walk'))
+      this.#iterations.add(session)
+      await session.script('begin')
+      await session.run(`declare walk no scroll cursor for ${sql}`, values)
+      for (;;) {
+        const rows = await session.rows<R>(`fetch ${rowsPerFetch} from walk`)
+        yield* rows
+        if (rows.length < rowsPerFetch) return
+      }
+    } catch (error) {
+      throw renamePostgres(error, this.#address.name)
+    } finally {
+      if (session) this.#iterations.delete(session)
+      await session?.close()
+    }
+  }
+
+  write<T>(work: (tx: StateWriter) => Promise<T>, { together = false }: WriteOptions = {}): Promise<T> {
+    if (together) return this.#groupCommit.add(work)
+    return this.#writeQueue.run(() => this.#transaction((session) => runAlone(session, work)))
+  }
+
+  async #together(members: readonly QueuedWrite[]): Promise<void> {
+    const callbacks = await this.#transaction(async (session) => {
+      const ready: (() => void)[] = []
+      await session.script('savepoint member')
+      for (const member of members) ready.push(await inSavepoint(session, member))
+      return ready
+    })
+    for (const callback of callbacks) callback()
+  }
+
+  /** Invariant 3. What `work` throws is thrown, after the rollback, unless the connection was lost: then it runs again. */
+  async #transaction<T>(work: (session: PostgresSession) => Promise<T>): Promise<T> {
+    try {
+      return await this.#writeRetry.run(() => this.#attempt(work))
+    } catch (error) {
+      throw renamePostgres(error, this.#address.name)
+    }
+  }
+
+  /** Throws `Lost` when the connection was lost and nothing was committed. */
+  async #attempt<T>(work: (session: PostgresSession) => Promise<T>): Promise<T> {
+    const session = await this.#writing()
+    let result: { readonly of: T } | undefined
+    try {
+      await session.script(this.#begin)
+      result = { of: await work(session) }
+      await this.#commit(session)
+      return result.of
+    } catch (error) {
+      if (!session.lost) await session.script('rollback').catch(() => {})
+      else if (!result) throw session.lost
+      else if (await this.#wasCommitted()) return result.of
+      throw session.lost ?? error
+    }
+  }
+
+  async #commit(session: PostgresSession): Promise<void> {
+    const row = await session.script<{ number: number }>(
+      `with done as (
+         insert into state_commits (writer, number)
+         select '${this.#name}', coalesce(max(number), 0) + 1 from state_commits
+         having pg_current_xact_id_if_assigned() is not null
+         on conflict (writer) do update set number = excluded.number returning number
+       ) select number, pg_notify('${this.#channel.replaceAll("'", "''")}', number::text) from done`,
+      'commit',
+    )
+    // A transaction that wrote nothing has no number.
+    if (row) this.#know(row.number)
+  }
+
+  #know(number: number): void {
+    this.#committed = number
+    this.#watch?.noteOwnCommit(number)
+  }
+
+  /** Asked in a transaction of its own, which begins when the one in doubt has ended. */
+  async #wasCommitted(): Promise<boolean> {
+    const sql = 'select number from state_commits where writer = ? and number > ?'
+    try {
+      const [row] = await new OutageRetry(this.#waitMs).run(async () => {
+        const session = await this.#writing()
+        await session.script(this.#begin)
+        const rows = await session.rows<{ number: number }>(sql, [this.#name, this.#committed])
+        await session.script('rollback')
+        return rows
+      })
+      if (row) this.#know(row.number)
+      return row !== undefined
+    } catch (error) {
+      throw inDoubt(error, this.#address.name)
+    }
+  }
+
+  async #writing(): Promise<PostgresSession> {
+    if (this.#closed) throw closedFault(this.#address.name)
+    if (!this.#writer || this.#writer.lost || this.#writer.shouldReplace) {
+      await this.#writer?.close()
+      this.#writer = await PostgresSession.open(this.#address, 'write')
+    }
+    return this.#writer
+  }
+
+  version(): number {
+    return this.#watching.version
+  }
+
+  get #watching(): CommitWatch {
+    if (this.#closed || !this.#watch) throw closedFault(this.#address.name)
+    return this.#watch
+  }
+
+  #drop(): void {
+    void this.#writer?.close()
+    for (const session of this.#iterations) void session.close()
+    this.#readers.drop()
+  }
+
+  async close(): Promise<void> {
+    await this.#writeQueue.close()
+    this.#closed = true
+    await this.#watch?.close()
+    await Promise.all([this.#readers.close(), this.#replicas.close(), this.#writer?.close()])
+    for (const session of this.#iterations) await session.close()
+  }
+}
+
+async function runAlone<T>(session: PostgresSession, work: (tx: StateWriter) => Promise<T>): Promise<T> {
+  const guard = new TransactionGuard()
+  try {
+    const result = await work(new PostgresTransaction(session, guard))
+    guard.end()
+    return result
+  } catch (error) {
+    throw guard.markFailed(error)
+  }
+}
+
+/** Invariant 5: how to answer the member once the rest is committed. It begins and leaves with a fresh savepoint. */
+async function inSavepoint(session: PostgresSession, { work, resolve, reject }: QueuedWrite): Promise<() => void> {
+  try {
+    const result = await runAlone(session, work)
+    await session.script('release member; savepoint member')
+    return () => resolve(result as never)
+  } catch (error) {
+    if (session.lost) throw session.lost
+    await session.script('rollback to member')
+    return () => reject(error)
+  }
+}
+
+const tooManyIterationsFault = (name: string): Fault =>
+  new Fault('store.unavailable', {
+    detail: `${iterationsMax} long reads of ${name} are under way, which is the limit`,
+    retryAfterMs: 1000,
+  })

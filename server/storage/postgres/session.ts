@@ -1,0 +1,228 @@
+// One connection to PostgreSQL, with its prepared statements.
+//
+// 1. One statement at a time, in the order they were asked for.
+// 2. A connection that failed in any way is never used again: what is asked of it afterwards is `Lost`.
+// 3. It keeps the process alive only while a statement is under way.
+import { Client, DatabaseError, type QueryResult } from 'pg'
+import { systemClock } from '#runtime/clock.ts'
+import type { Row, Value } from '../state.ts'
+import type { PostgresAddress } from './address.ts'
+import { CopyIn } from './copy.ts'
+import { bound, numberPlaceholders, parserOf } from './dialect.ts'
+import { ConnectionLost, endsConnection, isReadOnly, isRefusal, messageOfSqlState, UnsuitableHost } from './errors.ts'
+
+/** Beyond this a connection is replaced: PostgreSQL keeps what it has prepared for as long as the connection lasts. */
+const statementsMax = 500
+const connectMs = 3000
+const keepAliveMs = 10_000
+const goodbyeMs = 1000
+
+export type Purpose = 'read' | 'write' | 'walk' | 'replica'
+
+/** What a session may do, and how long things may take, in milliseconds. */
+const settingsFor: Readonly<Record<Purpose, Readonly<Record<string, string | number>>>> = {
+  read: { default_transaction_read_only: 'on', statement_timeout: 30_000 },
+  replica: { default_transaction_read_only: 'on', statement_timeout: 30_000 },
+  // Whoever walks through many rows may be slow, and holds nobody up.
+  walk: { default_transaction_read_only: 'on', idle_in_transaction_session_timeout: 600_000 },
+  // A process that stands still in the middle of a write must not keep all others from writing.
+  write: { idle_in_transaction_session_timeout: 10_000, lock_timeout: 15_000, statement_timeout: 600_000 },
+}
+
+/** What the driver's types leave out. */
+interface Referenceable {
+  ref(): void
+  unref(): void
+}
+
+interface NamedStatement {
+  readonly text: string
+  /** From its second use on. */
+  name?: string
+}
+
+export class PostgresSession {
+  readonly #client: Client & Referenceable
+  readonly #purpose: Purpose
+  readonly #subschema: string | undefined
+  readonly #statements = new Map<string, NamedStatement>()
+  #namedCount = 0
+  #last: Promise<unknown> = Promise.resolve()
+  #lost: ConnectionLost | undefined
+  #onLost: () => void = () => {}
+
+  /** The first host that is what the purpose needs; `Lost` with the reason of each when there is none. */
+  static async open({ name, addresses, subschema }: PostgresAddress, purpose: Purpose): Promise<PostgresSession> {
+    const failures: unknown[] = []
+    for (const address of [...addresses]) {
+      const session = new PostgresSession(address, purpose, subschema)
+      try {
+        await session.#connect()
+        addresses.splice(0, addresses.length, address, ...addresses.filter((other) => other !== address))
+        return session
+      } catch (error) {
+        await session.close()
+        failures.push(error)
+      }
+    }
+    throw new ConnectionLost(`${name}: ${failures.map(reasonOf).join('; ')}`, undefined, failures.every(isRefusal))
+  }
+
+  private constructor(address: string, purpose: Purpose, subschema: string | undefined) {
+    this.#purpose = purpose
+    this.#subschema = subschema
+    const client = new Client({
+      connectionString: address,
+      connectionTimeoutMillis: connectMs,
+      keepAlive: true,
+      keepAliveInitialDelayMillis: keepAliveMs,
+      application_name: 'tetrad',
+      types: { getTypeParser: parserOf as never },
+    })
+    this.#client = client as Client & Referenceable
+    this.#client.on('error', (error) => this.#lose(error))
+    this.#client.on('end', () => this.#lose(new Error('the connection was closed')))
+  }
+
+  async #connect(): Promise<void> {
+    const purpose = this.#purpose
+    await this.#client.connect()
+    this.#client.unref()
+    const settings = Object.entries({ bytea_output: 'hex', ...settingsFor[purpose] })
+    const row = await this.script<{ standby: number; encoding: string }>(
+      settings.map(([name, value]) => `set ${name} = '${value}'`).join('; '),
+      // An acknowledged write is on the disk (state 1), also where the database is set up to be in a hurry.
+      "select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'",
+      "select pg_is_in_recovery()::int as standby, current_setting('server_encoding') as encoding",
+    )
+    if (row?.standby === 1 && purpose !== 'replica')
+      throw new UnsuitableHost('is a standby, which does not take writes')
+    if (this.#subschema !== undefined) await this.#enterSubschema(this.#subschema)
+    if (row?.encoding !== 'UTF8') throw new Error(`the database is encoded in ${row?.encoding}; it must be UTF8`)
+  }
+
+  async #enterSubschema(name: string): Promise<void> {
+    const own = await this.script<{ schema: string }>(`select coalesce(current_schema(), 'public')::text as schema`)
+    const state = own?.schema ?? 'public'
+    const sub = `${state}_${name}`
+    if (this.#purpose === 'write') await this.#createSchema(sub)
+    await this.script(
+      `set search_path = ${this.#client.escapeIdentifier(sub)}, ${this.#client.escapeIdentifier(state)}`,
+    )
+  }
+
+  /** Who may not create schemas can use one that somebody else has made. */
+  async #createSchema(name: string): Promise<void> {
+    const isThere = `select 1 as one from pg_namespace where nspname = ${this.#client.escapeLiteral(name)}`
+    if (await this.script(isThere)) return
+    try {
+      await this.script(`create schema ${this.#client.escapeIdentifier(name)}`)
+    } catch (error) {
+      // Another process was first: "if not exists" does not wait for it.
+      if (await this.script(isThere)) return
+      if ((error as DatabaseError).code !== '42501') throw error
+      const todo = `create schema ${this.#client.escapeIdentifier(name)} authorization ${this.#client.escapeIdentifier(this.#client.user ?? '')}`
+      throw new Error(`this user may not create the schema ${name}; let the owner of the database run: ${todo}`)
+    }
+  }
+
+  /** Set once the connection is gone. */
+  get lost(): ConnectionLost | undefined {
+    return this.#lost
+  }
+
+  /** Whether a fresh one should take its place when there is time. */
+  get shouldReplace(): boolean {
+    return this.#statements.size >= statementsMax
+  }
+
+  /** Called once, when the connection is gone without having been closed. */
+  set onLost(report: () => void) {
+    this.#onLost = report
+  }
+
+  async rows<R = Row>(sql: string, values: readonly Value[] = []): Promise<R[]> {
+    return (await this.#query(sql, values)).rows as R[]
+  }
+
+  async run(sql: string, values: readonly Value[] = []): Promise<number> {
+    return (await this.#query(sql, values)).rowCount ?? 0
+  }
+
+  /** Statements without values, in one round trip; the first row of the last that gave any. */
+  async script<R = Row>(...statements: readonly string[]): Promise<R | undefined> {
+    const results = await this.#next(() => this.#client.query(statements.join(';\n')))
+    return [results as unknown as QueryResult | QueryResult[]].flat().findLast(({ rows }) => rows.length > 0)?.rows[0]
+  }
+
+  async copyIn(sql: string, rows: Iterable<readonly Value[]>): Promise<void> {
+    await this.#next(() => new Promise<void>((done, failed) => this.#client.query(new CopyIn(sql, rows, done, failed))))
+  }
+
+  async listen(channel: string, onMessage: (payload: string) => void): Promise<void> {
+    this.#client.on('notification', ({ payload }) => onMessage(payload ?? ''))
+    await this.script(`listen ${this.#client.escapeIdentifier(channel)}`)
+  }
+
+  async close(): Promise<void> {
+    this.#onLost = () => {}
+    this.#lost ??= new ConnectionLost('the connection was closed')
+    await this.#end()
+  }
+
+  #query(sql: string, values: readonly Value[]): Promise<QueryResult> {
+    return this.#next(() => this.#client.query({ ...this.#statement(sql), values: values.map(bound) }))
+  }
+
+  #statement(sql: string): NamedStatement {
+    const known = this.#statements.get(sql)
+    if (known) {
+      known.name ??= `s${++this.#namedCount}`
+      return known
+    }
+    const fresh: NamedStatement = { text: numberPlaceholders(sql) }
+    if (!this.shouldReplace) this.#statements.set(sql, fresh)
+    return fresh
+  }
+
+  #next<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#last.then(async () => {
+      if (this.#lost) throw this.#lost
+      this.#client.ref()
+      try {
+        return await work()
+      } catch (error) {
+        if (endsConnection(error) || (this.#purpose === 'write' && isReadOnly(error))) this.#lose(error)
+        throw this.#lost ?? error
+      } finally {
+        if (!this.#lost) this.#client.unref()
+      }
+    })
+    this.#last = turn.catch(() => {})
+    return turn
+  }
+
+  #lose(error: unknown): void {
+    if (this.#lost) return
+    this.#lost = new ConnectionLost(reasonOf(error), error)
+    this.#onLost()
+    // What waits for an answer gets it now instead of with the next keep-alive.
+    void this.#end()
+  }
+
+  /** A goodbye that the network swallows is not waited for. */
+  async #end(): Promise<void> {
+    const sent = new AbortController()
+    const ended = this.#client
+      .end()
+      .catch(() => {})
+      .finally(() => sent.abort())
+    await Promise.race([ended, systemClock.sleep(goodbyeMs, sent.signal)])
+  }
+}
+
+const reasonOf = (error: unknown): string => {
+  const text = error instanceof DatabaseError ? messageOfSqlState(error.code) : undefined
+  const { message, code } = error as Error & { code?: string }
+  return [text, message || code].filter(Boolean).join(': ')
+}

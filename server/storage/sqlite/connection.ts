@@ -1,0 +1,117 @@
+// One SQLite connection with its prepared statements. Everything here is synchronous and lets SQLite's errors through;
+// sqlite.ts makes a store of it.
+import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { Fault } from '#core/fault.ts'
+import type { Row, Value } from '../state.ts'
+
+/** Beyond this the oldest go; one that is still in use is prepared anew. */
+export const statementsMax = 500
+/** The journal is cut back to this after a large transaction. */
+const walBytesKept = 64 * 1024 * 1024
+
+export class Connection {
+  readonly #db: DatabaseSync
+  readonly #statements = new Map<string, Prepared>()
+  readonly #dataVersion: StatementSync
+
+  static open(file: string, purpose: 'read' | 'write'): Connection {
+    const db = new DatabaseSync(file, { enableForeignKeyConstraints: true, timeout: 0, defensive: true })
+    try {
+      db.exec('pragma trusted_schema = off')
+      if (purpose === 'read') db.exec('pragma query_only = on')
+      else beginWal(db, file)
+      return new Connection(db)
+    } catch (error) {
+      db.close()
+      throw error
+    }
+  }
+
+  constructor(db: DatabaseSync) {
+    this.#db = db
+    this.#dataVersion = db.prepare('pragma data_version')
+  }
+
+  get preparedCount(): number {
+    return this.#statements.size
+  }
+
+  get<R>(sql: string, values: readonly Value[]): R | undefined {
+    const { statement, rowOf } = this.#prepared(sql)
+    const row = statement.get(...values)
+    return row && (rowOf(row) as R)
+  }
+
+  all<R>(sql: string, values: readonly Value[]): R[] {
+    const { statement, rowOf } = this.#prepared(sql)
+    return statement.all(...values).map((row) => rowOf(row) as R)
+  }
+
+  *iterate<R>(sql: string, values: readonly Value[]): Generator<R, undefined> {
+    const { statement, rowOf } = this.#prepared(sql)
+    for (const row of statement.iterate(...values)) yield rowOf(row) as R
+  }
+
+  run(sql: string, values: readonly Value[] = []): number {
+    return Number(this.#prepared(sql).statement.run(...values).changes)
+  }
+
+  /** After some errors, a full disk among them, SQLite has rolled back by itself. */
+  rollback(): void {
+    if (this.#db.isTransaction) this.#db.exec('rollback')
+  }
+
+  /** False as well when SQLite has rolled back by itself. */
+  get isTransaction(): boolean {
+    return this.#db.isTransaction
+  }
+
+  dataVersion(): number {
+    return Number(this.#dataVersion.get()?.data_version)
+  }
+
+  close(): void {
+    this.#statements.clear()
+    this.#db.close()
+  }
+
+  #prepared(sql: string): Prepared {
+    const known = this.#statements.get(sql)
+    if (known) return known
+    const prepared = prepare(this.#db, sql)
+    this.#statements.set(sql, prepared)
+    const [oldest] = this.#statements.keys()
+    if (this.#statements.size > statementsMax && oldest !== undefined) this.#statements.delete(oldest)
+    return prepared
+  }
+}
+
+interface Prepared {
+  readonly statement: StatementSync
+  /** A row as other engines give it: the driver's own have no prototype and are slow to copy (decisions/accept-the-cost-of-checks-on-every-request.md). */
+  readonly rowOf: (given: unknown) => Row
+}
+
+function prepare(db: DatabaseSync, sql: string): Prepared {
+  const statement = db.prepare(sql)
+  // The columns behind a star change when another process migrates the file; written out they are what they are.
+  if (sql.includes('*')) return { statement, rowOf: (given) => ({ ...(given as Row) }) }
+  statement.setReturnArrays(true)
+  const names = statement.columns().map(({ name }) => name)
+  return { statement, rowOf: (given) => named(names, given as Value[]) }
+}
+
+function named(names: readonly string[], values: readonly Value[]): Row {
+  const row: Row = {}
+  for (let at = 0; at < names.length; at++) row[names[at] as string] = values[at] as Value
+  return row
+}
+
+function beginWal(db: DatabaseSync, file: string): void {
+  const mode = db.prepare('pragma journal_mode = wal').get()?.journal_mode
+  if (mode !== 'wal') {
+    const detail = `${file} is on a disk that cannot share memory between processes; use a local disk (mode: ${mode})`
+    throw new Fault('store.unavailable', { detail })
+  }
+  db.exec(`pragma synchronous = full; pragma journal_size_limit = ${walBytesKept}`)
+}

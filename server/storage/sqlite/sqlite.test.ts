@@ -1,0 +1,282 @@
+import { strict as assert } from 'node:assert'
+import { mkdir, mkdtemp, open, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { faults } from '#api/faults.ts'
+import { Fault } from '#core/fault.ts'
+import { startProcess } from '#test/second-process.ts'
+import { type StoreLocation, stateSuite, tables } from '#test/state-suite.ts'
+import { laterMigrations, upgradeSuite } from '#test/upgrade-suite.ts'
+import { stateMigrations } from '../migrations.ts'
+import { Connection, statementsMax } from './connection.ts'
+import { openSqlite } from './sqlite.ts'
+
+interface SqlitePlace extends StoreLocation {
+  readonly file: string
+}
+
+async function place(): Promise<SqlitePlace> {
+  const dir = await mkdtemp(join(tmpdir(), 'tetrad-sqlite-'))
+  const file = join(dir, 'state.sqlite')
+  return {
+    file,
+    open: (migrations = [tables]) => openSqlite(file, migrations, { busyWaitMs: 5000 }),
+    [Symbol.asyncDispose]: () => rm(dir, { recursive: true, force: true }),
+  }
+}
+
+stateSuite('sqlite', place)
+upgradeSuite('sqlite', place)
+
+test('prepared statements are kept up to a limit, those in use longest, and all answer rightly', async () => {
+  await using here = await place()
+  const connection = Connection.open(here.file, 'write')
+  for (let round = 0; round < 2; round += 1) {
+    for (let number = 0; number < statementsMax * 2; number += 1) {
+      assert.deepEqual(connection.get(`select ${number} as n`, []), { n: number })
+      assert(connection.preparedCount <= statementsMax)
+    }
+  }
+  connection.close()
+})
+
+test('a row keeps the names of its columns when another process adds one to the table', async () => {
+  await using here = await place()
+  const connection = Connection.open(here.file, 'write')
+  const other = Connection.open(here.file, 'write')
+  other.run('create table pairs (a text, b text)')
+  other.run('create table ends (c text)')
+  other.run(`insert into pairs values ('a', 'b')`)
+  other.run(`insert into ends values ('c')`)
+  const star = 'select pairs.*, c from pairs, ends'
+  const written = 'select b, a, c as "the end" from pairs, ends'
+  assert.deepEqual(connection.all(star, []), [{ a: 'a', b: 'b', c: 'c' }])
+  other.run('alter table pairs add column d text')
+  assert.deepEqual(connection.all(star, []), [{ a: 'a', b: 'b', d: null, c: 'c' }])
+  assert.deepEqual(connection.get(written, []), { b: 'b', a: 'a', 'the end': 'c' })
+  connection.close()
+  other.close()
+})
+
+/** The operator's words name the file and what to do, the public words are those of the table. */
+const saying =
+  (file: string, words: RegExp) =>
+  (error: unknown): boolean => {
+    assert(error instanceof Fault, String(error))
+    assert.equal(error.code, 'store.unavailable')
+    assert(error.message.includes(file), error.message)
+    assert.match(error.message, words)
+    assert.equal(error.publicMessage, faults['store.unavailable'].message)
+    return true
+  }
+
+const impatient = { busyWaitMs: 50 }
+const add = 'insert into counters (name, value) values (?, ?)'
+
+const otherProcess = (file: string, code: string) =>
+  startProcess(`
+    const { DatabaseSync } = await import('node:sqlite')
+    const db = new DatabaseSync(${JSON.stringify(file)}, { timeout: 5000 })
+    ${code}
+  `)
+
+describe('sqlite beside another process', () => {
+  test('what it commits is seen at once, and the version changes', async () => {
+    await using here = await place()
+    const state = await here.open()
+    const before = state.version()
+    await using other = otherProcess(here.file, `db.exec("insert into counters values ('theirs', 7)"); say('done')`)
+    assert.equal(await other.line(), 'done')
+    assert.notEqual(state.version(), before)
+    assert.deepEqual(await state.get('select value from counters'), { value: 7 })
+    await state.close()
+  })
+
+  test('while it writes, our write waits and then succeeds; reads go on', async () => {
+    await using here = await place()
+    const state = await here.open()
+    await using other = otherProcess(
+      here.file,
+      `db.exec('begin immediate'); db.exec("insert into counters values ('theirs', 7)"); say('holding')
+       setTimeout(() => { db.exec('commit'); say('let go') }, 100)`,
+    )
+    assert.equal(await other.line(), 'holding')
+    const ours = state.write((tx) => tx.run(add, 'ours', 1))
+    assert.deepEqual(await state.all('select * from counters'), [])
+    await ours
+    assert.deepEqual(await state.all('select name from counters order by name'), [{ name: 'ours' }, { name: 'theirs' }])
+    await state.close()
+  })
+
+  test('one that never lets go is a fault naming the file, at a write and at the start', async () => {
+    await using here = await place()
+    await (await here.open()).close()
+    const state = await openSqlite(here.file, [tables], impatient)
+    await using other = otherProcess(here.file, `db.exec('begin immediate'); say('holding'); stay()`)
+    assert.equal(await other.line(), 'holding')
+    const held = saying(here.file, /held by another process; stop it or wait/)
+    await assert.rejects(
+      state.write((tx) => tx.run(add, 'a', 1)),
+      held,
+    )
+    await assert.rejects(openSqlite(here.file, [tables], impatient), held)
+    await other.kill()
+    await state.write((tx) => tx.run(add, 'a', 1))
+    await state.close()
+  })
+
+  test('while it writes, ours that go together wait and then all succeed', async () => {
+    await using here = await place()
+    const state = await here.open()
+    await using other = otherProcess(
+      here.file,
+      `db.exec('begin immediate'); say('holding')
+       setTimeout(() => { db.exec('commit'); say('let go') }, 100)`,
+    )
+    assert.equal(await other.line(), 'holding')
+    await Promise.all(['a', 'b', 'c'].map((name) => state.write((tx) => tx.run(add, name, 1), { together: true })))
+    assert.deepEqual(await state.get('select count(*) as n from counters'), { n: 3 })
+    await state.close()
+  })
+
+  test('an exclusive lock is a fault naming the file', async () => {
+    await using here = await place()
+    await (await here.open()).close()
+    await using other = otherProcess(
+      here.file,
+      `db.exec('pragma locking_mode = exclusive; begin exclusive'); say('holding'); stay()`,
+    )
+    assert.equal(await other.line(), 'holding')
+    await assert.rejects(openSqlite(here.file, [tables], impatient), saying(here.file, /held by another process/))
+  })
+
+  test('killed in the middle of a transaction: what was confirmed is there, of the rest nothing', async () => {
+    await using here = await place()
+    await using other = startProcess(`
+      const { openSqlite } = await load('server/storage/sqlite/sqlite.ts')
+      const { tables } = await load('test/state-suite.ts')
+      const state = await openSqlite(${JSON.stringify(here.file)}, [tables], { busyWaitMs: 5000 })
+      await state.write((tx) => tx.run("insert into counters values ('confirmed', 1)"))
+      await state.write(async (tx) => {
+        for (let count = 0; count < 50000; count += 1) await tx.run('insert into things (id) values (?)', count)
+        say('in the middle')
+        await new Promise(stay)
+      })
+    `)
+    assert.equal(await other.line(), 'in the middle')
+    await other.kill()
+    const state = await here.open()
+    assert.deepEqual(await state.all('select name from counters'), [{ name: 'confirmed' }])
+    assert.deepEqual(await state.get('select count(*) as n from things'), { n: 0 })
+    assert.deepEqual(await state.get('pragma integrity_check'), { integrity_check: 'ok' })
+    await state.close()
+  })
+})
+
+test('sqlite: killed in the middle of a migration, nothing of it stays, and the next start applies it', async () => {
+  await using here = await place()
+  const state = await here.open(stateMigrations)
+  await state.write((tx) => tx.run("insert into cursors (stream, at) values ('blocks', 7)"))
+  await state.close()
+  await using other = startProcess(`
+    const { DatabaseSync } = await import('node:sqlite')
+    const { openSqlite } = await load('server/storage/sqlite/sqlite.ts')
+    const { laterMigrations } = await load('test/upgrade-suite.ts')
+    const { prepare } = DatabaseSync.prototype
+    DatabaseSync.prototype.prepare = function (sql, ...rest) {
+      if (sql.startsWith('update cursors set twice')) {
+        say('in the middle')
+        process.kill(process.pid, 'SIGKILL')
+      }
+      return prepare.call(this, sql, ...rest)
+    }
+    await openSqlite(${JSON.stringify(here.file)}, laterMigrations, { busyWaitMs: 5000 })
+    say('migrated')
+  `)
+  assert.deepEqual([await other.line(), await other.line()], ['in the middle', undefined])
+  const before = await here.open(stateMigrations)
+  assert.deepEqual(await before.all('select * from cursors'), [{ stream: 'blocks', at: 7 }])
+  await before.close()
+  const after = await here.open(laterMigrations)
+  assert.deepEqual(await after.all('select * from cursors'), [{ stream: 'blocks', at: 7, twice: 14 }])
+  await after.close()
+})
+
+describe('sqlite on a bad disk', () => {
+  test('a full disk is a fault; nothing of that transaction stays, and afterwards all goes on', async () => {
+    await using here = await place()
+    const state = await here.open()
+    await state.write((tx) => tx.run(add, 'confirmed', 1))
+    const fill = state.write(async (tx) => {
+      await tx.all('pragma max_page_count = 64')
+      for (let id = 0; ; id += 1) await tx.run('insert into things values (?, ?, null)', id, 'x'.repeat(1000))
+    })
+    await assert.rejects(fill, saying(here.file, /disk is full; free some space/))
+    assert.deepEqual(await state.get('select count(*) as n from things'), { n: 0 })
+    await state.write((tx) => tx.run(add, 'later', 1))
+    assert.deepEqual(await state.get('select count(*) as n from counters'), { n: 2 })
+    await state.close()
+  })
+
+  test('a full disk fails all that go together with it: none of them is acknowledged, and afterwards all goes on', async () => {
+    await using here = await place()
+    const state = await here.open()
+    const shared = { together: true }
+    const before = state.write((tx) => tx.run(add, 'before', 1), shared)
+    const fill = state.write(async (tx) => {
+      await tx.all('pragma max_page_count = 64')
+      for (let id = 0; ; id += 1) await tx.run('insert into things values (?, ?, null)', id, 'x'.repeat(1000))
+    }, shared)
+    const outcomes = await Promise.allSettled([before, fill])
+    for (const outcome of outcomes) {
+      assert(outcome.status === 'rejected')
+      assert(saying(here.file, /disk is full; free some space/)(outcome.reason))
+    }
+    assert.deepEqual(await state.all('select name from counters'), [])
+    await state.write((tx) => tx.run(add, 'later', 1), shared)
+    assert.deepEqual(await state.all('select name from counters'), [{ name: 'later' }])
+    await state.close()
+  })
+
+  test('a file that is no database is refused and not touched', async () => {
+    await using here = await place()
+    const words = 'These are somebody’s notes, not a database. '.repeat(500)
+    await writeFile(here.file, words)
+    await assert.rejects(here.open(), saying(here.file, /is not a database or is damaged; move it away/))
+    assert.equal(await readFile(here.file, 'utf8'), words)
+  })
+
+  test('a damaged page is a fault, not an answer', async () => {
+    await using here = await place()
+    const state = await here.open()
+    await state.write(async (tx) => {
+      for (let id = 0; id < 2000; id += 1) await tx.run('insert into things values (?, ?, null)', id, 'x'.repeat(100))
+    })
+    await state.close()
+    await using file = await open(here.file, 'r+')
+    await file.write(Buffer.alloc(40_000, 0xaa), 0, 40_000, 40_960)
+    const damaged = await here.open()
+    await assert.rejects(damaged.all('select * from things'), saying(here.file, /damaged; stop the server/))
+    await damaged.close()
+  })
+
+  test('a file that may not be written is a fault', async () => {
+    await using here = await place()
+    const state = await here.open()
+    const work = state.write(async (tx) => {
+      await tx.run('pragma query_only = on')
+      await tx.run(add, 'a', 1)
+    })
+    await assert.rejects(work, saying(here.file, /cannot be written; check the permissions/))
+    await state.close()
+  })
+
+  test('a folder in its place, or no folder at all, is a fault', async () => {
+    await using here = await place()
+    await mkdir(here.file)
+    await assert.rejects(here.open(), saying(here.file, /cannot be opened; check that its folder/))
+    const nowhere = join(here.file, 'missing', 'state.sqlite')
+    await assert.rejects(openSqlite(nowhere, [tables], impatient), saying(nowhere, /cannot be opened/))
+  })
+})

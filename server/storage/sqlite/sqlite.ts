@@ -1,0 +1,345 @@
+// State on SQLite, the embedded engine. The port's promises are kept like this:
+//
+// 1. A transaction is `begin immediate … commit` on the one writing connection, with synchronous = full: when `write`
+//    resolves, the rows are on the disk.
+// 2. Reads have a connection of their own, so they see only what is committed (behaviour/operations.md#sqlite-connections). Iterations get one each:
+//    a statement that is not finished would pin the reading connection to an old snapshot.
+// 3. `version` is SQLite's data_version on the reading connection; it moves with every commit by anybody else, our own
+//    writer and other processes included. It is read once a turn of the event loop and after each commit of our own: many
+//    calls in one turn ask for it, and none of them can have begun after a commit that the turn did not see.
+// 4. Nothing here waits inside SQLite once the file is open: a busy file is asked again between turns of the event loop.
+// 5. Writes that go together are savepoints of one transaction, answered after its commit. A member that fails is rolled
+//    back to its own beginning. When SQLite gives the whole transaction up (a full disk), none of them is acknowledged.
+import { Fault } from '#core/fault.ts'
+import { nextEventLoopTurn, systemClock } from '#runtime/clock.ts'
+import { GroupCommit, type QueuedWrite } from '../group-commit.ts'
+import { type InspectedStore, inspectStore, type MigrationTransaction, migrateStore } from '../migrate.ts'
+import { ReaderPool } from '../reader-pool.ts'
+import type { Migration, Row, State, StateDialect, StateReader, StateWriter, Value, WriteOptions } from '../state.ts'
+import { TransactionGuard } from '../transaction-guard.ts'
+import { closedFault, WriteQueue } from '../write-queue.ts'
+import { Connection } from './connection.ts'
+import { isBusy, renameSqlite } from './errors.ts'
+
+const writesWaitingMax = 10_000
+const iterationsMax = 16
+/** Snapshots at a time, each with a connection of its own; others wait. */
+const snapshotsMax = 4
+const snapshotsWaitingMax = 1000
+/** An iteration lets others go first after this many rows. */
+const rowsPerYield = 1000
+/** Rows a statement adds at once, and the statements between two breaths. */
+const rowsPerStatement = 50
+const statementsPerYield = 2
+const busyStepMs = 10
+
+const dialect: StateDialect = { bytes: 'blob', strict: 'strict', clustered: 'strict, without rowid' }
+
+export interface SqliteOptions {
+  /** How long to keep asking while another process holds the file. */
+  readonly busyWaitMs: number
+}
+
+export const openSqlite = async (...options: Parameters<typeof inspectSqlite>): Promise<State> =>
+  migrateStore(await inspectSqlite(...options))
+
+export async function inspectSqlite(
+  file: string,
+  migrations: readonly Migration[],
+  options: SqliteOptions,
+): Promise<InspectedStore<State>> {
+  const state = new SqliteState(file, options)
+  try {
+    await state.open()
+    const migrationSteps = migrations.map(({ id, name, up }) => ({
+      id,
+      name,
+      statements: up(dialect).map(toSqliteSql),
+    }))
+    return await inspectStore(state, file, migrationSteps, (work) =>
+      state.write((tx) => work(migrationTransaction(tx))),
+    )
+  } catch (error) {
+    await state.close()
+    throw error
+  }
+}
+
+/** Strict tables know `integer` only, which has 64 bits here (behaviour/operations.md#database-interface). */
+const toSqliteSql = (statement: string): string => statement.replaceAll(/\bbigint\b/gi, 'integer')
+
+const migrationTransaction = (tx: StateWriter): MigrationTransaction => ({
+  applied: async () => {
+    const rows = await tx.all<{ id: number; name: string }>('select id, name from migrations')
+    return new Map(rows.map(({ id, name }) => [id, name]))
+  },
+  run: async (sql) => void (await tx.run(sql)),
+  record: async (id, name) => void (await tx.run('insert into migrations (id, name) values (?, ?)', id, name)),
+})
+
+class SqliteState implements State {
+  readonly engine = 'sqlite'
+  readonly #file: string
+  readonly #options: SqliteOptions
+  readonly #writeQueue: WriteQueue
+  readonly #groupCommit: GroupCommit
+  #writer: Connection | undefined
+  #reader: Connection | undefined
+  #iterations = 0
+  /** Opened when they are needed. */
+  readonly #snapshots: { connection: Connection | undefined }[] = Array.from({ length: snapshotsMax }, () => ({
+    connection: undefined,
+  }))
+  readonly #snapshotPool: ReaderPool<{ connection: Connection | undefined }>
+  /** Invariant 3: read once a turn. */
+  #version: number | undefined
+
+  constructor(file: string, options: SqliteOptions) {
+    this.#file = file
+    this.#options = options
+    this.#writeQueue = new WriteQueue(file, writesWaitingMax)
+    this.#snapshotPool = new ReaderPool(file, this.#snapshots, snapshotsWaitingMax)
+    this.#groupCommit = new GroupCommit(this.#writeQueue, (members) => this.#together(members))
+  }
+
+  async open(): Promise<void> {
+    this.#writer = await this.#retryWhileBusy(() => Connection.open(this.#file, 'write'))
+    this.#reader = await this.#retryWhileBusy(() => Connection.open(this.#file, 'read'))
+  }
+
+  get<R = Row>(sql: string, ...values: Value[]): Promise<R | undefined> {
+    return this.#retryWhileBusy(() => this.#readConnection.get<R>(sql, values))
+  }
+
+  all<R = Row>(sql: string, ...values: Value[]): Promise<R[]> {
+    return this.#retryWhileBusy(() => this.#readConnection.all<R>(sql, values))
+  }
+
+  get recent(): StateReader {
+    return this
+  }
+
+  async *each<R = Row>(sql: string, ...values: Value[]): AsyncGenerator<R> {
+    if (this.#iterations >= iterationsMax) throw tooManyIterations(this.#file)
+    this.#iterations += 1
+    let connection: Connection | undefined
+    try {
+      connection = await this.#retryWhileBusy(() => Connection.open(this.#file, 'read'))
+      let count = 0
+      for (const row of connection.iterate<R>(sql, values)) {
+        yield row
+        count += 1
+        if (count % rowsPerYield === 0) await systemClock.sleep(0)
+      }
+    } catch (error) {
+      throw renameSqlite(error, this.#file)
+    } finally {
+      this.#iterations -= 1
+      connection?.close()
+    }
+  }
+
+  snapshot<T>(work: (reader: StateReader) => Promise<T>, signal?: AbortSignal): Promise<T> {
+    return this.#snapshotPool.run(async (slot) => {
+      slot.connection ??= await this.#retryWhileBusy(() => Connection.open(this.#file, 'read'))
+      const { connection } = slot
+      connection.run('begin')
+      try {
+        return await work(new SnapshotReader(connection, this.#file))
+      } finally {
+        connection.rollback()
+      }
+    }, signal)
+  }
+
+  write<T>(work: (tx: StateWriter) => Promise<T>, { together = false }: WriteOptions = {}): Promise<T> {
+    return together ? this.#groupCommit.add(work) : this.#writeQueue.run(() => this.#writeAlone(work))
+  }
+
+  async #writeAlone<T>(work: (tx: StateWriter) => Promise<T>): Promise<T> {
+    const writer = await this.#begin()
+    const guard = new TransactionGuard()
+    try {
+      const result = await work(new SqliteTransaction(writer, guard, this.#file))
+      guard.end()
+      await this.#retryWhileBusy(() => writer.run('commit'))
+      this.#forgetVersion()
+      return result
+    } catch (error) {
+      guard.markFailed(error)
+      writer.rollback()
+      throw error
+    }
+  }
+
+  /** Invariant 5. */
+  async #together(members: readonly QueuedWrite[]): Promise<void> {
+    const writer = await this.#begin()
+    const callbacks: (() => void)[] = []
+    try {
+      for (const member of members) callbacks.push(await this.#inSavepoint(writer, member))
+      await this.#retryWhileBusy(() => writer.run('commit'))
+      this.#forgetVersion()
+    } catch (error) {
+      writer.rollback()
+      throw error
+    }
+    for (const callback of callbacks) callback()
+  }
+
+  /** How to answer the member once the rest is on the disk. Throws when the whole transaction is lost. */
+  async #inSavepoint(writer: Connection, { work, resolve, reject }: QueuedWrite): Promise<() => void> {
+    writer.run('savepoint member')
+    const guard = new TransactionGuard()
+    try {
+      const result = await work(new SqliteTransaction(writer, guard, this.#file))
+      guard.end()
+      writer.run('release member')
+      return () => resolve(result as never)
+    } catch (error) {
+      guard.markFailed(error)
+      if (!writer.isTransaction) throw error
+      writer.run('rollback to member')
+      writer.run('release member')
+      return () => reject(error)
+    }
+  }
+
+  async #begin(): Promise<Connection> {
+    const writer = this.#writer
+    if (!writer) throw closedFault(this.#file)
+    await this.#retryWhileBusy(() => writer.run('begin immediate'))
+    return writer
+  }
+
+  version(): number {
+    if (this.#version === undefined) {
+      try {
+        this.#version = this.#readConnection.dataVersion()
+      } catch (error) {
+        throw renameSqlite(error, this.#file)
+      }
+      void nextEventLoopTurn().then(() => this.#forgetVersion())
+    }
+    return this.#version
+  }
+
+  #forgetVersion(): void {
+    this.#version = undefined
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#writeQueue.close(), this.#snapshotPool.close()])
+    for (const slot of this.#snapshots) slot.connection?.close()
+    this.#reader?.close()
+    this.#writer?.close()
+    this.#reader = undefined
+    this.#writer = undefined
+    this.#forgetVersion()
+  }
+
+  get #readConnection(): Connection {
+    if (!this.#reader) throw closedFault(this.#file)
+    return this.#reader
+  }
+
+  /** Does `work` at once; if another process holds the file, again and again until the time is up. */
+  async #retryWhileBusy<T>(work: () => T): Promise<T> {
+    let untilMs: number | undefined
+    for (;;) {
+      try {
+        return work()
+      } catch (error) {
+        untilMs ??= systemClock.monotonicMs() + this.#options.busyWaitMs
+        if (!isBusy(error) || systemClock.monotonicMs() >= untilMs) throw renameSqlite(error, this.#file)
+      }
+      await systemClock.sleep(busyStepMs)
+    }
+  }
+}
+
+class SnapshotReader implements StateReader {
+  readonly #connection: Connection
+  readonly #file: string
+
+  constructor(connection: Connection, file: string) {
+    this.#connection = connection
+    this.#file = file
+  }
+
+  async get<R = Row>(sql: string, ...values: Value[]): Promise<R | undefined> {
+    return this.#read((connection) => connection.get<R>(sql, values))
+  }
+
+  async all<R = Row>(sql: string, ...values: Value[]): Promise<R[]> {
+    return this.#read((connection) => connection.all<R>(sql, values))
+  }
+
+  #read<T>(work: (connection: Connection) => T): T {
+    try {
+      return work(this.#connection)
+    } catch (error) {
+      throw renameSqlite(error, this.#file)
+    }
+  }
+}
+
+class SqliteTransaction implements StateWriter {
+  readonly #connection: Connection
+  readonly #guard: TransactionGuard
+  readonly #file: string
+
+  constructor(connection: Connection, guard: TransactionGuard, file: string) {
+    this.#connection = connection
+    this.#guard = guard
+    this.#file = file
+  }
+
+  async get<R = Row>(sql: string, ...values: Value[]): Promise<R | undefined> {
+    return this.#do((connection) => connection.get<R>(sql, values))
+  }
+
+  async all<R = Row>(sql: string, ...values: Value[]): Promise<R[]> {
+    return this.#do((connection) => connection.all<R>(sql, values))
+  }
+
+  async run(sql: string, ...values: Value[]): Promise<number> {
+    return this.#do((connection) => connection.run(sql, values))
+  }
+
+  async insertMany(
+    into: string,
+    columns: readonly string[],
+    rows: readonly (readonly Value[])[],
+    onConflict = '',
+  ): Promise<number> {
+    const placeholders = `(${columns.map(() => '?').join(', ')})`
+    const adding = (count: number) =>
+      `insert into ${into} (${columns.join(', ')}) values ${new Array(count).fill(placeholders).join(', ')} ${onConflict}`
+    const whole = rows.length - (rows.length % rowsPerStatement)
+    const [sql, rest] = [adding(rowsPerStatement), adding(1)]
+    let changed = 0
+    for (let at = 0; at < whole; at += rowsPerStatement) {
+      changed += this.#do((connection) => connection.run(sql, rows.slice(at, at + rowsPerStatement).flat()))
+      // Answers go on while a long range is written.
+      if ((at / rowsPerStatement) % statementsPerYield === statementsPerYield - 1) await nextEventLoopTurn()
+    }
+    for (const row of rows.slice(whole)) changed += this.#do((connection) => connection.run(rest, row))
+    return changed
+  }
+
+  #do<T>(work: (connection: Connection) => T): T {
+    this.#guard.checkOpen()
+    try {
+      return work(this.#connection)
+    } catch (error) {
+      throw this.#guard.markFailed(renameSqlite(error, this.#file))
+    }
+  }
+}
+
+const tooManyIterations = (file: string): Fault =>
+  new Fault('store.unavailable', {
+    detail: `${iterationsMax} long reads of ${file} are under way, which is the limit`,
+    retryAfterMs: 1000,
+  })

@@ -1,0 +1,52 @@
+// The same stores, with the time and the end of every operation told to whoever watches.
+import type { Clock } from '#runtime/clock.ts'
+import type { Duties } from './duties.ts'
+import type { State, Value } from './state.ts'
+
+/** With what was thrown, if it failed. */
+export type ReportTime = (port: 'state' | 'duties', operation: string, tookMs: number, error?: unknown) => void
+
+export function timedState(state: State, clock: Clock, report: ReportTime): State {
+  const timed = timer(clock, (...reportState) => report('state', ...reportState))
+  return {
+    engine: state.engine,
+    get: <R>(sql: string, ...values: Value[]) => timed('get', () => state.get<R>(sql, ...values)),
+    all: <R>(sql: string, ...values: Value[]) => timed('all', () => state.all<R>(sql, ...values)),
+    recent: {
+      get: <R>(sql: string, ...values: Value[]) => timed('recent', () => state.recent.get<R>(sql, ...values)),
+      all: <R>(sql: string, ...values: Value[]) => timed('recent', () => state.recent.all<R>(sql, ...values)),
+    },
+    write: (work, options) => timed('write', () => state.write(work, options)),
+    snapshot: (work, signal) => timed('snapshot', () => state.snapshot(work, signal)),
+    // How long a walk takes is up to the one who walks.
+    each: <R>(sql: string, ...values: Value[]) => state.each<R>(sql, ...values),
+    version: () => state.version(),
+    close: () => state.close(),
+  }
+}
+
+export function timedDuties(duties: Duties, clock: Clock, report: ReportTime): Duties {
+  const timed = timer(clock, (...reportDuties) => report('duties', ...reportDuties))
+  return {
+    engine: duties.engine,
+    get: <R>(sql: string, ...values: Value[]) => timed('get', () => duties.get<R>(sql, ...values)),
+    all: <R>(sql: string, ...values: Value[]) => timed('all', () => duties.all<R>(sql, ...values)),
+    query: (name, input, signal) => timed('query', () => duties.query(name, input, signal)),
+    update: (name, input, options) => timed('write', () => duties.update(name, input, options)),
+    version: () => duties.version(),
+    close: () => duties.close(),
+  }
+}
+
+function timer(clock: Clock, report: (operation: string, tookMs: number, error?: unknown) => void) {
+  return <T>(operation: string, work: () => Promise<T>): Promise<T> => {
+    const startMs = clock.monotonicMs()
+    const tookMs = () => clock.monotonicMs() - startMs
+    const promise = work()
+    promise.then(
+      () => report(operation, tookMs()),
+      (error) => report(operation, tookMs(), error),
+    )
+    return promise
+  }
+}

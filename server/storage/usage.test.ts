@@ -1,0 +1,98 @@
+import { strict as assert } from 'node:assert'
+import { test } from 'node:test'
+import type { EndpointId } from '#api/routes.ts'
+import { openContext, testNowMs } from '#test/context.ts'
+import { createKey, findKey } from './keys.ts'
+import { addUsage, dayOf, findAcceptedByKey, pruneUsage, type UsageOutcome, usageDaysKept, usageOf } from './usage.ts'
+
+const today = dayOf(testNowMs)
+const nobody = new Map<string, number>()
+const count = (day: number, keyId: string, endpoint: EndpointId, outcome: UsageOutcome, calls: number) => ({
+  ...{ day, keyId, endpoint, outcome, calls },
+})
+const none = { 'key.group': 0, 'plan.too_low': 0, 'limit.second': 0, 'limit.day': 0 }
+
+test('counts of the same key, day, endpoint and outcome add up', async () => {
+  await using context = await openContext()
+  await addUsage(context.state, [count(today, 'a', 'fx.createQuote', 'admitted', 3)], nobody)
+  await addUsage(context.state, [count(today, 'a', 'fx.createQuote', 'admitted', 4)], nobody)
+  assert.equal((await usageOf(context.state, { days: 1, nowMs: testNowMs }))[0]?.admitted, 7)
+})
+
+test('a report tells per key and day what was admitted and refused, by kind and endpoint, newest day first', async () => {
+  await using context = await openContext()
+  const counts = [
+    count(today - 1, 'a', 'fx.createQuote', 'admitted', 1),
+    count(today, 'b', 'markets.bySlug', 'admitted', 8),
+    count(today, 'a', 'fx.createQuote', 'admitted', 5),
+    count(today, 'a', 'fx.createQuote', 'limit.second', 2),
+    count(today, 'a', 'explorer.fundedBy', 'limit.second', 4),
+    count(today, 'a', 'explorer.fundedBy', 'plan.too_low', 1),
+  ]
+  await addUsage(context.state, counts, nobody)
+  const report = await usageOf(context.state, { days: 2, nowMs: testNowMs })
+  assert.deepEqual(
+    report.map(({ day, keyId, admitted }) => `${day} ${keyId} ${admitted}`),
+    ['2026-11-15 a 5', '2026-11-15 b 8', '2026-11-14 a 1'],
+  )
+  assert.deepEqual(report[0], {
+    keyId: 'a',
+    day: '2026-11-15',
+    admitted: 5,
+    refused: { ...none, 'limit.second': 6, 'plan.too_low': 1 },
+    endpoints: {
+      'explorer.fundedBy': { admitted: 0, refused: { ...none, 'limit.second': 4, 'plan.too_low': 1 } },
+      'fx.createQuote': { admitted: 5, refused: { ...none, 'limit.second': 2 } },
+    },
+  })
+})
+
+test('a report is of the days asked for, today included, and of one key when asked', async () => {
+  await using context = await openContext()
+  const days = [0, 1, 2, 3].map((ago) => count(today - ago, 'a', 'fx.createQuote', 'admitted', 1))
+  await addUsage(context.state, [...days, count(today, 'b', 'fx.createQuote', 'admitted', 1)], nobody)
+  const daysOf = async (keyId: string | undefined, wanted: number) =>
+    (await usageOf(context.state, { keyId, days: wanted, nowMs: testNowMs })).map(({ day }) => day)
+  assert.deepEqual(await daysOf('a', 1), ['2026-11-15'])
+  assert.deepEqual(await daysOf('a', 3), ['2026-11-15', '2026-11-14', '2026-11-13'])
+  assert.equal((await daysOf(undefined, 1)).length, 2)
+  assert.deepEqual(await daysOf('nobody', 3), [])
+  assert.equal((await daysOf('a', 1e12)).length, 4)
+})
+
+test('the daily figure to enforce is what was admitted that day over all endpoints', async () => {
+  await using context = await openContext()
+  const counts = [
+    count(today, 'a', 'fx.createQuote', 'admitted', 5),
+    count(today, 'a', 'markets.bySlug', 'admitted', 6),
+    count(today, 'a', 'markets.bySlug', 'limit.day', 70),
+    count(today - 1, 'a', 'markets.bySlug', 'admitted', 800),
+    count(today, 'b', 'markets.bySlug', 'admitted', 1),
+  ]
+  await addUsage(context.state, counts, nobody)
+  assert.deepEqual(
+    await findAcceptedByKey(context.state, today),
+    new Map([
+      ['a', 11],
+      ['b', 1],
+    ]),
+  )
+})
+
+test('last-used times go with the counts', async () => {
+  await using context = await openContext()
+  const { id } = await createKey(context.state, { name: 'ci', plan: 'free' }, context.clock, context.random)
+  await addUsage(context.state, [], new Map([[id, testNowMs + 7]]))
+  assert.equal((await findKey(context.state, id))?.lastUsedAtMs, testNowMs + 7)
+})
+
+test('rows older than the days kept are deleted, the last of those days stays', async () => {
+  await using context = await openContext()
+  const oldest = today - usageDaysKept + 1
+  const counts = [oldest - 1, oldest].map((day) => count(day, 'a', 'fx.createQuote', 'admitted', 1))
+  await addUsage(context.state, counts, nobody)
+  await pruneUsage(context.state, today)
+  assert.equal((await findAcceptedByKey(context.state, oldest - 1)).size, 0)
+  assert.equal((await findAcceptedByKey(context.state, oldest)).size, 1)
+  assert.equal((await usageOf(context.state, { days: usageDaysKept, nowMs: testNowMs })).length, 1)
+})

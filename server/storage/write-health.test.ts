@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { Fault } from '#core/fault.ts'
+import { stateWith } from '#test/authorization.ts'
+import { openContext, testNowMs } from '#test/context.ts'
+import { WriteHealth } from './write-health.ts'
+
+const full = new Fault('store.unavailable', { detail: 'the disk is full', cause: new Error('SQLITE_FULL') })
+
+/** A state whose writes fail while told to, and which counts them. */
+async function openFailing() {
+  const context = await openContext()
+  const writes = new WriteHealth(context.clock)
+  const counts = { fails: true, writes: 0 }
+  const state = stateWith(context.state, {
+    write: async (work, options) => {
+      counts.writes += 1
+      try {
+        if (counts.fails) throw full
+        const result = await context.state.write(work, options)
+        writes.recordWrite('state')
+        return result
+      } catch (error) {
+        writes.recordWrite('state', error)
+        throw error
+      }
+    },
+  })
+  return { context, writes, counts, state, [Symbol.asyncDispose]: () => context[Symbol.asyncDispose]() }
+}
+
+describe('the state', () => {
+  test('is failing from the first write that its engine failed at until one of our own succeeds, tried at once and then every five seconds', async () => {
+    await using here = await openFailing()
+    const { context, writes, counts, state } = here
+    const since = () => writes.stateFailingSince(state)
+    assert.equal(await since(), undefined)
+    assert.equal(counts.writes, 0, 'nothing is tried while all is well')
+    writes.recordWrite('state', full)
+    assert.deepEqual([await since(), counts.writes], [testNowMs, 1])
+    context.clock.advance(4999)
+    assert.deepEqual([await since(), counts.writes], [testNowMs, 1])
+    context.clock.advance(1)
+    assert.deepEqual([await since(), counts.writes], [testNowMs, 2])
+    counts.fails = false
+    // It may have had nothing to write.
+    writes.recordWrite('state')
+    assert.equal(await since(), testNowMs)
+    context.clock.advance(5000)
+    assert.deepEqual([await since(), counts.writes], [undefined, 3])
+    assert.deepEqual(await context.state.all('select stream from cursors'), [], 'nothing is left')
+  })
+
+  test('is well for whoever asks after a single write that failed', async () => {
+    await using here = await openFailing()
+    here.counts.fails = false
+    here.writes.recordWrite('state', full)
+    assert.equal(await here.writes.stateFailingSince(here.state), undefined)
+  })
+
+  test('is not called failing for what is refused by ourselves, or is no fault of the store', async () => {
+    await using here = await openFailing()
+    here.writes.recordWrite('state', new Fault('store.unavailable', { detail: '10000 writes are waiting' }))
+    here.writes.recordWrite('state', new Fault('input.invalid'))
+    here.writes.recordWrite('state', new Error('unique constraint'))
+    assert.equal(await here.writes.stateFailingSince(here.state), undefined)
+  })
+})
+
+describe('the duties', () => {
+  test('are failing until the next write that succeeds', async () => {
+    await using context = await openContext()
+    const writes = new WriteHealth(context.clock)
+    writes.recordWrite('duties', full)
+    assert.equal(writes.dutiesFailingSince(), testNowMs)
+    writes.recordWrite('duties')
+    assert.equal(writes.dutiesFailingSince(), undefined)
+  })
+
+  test('are no longer called so when nobody has tried for a quarter of an hour', async () => {
+    await using context = await openContext()
+    const writes = new WriteHealth(context.clock)
+    writes.recordWrite('duties', full)
+    context.clock.advance(14 * 60_000)
+    writes.recordWrite('duties', full)
+    context.clock.advance(14 * 60_000)
+    assert.equal(writes.dutiesFailingSince(), testNowMs)
+    context.clock.advance(60_000)
+    assert.equal(writes.dutiesFailingSince(), undefined)
+  })
+})

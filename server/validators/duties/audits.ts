@@ -1,0 +1,69 @@
+// Rewards compared with the node's own, and balance changes that duties do not explain, by epoch.
+import type { Network } from '#api/wire/validators.ts'
+import { merge } from '#core/ranges.ts'
+import type { StateReader, StateWriter } from '#storage/state.ts'
+import { networkId } from './layout.ts'
+
+export const auditParts = ['source', 'target', 'head', 'inactivity', 'block', 'sync'] as const
+export type AuditPart = (typeof auditParts)[number]
+
+export interface AuditLine {
+  readonly epoch: number
+  readonly part: AuditPart
+  /** Figures that both the rules and the node gave; 0: the node does not offer this part. */
+  readonly compared: number
+  readonly differing: number
+  /** Node minus rules, added up. */
+  readonly gwei: number
+}
+
+/** An epoch that is audited again replaces what was kept. */
+export async function writeAudits(
+  tx: StateWriter,
+  { network, lines }: { readonly network: Network; readonly lines: readonly AuditLine[] },
+): Promise<void> {
+  const id = networkId(network)
+  for (const { from, until } of merge(lines.map(({ epoch }) => ({ from: epoch, until: epoch + 1 }))))
+    await tx.run('delete from reward_audits where network = ? and epoch >= ? and epoch < ?', id, from, until)
+  const rows = lines.map(({ epoch, part, compared, differing, gwei }) => [id, epoch, part, compared, differing, gwei])
+  await tx.insertMany('reward_audits', ['network', 'epoch', 'part', 'compared', 'differing', 'gwei'], rows)
+}
+
+/** Of the epochs from here on: how many figures were compared, and how many differ. */
+export async function auditTotals(
+  duties: StateReader,
+  network: Network,
+  fromEpoch: number,
+): Promise<Pick<AuditLine, 'compared' | 'differing'>> {
+  const row = await duties.get<{ compared: number; differing: number }>(
+    `select cast(coalesce(sum(compared), 0) as bigint) as compared, cast(coalesce(sum(differing), 0) as bigint) as differing
+     from reward_audits where network = ? and epoch >= ?`,
+    networkId(network),
+    fromEpoch,
+  )
+  return row ?? { compared: 0, differing: 0 }
+}
+
+export interface UnexplainedChange {
+  readonly epoch: number
+  readonly validators: number
+  /** What came and what went, both zero or more. */
+  readonly inGwei: number
+  readonly outGwei: number
+}
+
+export async function writeUnexplained(
+  tx: StateWriter,
+  network: Network,
+  changes: readonly UnexplainedChange[],
+): Promise<void> {
+  const rows = changes.map(({ epoch, validators, inGwei, outGwei }) => [
+    networkId(network),
+    epoch,
+    validators,
+    inGwei,
+    outGwei,
+  ])
+  const columns = ['network', 'epoch', 'validators', 'in_gwei', 'out_gwei']
+  await tx.insertMany('unexplained_balance_changes', columns, rows)
+}

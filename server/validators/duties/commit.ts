@@ -1,0 +1,105 @@
+// One commit of epochs: figures, missed duties, audits, unexplained balance changes, watch ranges, inactivity scores and the coverage that
+// speaks of them, in one transaction. Killed anywhere, ingest goes on as if nothing had happened.
+import { strict as assert } from 'node:assert'
+import type { Network } from '#api/wire/validators.ts'
+import { type ChainTime, chainDays, type Epoch } from '#core/chain-time.ts'
+import { holes, type Range } from '#core/ranges.ts'
+import { addCoverage } from '#storage/coverage.ts'
+import type { StateWriter } from '#storage/state.ts'
+import { type AuditLine, type UnexplainedChange, writeAudits, writeUnexplained } from './audits.ts'
+import { coveredEpochs, dutiesStream } from './coverage.ts'
+import { coverHours, dropHours } from './hours.ts'
+import { dropMissedDuties, type MissedDutyColumns, writeMissedDuties } from './missed.ts'
+import { keepWindows, writeCount } from './networks.ts'
+import { type ScoreHistory, writeScores } from './scores.ts'
+import { forgetSummaries } from './summaries.ts'
+import { readWatched, type WatchChange, type WatchedNow, writeWatched } from './watch-ranges.ts'
+import { type Segment, writeSegments } from './write.ts'
+
+export interface CommitSegment extends Segment {
+  readonly missed: MissedDutyColumns
+  readonly audits: readonly AuditLine[]
+  readonly unexplained: readonly UnexplainedChange[]
+  /** Undefined: all validators are kept. */
+  readonly watched: WatchedNow | undefined
+}
+
+export interface EpochCommit {
+  readonly network: Network
+  readonly time: ChainTime
+  /** In order, one after the other; none of their epochs has been read. */
+  readonly segments: readonly CommitSegment[]
+  /** What speaks of the present: not for epochs that are filled in later. */
+  readonly head?:
+    | {
+        readonly scores: ScoreHistory
+        /** Chain days that are kept of hours and of missed duties; 0: all. */
+        readonly hoursKeptDays: number
+        readonly missedKeptDays: number
+      }
+    | undefined
+}
+
+export interface Committed {
+  readonly watchChanges: readonly { readonly change: WatchChange; readonly at: number }[]
+}
+
+export async function commitEpochs(tx: StateWriter, commit: EpochCommit): Promise<Committed> {
+  const { network, time, segments, head } = commit
+  const [first, last] = [segments[0], segments.at(-1)]
+  assert(first && last, 'a commit has at least one segment')
+  const span = { from: first.epochs.from, until: last.epochs.until }
+  segments.reduce((end, { epochs }) => {
+    assert.equal(epochs.from, end, 'the segments of a commit follow each other')
+    return epochs.until
+  }, span.from as number)
+  const covered = await coveredEpochs(tx, network)
+  assert.deepEqual(holes(covered, span), [span], 'epochs of this commit have been written already')
+  await keepWindows(tx, network, time)
+  await writeSegments(tx, network, time, segments, covered)
+  await addCoverage(tx, dutiesStream(network), span.from, span.until)
+  await coverHours(tx, network, span)
+  await writeMissedDuties(tx, network, time, segments)
+  for (const { audits, unexplained } of segments) {
+    await writeAudits(tx, { network, lines: audits })
+    await writeUnexplained(tx, network, unexplained)
+  }
+  if (!head) {
+    await forgetSummaries(tx, network, time, span)
+    return { watchChanges: [] }
+  }
+  const watchChanges = await writeWatches(tx, commit, covered.length === 0)
+  const count = last.watched?.count
+  if (count !== undefined) await writeCount(tx, network, count)
+  await writeScores(tx, network, head.scores)
+  await expire(tx, commit, span, head)
+  return { watchChanges }
+}
+
+async function writeWatches(tx: StateWriter, { network, segments }: EpochCommit, isEmpty: boolean) {
+  const changes: { change: WatchChange; at: number }[] = []
+  let before = await readWatched(tx, network)
+  let isFirst = isEmpty
+  for (const { epochs, watched } of segments) {
+    const change = await writeWatched(tx, network, epochs.from, watched, before, isFirst)
+    if (change) changes.push({ change, at: epochs.from })
+    before = watched ? new Set(watched.validators) : before && 'everyone'
+    isFirst = false
+  }
+  return changes
+}
+
+/** Hours and missed duties that are old enough are deleted when a new day begins. */
+async function expire(
+  tx: StateWriter,
+  { network, time }: EpochCommit,
+  { from, until }: Range,
+  { hoursKeptDays, missedKeptDays }: NonNullable<EpochCommit['head']>,
+): Promise<void> {
+  const days = chainDays(time)
+  const day = days.dayOf((until - 1) as Epoch)
+  const isNewDay = from === 0 || days.dayOf((from - 1) as Epoch) < day
+  if (!isNewDay) return
+  if (hoursKeptDays > 0 && day >= hoursKeptDays) await dropHours(tx, network, time, day - hoursKeptDays + 1)
+  if (missedKeptDays > 0 && day >= missedKeptDays) await dropMissedDuties(tx, network, time, day - missedKeptDays + 1)
+}

@@ -1,0 +1,10 @@
+// Which epochs of a network have been read completely. Coverage is also where reading goes on: there is no second cursor that could disagree.
+import type { Network } from '#api/wire/validators.ts'
+import type { Range } from '#core/ranges.ts'
+import { coverageOf } from '#storage/coverage.ts'
+import type { StateReader } from '#storage/state.ts'
+
+export const dutiesStream = (network: Network): string => `duties/${network}`
+
+export const coveredEpochs = (duties: StateReader, network: Network): Promise<Range[]> =>
+  coverageOf(duties, dutiesStream(network))

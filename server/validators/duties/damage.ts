@@ -1,0 +1,64 @@
+// Damaged rows: which epochs must be read again to replace them. A row of hours, days, presence or missed duties lies in one day part, which
+// is read again as a whole. A row of a block can only be replaced when all that is stored of the block is read again.
+import type { Network } from '#api/wire/validators.ts'
+import type { ChainTime } from '#core/chain-time.ts'
+import { type Range, within } from '#core/ranges.ts'
+import type { StateReader } from '#storage/state.ts'
+import { measures } from '../ratings/measures.ts'
+import { ChunkReader, DamagedChunk } from './chunk.ts'
+import { coveredEpochs } from './coverage.ts'
+import { epochsOfUnit, type Level, levels, networkId, partOf, unitIds } from './layout.ts'
+import { allUnits } from './merge.ts'
+import { rowsBetween } from './rows.ts'
+
+export const repairCommand = (network: Network, { from, until }: Range): string =>
+  `tetrad repair --network ${network} --from-epoch ${from} --until-epoch ${until}`
+
+/** From the first to the last epoch that is stored of a unit. */
+export function storedEpochsOf(time: ChainTime, level: Level, unit: number, covered: readonly Range[]): Range {
+  const epochs = epochsOfUnit(time, level, unit)
+  const own = within(covered, epochs)
+  return { from: own[0]?.from ?? epochs.from, until: own.at(-1)?.until ?? epochs.until }
+}
+
+/** The epochs of blocks that have damaged rows and share day parts with the range; for each block once. */
+export async function damagedBlocks(
+  reader: StateReader,
+  { network, time, epochs }: { readonly network: Network; readonly time: ChainTime; readonly epochs: Range },
+  signal?: AbortSignal,
+): Promise<Range[]> {
+  const [first, last] = [partOf(time, epochs.from as never), partOf(time, (epochs.until - 1) as never)]
+  const units = await allUnits(reader, networkId(network))
+  const covered = await coveredEpochs(reader, network)
+  const damaged: Range[] = []
+  for (const [level, own] of [
+    [levels.shortBlocks, units[1] ?? []],
+    [levels.longBlocks, units[2] ?? []],
+  ] as const) {
+    for (const unit of own) {
+      if ((unit + 1) * level.units <= first || unit * level.units > last) continue
+      const ids = unitIds(level, networkId(network), { from: unit, until: unit + 1 })
+      if (await hasDamage(reader, level, ids, signal)) damaged.push(storedEpochsOf(time, level, unit, covered))
+    }
+  }
+  return damaged
+}
+
+async function hasDamage(reader: StateReader, { table }: Level, ids: Range, signal?: AbortSignal): Promise<boolean> {
+  const chunk = new ChunkReader(measures.length)
+  for await (const rows of rowsBetween(reader, table, ids)) {
+    signal?.throwIfAborted()
+    if (rows.some(({ data }) => isDamaged(() => chunk.open(data)))) return true
+  }
+  return false
+}
+
+export function isDamaged(open: () => unknown): boolean {
+  try {
+    open()
+    return false
+  } catch (error) {
+    if (error instanceof DamagedChunk) return true
+    throw error
+  }
+}

@@ -1,0 +1,278 @@
+// What is listed and added up, against a plain computation over the epochs that were written.
+import { strict as assert } from 'node:assert'
+import { after, before, test } from 'node:test'
+import fc from 'fast-check'
+import { chainDays, type DayCalendar, type Epoch, hourOf, utcDays } from '#core/chain-time.ts'
+import type { Range } from '#core/ranges.ts'
+import { createSeededRandom } from '#simulator/seeded-random.ts'
+import { openContext, type TestContext } from '#test/context.ts'
+import { type EpochRow, perfect, writeEpochs } from '#test/validators-world.ts'
+import type { Measure } from '../ratings/measures.ts'
+import type { ScoreTotals } from '../ratings/method.ts'
+import { dropHours } from './hours.ts'
+import type { RecordKey, RecordQuery } from './record-query.ts'
+import { mergeDuties, queryDuties } from './store.ts'
+
+// Epochs of 1600 s, 2 to the hour, 5 to the day, 54 to the UTC day: hours cross days and midnights.
+const time = {
+  genesisUnix: 1_700_005_400, // 2023-11-14T23:43:20Z
+  slotSeconds: 200,
+  slotsPerEpoch: 8,
+  epochsPerHour: 2,
+  epochsPerDay: 5,
+}
+const network = 'hoodi'
+const until = 170
+const gap: Range = { from: 61, until: 83 }
+
+/** In two rows of presence and in several of figures. 70 joins late, 6 leaves early, 0 and 200 have duties now and then. */
+const validators = [0, 5, 6, 70, 200, 40_000]
+const none = {
+  ...{ inclusions: 0, included: 0, inclusion_delay: 0, correct_source: 0, correct_target: 0, correct_head: 0 },
+} as const
+const draws = createSeededRandom('read')
+const rows: EpochRow[] = Array.from({ length: until }, (_, epoch) => epoch)
+  .filter((epoch) => epoch < gap.from || epoch >= gap.until)
+  .flatMap((epoch) =>
+    validators
+      .filter(
+        (validator) =>
+          (validator !== 70 || epoch >= 47) &&
+          (validator !== 6 || epoch < 33) &&
+          (![0, 200].includes(validator) || draws.happens(0.15)),
+      )
+      .map((validator) => {
+        const isIncluded = draws.happens(0.9)
+        const votes = isIncluded ? { inclusion_delay: draws.whole(1, 5), correct_head: draws.whole(0, 2) } : none
+        return { ...perfect, ...votes, epoch, validator, earnings: draws.whole(-900, 900), block_reward: epoch }
+      }),
+  )
+let contexts: readonly TestContext[]
+before(async () => {
+  contexts = await Promise.all([0, 1].map(() => openContext({ validators: { networks: { [network]: time } } })))
+  for (const context of contexts) {
+    for (const range of [
+      { from: 0, until: gap.from },
+      { from: gap.until, until },
+    ])
+      await writeEpochs(context, network, range, rows)
+  }
+  const made = await mergeDuties(
+    contexts[1]?.duties ?? assert.fail(),
+    { network, time, until },
+    new AbortController().signal,
+  )
+  assert(made > 0, 'the second has days in blocks')
+})
+after(async () => {
+  for (const context of contexts) await context[Symbol.asyncDispose]()
+})
+
+// ------------------------------------------------------------------------------------------------------ the plain computation
+
+interface PlainRecord extends RecordKey {
+  readonly day: number
+  readonly hour: number
+  readonly rows: readonly EpochRow[]
+}
+
+const lineOf = ({ isUtc }: Pick<RecordQuery, 'isUtc'>): DayCalendar => (isUtc ? utcDays(time) : chainDays(time))
+
+/** Newest window first, then by validator. */
+function plainRecords(query: RecordQuery): PlainRecord[] {
+  const { days, cut, windowOf, byValidator, grain } = query
+  const place = ({ epoch }: EpochRow) => {
+    const [day, hour] = [lineOf(query).dayOf(epoch as Epoch), hourOf(time, epoch as Epoch)]
+    const isRequested = day >= days.from && day < days.until
+    const isWhole = !cut || (day >= cut.wholeDays.from && day < cut.wholeDays.until)
+    if (!isRequested || !(isWhole || (hour >= cut.hours.from && hour < cut.hours.until))) return undefined
+    return { day, hour, window: grain === 'hours' ? hour + day : (windowOf[day - days.from] as number) }
+  }
+  const chosen = rows.filter((row) => query.validators.includes(row.validator) && place(row))
+  const groups = Map.groupBy(chosen, (row) => `${place(row)?.window} ${byValidator ? row.validator : 0}`)
+  return Array.from(groups.values(), (own) => {
+    const places = own.map((row) => place(row) ?? assert.fail())
+    return {
+      window: places[0]?.window as number,
+      validator: byValidator ? (own[0]?.validator as number) : 0,
+      day: Math.min(...places.map(({ day }) => day)),
+      hour: grain === 'hours' ? (places[0]?.hour as number) : -1,
+      rows: own,
+    }
+  }).sort((a, b) => b.window - a.window || a.validator - b.validator)
+}
+
+const total = (own: readonly EpochRow[], name: Measure) => own.reduce((sum, row) => sum + (row[name] ?? 0), 0)
+
+/** The mean over the days (or hours) of each validator in which it had to vote. */
+function attesterScore(query: RecordQuery, own: readonly EpochRow[]): number {
+  const grains = Map.groupBy(own, ({ epoch, validator }) => {
+    const day = lineOf(query).dayOf(epoch as Epoch)
+    return `${validator} ${day} ${query.grain === 'hours' ? hourOf(time, epoch as Epoch) : ''}`
+  })
+  const scores = Array.from(grains.values(), (some) => {
+    const [assigned, included, delay] = [
+      total(some, 'assigned'),
+      total(some, 'included'),
+      total(some, 'inclusion_delay'),
+    ]
+    const correct = total(some, 'correct_source') + total(some, 'correct_target') + total(some, 'correct_head')
+    return included === 0 ? 0 : (100 * (included / assigned) * (correct / (3 * included))) / (delay / included)
+  })
+  return scores.reduce((sum, score) => sum + score, 0) / scores.length
+}
+
+// ------------------------------------------------------------------------------------------------------------------- queries
+
+const dayRange = (max: number) =>
+  fc.tuple(fc.nat(max), fc.integer({ min: 1, max })).map(([from, length]) => ({ from, until: from + length }))
+
+const queries: fc.Arbitrary<RecordQuery> = fc
+  .record({
+    isUtc: fc.constantFrom(false, false, true),
+    grain: fc.constantFrom('days', 'days', 'hours'),
+    byValidator: fc.boolean(),
+    validators: fc.subarray([0, 1, 5, 6, 70, 199, 200, 32_768, 40_000], { minLength: 1 }),
+    chainDays: dayRange(36),
+    utcDays: dayRange(4),
+    windowDays: fc.constantFrom(1, 1, 2, 9),
+    cutHours: fc.option(fc.tuple(fc.nat(4), fc.nat(4)), { nil: undefined, freq: 3 }),
+  })
+  .map(({ windowDays, cutHours, ...given }): RecordQuery => {
+    const days = given.isUtc ? given.utcDays : given.chainDays
+    const isCut = cutHours !== undefined && !given.isUtc && given.grain === 'days'
+    return {
+      ...{ network, time, days, isUtc: given.isUtc, byValidator: given.byValidator, validators: given.validators },
+      grain: given.grain as RecordQuery['grain'],
+      windowOf: Array.from({ length: days.until - days.from }, (_, at) => Math.floor((days.from + at) / windowDays)),
+      ...(isCut && { cut: cutOf(days, cutHours) }),
+    }
+  })
+
+/** Some epochs less at both ends: hours that are cut off the first and the last day, and the days that stay whole. */
+function cutOf(days: Range, [front, back]: readonly [number, number]): NonNullable<RecordQuery['cut']> {
+  const hours = {
+    from: hourOf(time, (days.from * 5 + front) as Epoch),
+    until: Math.max(hourOf(time, (days.from * 5 + front) as Epoch), hourOf(time, (days.until * 5 - back) as Epoch)),
+  }
+  return { hours, wholeDays: { from: Math.ceil((hours.from * 2) / 5), until: Math.floor((hours.until * 2) / 5) } }
+}
+
+const keysOf = (records: readonly RecordKey[]) => records.map(({ window, validator }) => [window, validator])
+
+test('records are listed as a plain computation lists them, merged or not', async () => {
+  let found = 0
+  await fc.assert(
+    fc.asyncProperty(queries, fc.nat(30), fc.nat(60_000), async (query, count, afterValidator) => {
+      const expected = plainRecords(query)
+      found += expected.length
+      for (const { duties } of contexts) {
+        const list = await queryDuties(duties, 'listRecords', { query, count })
+        assert.equal(list.total, expected.length)
+        assert.deepEqual(keysOf(list.first), keysOf(expected.slice(0, count)))
+        const [newest] = expected
+        if (!newest || !query.byValidator) continue
+        const after = { window: newest.window, validator: afterValidator }
+        const rest = expected.filter(({ window, validator }) => window < after.window || validator > after.validator)
+        const next = await queryDuties(duties, 'listRecords', { query, after, count })
+        assert.equal(next.total, rest.length)
+        assert.deepEqual(keysOf(next.first), keysOf(rest.slice(0, count)))
+      }
+    }),
+    { numRuns: 250 },
+  )
+  assert(found > 1000)
+})
+
+test('sums, scores and places are those of a plain computation, merged or not', async () => {
+  const wanted = {
+    measures: ['assigned', 'inclusions', 'earnings', 'block_reward', 'inclusion_delay', 'sync_penalty'],
+    scores: ['attester', 'proposer'],
+  } as const
+  await fc.assert(
+    fc.asyncProperty(queries, async (query) => {
+      const expected = plainRecords(query)
+      for (const { duties } of contexts) {
+        const { window, validator, day, hour, sums, scores } = await queryDuties(duties, 'sumRecords', {
+          query,
+          wanted,
+        })
+        const order = [...window.keys()].sort(
+          (a, b) =>
+            (window[b] as number) - (window[a] as number) || (validator[a] as number) - (validator[b] as number),
+        )
+        assert.equal(order.length, expected.length)
+        expected.forEach((record, place) => {
+          const at = order[place] as number
+          assert.deepEqual(
+            [window[at], validator[at], day[at], hour[at]],
+            [record.window, record.validator, record.day, record.hour],
+          )
+          for (const name of wanted.measures) assert.equal(sums[name]?.[at], total(record.rows, name), name)
+          const score = attesterScore(query, record.rows)
+          const { sums: scored, counts } = scores.attester as ScoreTotals
+          assert(Math.abs((scored[at] as number) / (counts[at] as number) - score) < 1e-9)
+          assert.equal(scores.proposer?.counts[at], 0, 'nobody had to propose')
+        })
+      }
+    }),
+    { numRuns: 100 },
+  )
+})
+
+test('paging by the last validator of a page gives every record once', async () => {
+  const [{ duties }] = contexts as [TestContext]
+  const all: RecordQuery = {
+    ...{ network, time, validators, isUtc: false, grain: 'days', byValidator: true, days: { from: 0, until: 34 } },
+    windowOf: Array.from({ length: 34 }, (_, at) => Math.floor(at / 7)),
+  }
+  const seen: RecordKey[] = []
+  let query = all
+  let from: RecordKey | undefined
+  for (;;) {
+    const { first } = await queryDuties(duties, 'listRecords', { query, after: from, count: 4 })
+    const page = first.slice(0, 3)
+    seen.push(...page)
+    const [last, following] = [page.at(-1), first[3]]
+    if (!last || !following) break
+    // As a caller follows the link: from the window of the record that follows on, back in time.
+    const days = { from: 0, until: Math.min(34, (following.window + 1) * 7) }
+    query = { ...all, days, windowOf: all.windowOf.slice(0, days.until) }
+    from = following.window === last.window ? last : undefined
+  }
+  assert.deepEqual(keysOf(seen), keysOf(plainRecords(all)))
+  assert(seen.length > 20)
+})
+
+test('deleted hours are neither listed nor added up, whole days still are', async () => {
+  await using context = await openContext({ validators: { networks: { [network]: time } } })
+  await writeEpochs(context, network, { from: 0, until: 60 }, rows)
+  await context.dutiesState.write((tx) => dropHours(tx, network, time, 6))
+  const query: RecordQuery = {
+    ...{ network, time, validators: [5], isUtc: false, byValidator: true, days: { from: 2, until: 10 }, windowOf: [] },
+    grain: 'hours',
+  }
+  const { first } = await queryDuties(context.duties, 'listRecords', { query, count: 100 })
+  const expected = plainRecords({ ...query, days: { from: 6, until: 10 } })
+  assert.deepEqual(keysOf(first), keysOf(expected))
+  const windowOf = Array.from({ length: 8 }, () => 0)
+  const cut = { hours: { from: 6, until: 25 }, wholeDays: { from: 3, until: 10 } }
+  const days: RecordQuery = { ...query, grain: 'days', windowOf, cut }
+  const { sums, day } = await queryDuties(context.duties, 'sumRecords', {
+    query: days,
+    wanted: { measures: ['assigned'], scores: [] },
+  })
+  assert.deepEqual([[...day], [...(sums.assigned ?? [])]], [[3], [35]])
+})
+
+test('a query stops when its signal aborts', async () => {
+  const [{ duties }] = contexts as [TestContext]
+  const query: RecordQuery = {
+    ...{ network, time, validators, isUtc: false, grain: 'days', byValidator: true, days: { from: 0, until: 34 } },
+    windowOf: Array.from({ length: 34 }, (_, at) => at),
+  }
+  const stopped = AbortSignal.abort(new Error('nobody waits'))
+  await assert.rejects(queryDuties(duties, 'listRecords', { query, count: 5 }, stopped), /nobody waits/)
+  const wanted = { measures: ['assigned'], scores: [] } as const
+  await assert.rejects(queryDuties(duties, 'sumRecords', { query, wanted }, stopped), /nobody waits/)
+})

@@ -1,0 +1,150 @@
+import { strict as assert } from 'node:assert'
+import { test } from 'node:test'
+import { chainDays, type Epoch } from '#core/chain-time.ts'
+import type { Range } from '#core/ranges.ts'
+import { createSeededRandom } from '#simulator/seeded-random.ts'
+import { openContext, type TestContext } from '#test/context.ts'
+import { partOf } from './layout.ts'
+import {
+  dropMissedDuties,
+  type MissedDuty,
+  type MissedDutyColumns,
+  missedEpochs,
+  missedFields,
+  missedKinds,
+  readMissedDuties,
+  writeMissedDuties,
+} from './missed.ts'
+import { queryDuties } from './store.ts'
+
+// 4 epochs of 8 slots to the day.
+const time = { genesisUnix: 1_700_005_400, slotSeconds: 200, slotsPerEpoch: 8, epochsPerHour: 2, epochsPerDay: 4 }
+const everything: Range = { from: 0, until: 1000 }
+
+const missed = (epoch: number, validator: number, more: Partial<MissedDuty> = {}): MissedDuty => ({
+  ...{ validator, epoch, kind: 0, slot: epoch * 8 + 3, delay: 0, best_delay: 1, wrong: 0, missing: 0 },
+  ...more,
+})
+
+/** As ingest hands them over: by validator, then epoch. */
+function columnsOf(rows: readonly MissedDuty[]): MissedDutyColumns {
+  const sorted = rows.toSorted((a, b) => a.validator - b.validator || a.epoch - b.epoch)
+  return Object.fromEntries(
+    missedFields.map((field) => [field, Int32Array.from(sorted, (row) => row[field])]),
+  ) as MissedDutyColumns
+}
+
+/** One commit. Each pair of bounds is a segment, which lies in one day. */
+const write = ({ dutiesState }: TestContext, bounds: readonly number[], rows: readonly MissedDuty[]) =>
+  dutiesState.write((tx) =>
+    writeMissedDuties(
+      tx,
+      'hoodi',
+      time,
+      bounds.slice(1).map((until, at) => {
+        const from = bounds[at] as number
+        const own = rows.filter(({ epoch }) => epoch >= from && epoch < until)
+        return { epochs: { from: from as Epoch, until: until as Epoch }, missed: columnsOf(own) }
+      }),
+    ),
+  )
+
+const read = ({ dutiesState }: TestContext, validator: number, range = everything) =>
+  readMissedDuties(dutiesState, 'hoodi', time, validator, range)
+
+const inOrder = (rows: readonly MissedDuty[]) =>
+  rows.toSorted((a, b) => a.epoch - b.epoch || a.kind - b.kind || a.slot - b.slot)
+
+test('every field of every kind comes back, by epoch, kind and slot', async () => {
+  await using context = await openContext()
+  const rows = [
+    missed(9, 5, { delay: 7, best_delay: 2, wrong: 3 }),
+    missed(2, 5, { kind: missedKinds.indexOf('slashed'), slot: 23 }),
+    missed(2, 5, { kind: missedKinds.indexOf('sync'), slot: 17, missing: 6 }),
+    missed(2, 5, { kind: missedKinds.indexOf('noBlock'), slot: 21 }),
+    missed(2, 5, { kind: missedKinds.indexOf('noBlock'), slot: 16 }),
+    missed(2, 5, { kind: missedKinds.indexOf('emptyBlock'), slot: 19 }),
+    missed(0, 5, { slot: 0, best_delay: 0 }),
+  ]
+  await write(context, [0, 4, 8, 10], rows)
+  assert.deepEqual(await read(context, 5), inOrder(rows))
+  assert.deepEqual(
+    (await read(context, 5)).map(({ epoch, kind, slot }) => [epoch, missedKinds[kind], slot]),
+    [
+      [0, 'vote', 0],
+      [2, 'noBlock', 16],
+      [2, 'noBlock', 21],
+      [2, 'emptyBlock', 19],
+      [2, 'sync', 17],
+      [2, 'slashed', 23],
+      [9, 'vote', 75],
+    ],
+  )
+})
+
+test('several commits of a day add to what is there, in every group of validators', async () => {
+  await using context = await openContext()
+  const draws = createSeededRandom('missed')
+  const validators = [0, 63, 64, 127, 9000, 1_000_000]
+  const rows = Array.from({ length: 41 }, (_, epoch) => epoch).flatMap((epoch) =>
+    validators
+      .filter(() => draws.happens(0.6))
+      .map((validator) => missed(epoch, validator, { delay: draws.whole(0, 33), slot: epoch * 8 + draws.whole(0, 8) })),
+  )
+  // Epoch by epoch, in pieces of a day, over several days; the last one fills a gap.
+  const commits = [
+    [0, 1],
+    [1, 2],
+    [2, 4, 5, 6],
+    [6, 8, 12, 16, 17],
+    [21, 22, 24],
+    [24, 28, 32, 36, 40, 41],
+    [17, 20, 21],
+  ]
+  for (const bounds of commits) await write(context, bounds, rows)
+  for (const validator of validators) {
+    const own = rows.filter((row) => row.validator === validator)
+    assert(own.length > 10)
+    assert.deepEqual(await read(context, validator), inOrder(own))
+    const range = { from: 6, until: 23 }
+    assert.deepEqual(
+      await read(context, validator, range),
+      inOrder(own).filter(({ epoch }) => epoch >= 6 && epoch < 23),
+    )
+  }
+  assert.deepEqual(await read(context, 65), [], 'another validator of a group that has rows')
+  assert.deepEqual(await read(context, 5000), [])
+  assert.deepEqual(await read(context, 0, { from: 7, until: 7 }), [])
+  assert.deepEqual(await missedEpochs(context.duties, 'hoodi'), [{ from: 0, until: 41 }])
+  const counts = await queryDuties(context.duties, 'countRows', undefined)
+  const groups = new Set(rows.map(({ epoch, validator }) => `${partOf(time, epoch as Epoch)} ${validator >> 6}`))
+  assert.equal(counts.missed_duties, groups.size, 'one row for each day part and 64 validators')
+})
+
+test('epochs without missed duties are covered, other networks are not', async () => {
+  await using context = await openContext()
+  await write(context, [4, 8], [])
+  await write(context, [0, 4], [missed(1, 3)])
+  assert.deepEqual(await missedEpochs(context.duties, 'hoodi'), [{ from: 0, until: 8 }])
+  assert.deepEqual(await missedEpochs(context.duties, 'mainnet'), [])
+  assert.deepEqual(await readMissedDuties(context.dutiesState, 'mainnet', time, 3, everything), [])
+})
+
+test('old days are deleted with their coverage, those of other networks stay', async () => {
+  await using context = await openContext()
+  const rows = [2, 3, 4, 7, 8, 11].map((epoch) => missed(epoch, 70))
+  await write(context, [0, 4, 8, 12], rows)
+  await context.dutiesState.write((tx) =>
+    writeMissedDuties(tx, 'holesky', time, [
+      { epochs: { from: 0 as Epoch, until: 4 as Epoch }, missed: columnsOf([missed(1, 70)]) },
+    ]),
+  )
+  await context.dutiesState.write((tx) => dropMissedDuties(tx, 'hoodi', time, chainDays(time).dayOf(8 as Epoch)))
+  assert.deepEqual(
+    (await read(context, 70)).map(({ epoch }) => epoch),
+    [8, 11],
+  )
+  assert.deepEqual(await missedEpochs(context.duties, 'hoodi'), [{ from: 8, until: 12 }])
+  assert.equal((await readMissedDuties(context.dutiesState, 'holesky', time, 70, everything)).length, 1)
+  assert.equal((await context.duties.all('select id from missed_duties')).length, 2)
+})

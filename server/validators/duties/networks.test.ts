@@ -1,0 +1,110 @@
+// What is stored is read and added to with the hours and days it was added up by, or not at all (behaviour/validators.md#changed-hours-and-days).
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Fault } from '#core/fault.ts'
+import type { Log } from '#runtime/log.ts'
+import { openContext, settingsWith, type TestContext } from '#test/context.ts'
+import { callHandler, perfect, register, writeEpochs } from '#test/validators-world.ts'
+import { aggregateEffectiveness } from '../endpoints/aggregate-effectiveness.ts'
+import { effectiveness } from '../endpoints/effectiveness.ts'
+import { explain } from '../endpoints/explain.ts'
+import { find } from '../endpoints/find.ts'
+import { metadata } from '../endpoints/metadata.ts'
+import { readNetworkHealth } from '../ingest/health.ts'
+import { withChainTimes } from '../ingest/read/chain-identity.ts'
+import { coveredEpochs } from './coverage.ts'
+import { updateDuties } from './store.ts'
+
+const windows = (epochsPerHour: number, epochsPerDay: number) =>
+  settingsWith({ validators: { networks: { hoodi: { epochsPerHour, epochsPerDay } } } })
+
+const withWindows = (context: TestContext, epochsPerHour: number, epochsPerDay: number): TestContext => ({
+  ...context,
+  settings: windows(epochsPerHour, epochsPerDay),
+})
+
+/** Validator 5 votes in every epoch. */
+const write = (context: TestContext, from: number, until: number) =>
+  writeEpochs(
+    context,
+    'hoodi',
+    { from, until },
+    Array.from({ length: until - from }, (_, at) => ({ ...perfect, epoch: from + at, validator: 5 })),
+  )
+
+async function openRead() {
+  const plain = await openContext()
+  const context = withWindows(plain, 2, 6)
+  await register(context, 'hoodi', [5])
+  await write(context, 0, 48)
+  return context
+}
+
+const one = { network: 'hoodi', validator_index_or_pubkey: '5' } as const
+const many: { network: 'hoodi'; indices: number[]; size: number } = { network: 'hoodi', indices: [5], size: 100 }
+const isRefused = (error: unknown) => error instanceof Fault && error.code === 'validators.windows_changed'
+
+test('503: with other hours or days than are stored, figures are refused, for that network alone', async () => {
+  await using context = await openRead()
+  for (const [epochsPerHour, epochsPerDay] of [
+    [2, 8],
+    [3, 6],
+    [4, 12],
+  ] as const) {
+    const changed = withWindows(context, epochsPerHour, epochsPerDay)
+    await assert.rejects(callHandler(effectiveness, changed, one), isRefused)
+    await assert.rejects(callHandler(effectiveness, changed, { ...one, granularity: 'hour' }), isRefused)
+    await assert.rejects(callHandler(aggregateEffectiveness, changed, many), isRefused)
+    await assert.rejects(
+      callHandler(aggregateEffectiveness, changed, { ...many, filterType: 'hour', from: '0' }),
+      isRefused,
+    )
+    await assert.rejects(callHandler(explain, changed, one), isRefused)
+    assert.equal((await callHandler(metadata, changed, one)).body.validatorIndex, 5)
+    assert.equal((await callHandler(find, changed, { network: 'hoodi', index: 5 })).body.validators.length, 1)
+    assert.equal((await callHandler(aggregateEffectiveness, changed, { ...many, network: 'mainnet' })).body.total, 0)
+  }
+  assert.equal((await callHandler(aggregateEffectiveness, context, many)).body.total, 8)
+})
+
+test('nothing is written with other hours or days, and the message names the setting to set back', async () => {
+  await using context = await openRead()
+  const words = /hoodi\.epochsPerDay is 8, but what is stored was added up by 6: set it back, or start with a new/
+  await assert.rejects(write(withWindows(context, 2, 8), 48, 50), words)
+  assert.deepEqual(await coveredEpochs(context.duties, 'hoodi'), [{ from: 0, until: 48 }])
+  await write(context, 48, 50)
+})
+
+test('before anything is stored, hours and days may still be changed', async () => {
+  await using empty = await openContext()
+  await withChainTimes(withWindows(empty, 2, 6))
+  assert.deepEqual(await empty.duties.all('select * from duty_networks'), [])
+  await write(withWindows(empty, 2, 8), 0, 4)
+  assert.deepEqual(await empty.duties.all('select epochs_per_hour, epochs_per_day from duty_networks'), [
+    { epochs_per_hour: 2, epochs_per_day: 8 },
+  ])
+})
+
+test('a network with other hours or days than are stored is not healthy, and the log names the reason', async () => {
+  await using context = await openRead()
+  const errors: object[] = []
+  const log = { ...context.log, error: (fields: object) => void errors.push(fields) } as unknown as Log
+  const reason = /hoodi\.epochsPerHour is 3, but what is stored was added up by 2: set it back/
+  const changed = { ...withWindows(context, 3, 6), log }
+  await withChainTimes(changed)
+  assert.equal(errors.length, 1)
+  assert.match(JSON.stringify(errors[0]), reason)
+  const { isFresh, problem: trouble } = await readNetworkHealth(changed, 'hoodi')
+  assert.equal(isFresh, false)
+  assert.match(trouble?.message ?? '', reason)
+  await withChainTimes({ ...context, log })
+  assert.equal(errors.length, 1)
+})
+
+test('a network without a node keeps the time of the chain it was read from', async () => {
+  await using context = await openRead()
+  const chain = { genesisUnix: 1_700_000_000, genesisRoot: '0x00', slotSeconds: 6, slotsPerEpoch: 8 }
+  await updateDuties(context.duties, 'writeChain', { network: 'hoodi', chain })
+  const { genesisUnix, slotSeconds, slotsPerEpoch } = (await withChainTimes(context)).validators.networks.hoodi
+  assert.deepEqual([genesisUnix, slotSeconds, slotsPerEpoch], [1_700_000_000, 6, 8])
+})

@@ -1,0 +1,146 @@
+// What a query about records reads: from days and windows to rows of the levels.
+//
+// 1. A grain is one validator's sums over a day (or an hour, where hours are asked for): scores are formed from grains, and a record's score
+//    is the mean over its grains (method.ts).
+// 2. A record exists where one of its grains has a row, also if all of it is zero.
+import type { Network } from '#api/wire/validators.ts'
+import { type ChainTime, chainDays, type DayCalendar, utcDays } from '#core/chain-time.ts'
+import type { Range } from '#core/ranges.ts'
+import type { StateReader } from '#storage/state.ts'
+import { type DayPart, dayLevels, type Level, levels, networkId, partsIn, rowId } from './layout.ts'
+import { allUnits } from './merge.ts'
+
+/** Plain values: a question may go to another thread. */
+export interface RecordQuery {
+  readonly network: Network
+  readonly time: ChainTime
+  /** Distinct, in rising order. */
+  readonly validators: readonly number[]
+  /** Days and hours by the chain's own count of days, or by UTC days. */
+  readonly isUtc: boolean
+  /** By the same count. */
+  readonly days: Range
+  /** `hours`: grains are hours, and each is a record of its own. */
+  readonly grain: 'days' | 'hours'
+  /** Of chain days: only these hours, except for the days that lie in them completely. */
+  readonly cut?: { readonly hours: Range; readonly wholeDays: Range } | undefined
+  /** For each day the number of its window, which rises with time. Not used with hours. */
+  readonly windowOf: readonly number[]
+  /** One record per window and validator, or one per window. */
+  readonly byValidator: boolean
+}
+
+/** A record: which window, and which validator when there is one per validator (otherwise 0). */
+export interface RecordKey {
+  readonly window: number
+  readonly validator: number
+}
+/** Rows of a level that hold cells of the span. */
+export interface Source {
+  readonly level: Level
+  /** The id of its row at place 0. */
+  readonly firstId: number
+  /** The first of a validator's cells that is asked for, and the grains of those from it on; −1: not asked for. */
+  readonly first: number
+  readonly grains: Int32Array
+}
+
+const sourceOf = ({ network }: RecordQuery, level: Level, unit: number, first: number, grains: Int32Array): Source => ({
+  ...{ level, first, grains },
+  firstId: rowId(level, networkId(network), unit, 0),
+})
+
+export interface Plan {
+  readonly sources: readonly Source[]
+  readonly grains: readonly Grain[]
+}
+
+export interface Grain {
+  readonly day: number
+  /** −1: the grain is a day. */
+  readonly hour: number
+  readonly window: number
+}
+
+const lineOf = ({ time, isUtc }: RecordQuery): DayCalendar => (isUtc ? utcDays(time) : chainDays(time))
+
+/** The parts of the asked days. */
+export function partsOf(query: RecordQuery, days: Range): DayPart[] {
+  if (days.from >= days.until) return []
+  const line = lineOf(query)
+  return partsIn(query.time, { from: line.epochsOf(days.from).from, until: line.epochsOf(days.until - 1).until })
+}
+
+export async function planOf(reader: StateReader, query: RecordQuery): Promise<Plan> {
+  return query.grain === 'hours' ? hourPlan(query) : dayPlan(reader, query)
+}
+
+export const dayIn = ({ isUtc }: RecordQuery, { day, utcDay }: DayPart): number => (isUtc ? utcDay : day)
+
+function hourPlan(query: RecordQuery): Plan {
+  const grains: Grain[] = []
+  const sources: Source[] = []
+  for (const part of partsOf(query, query.days)) {
+    const day = dayIn(query, part)
+    for (let hour = part.hours.from; hour < part.hours.until; hour++) {
+      const last = grains.at(-1)
+      // The two pieces of an hour that crosses the other kind of midnight are one grain.
+      if (!(last && last.hour === hour && last.day === day)) grains.push({ day, hour, window: hour + day })
+      sources.push(sourceOf(query, levels.hours, hour + part.part, 0, Int32Array.of(grains.length - 1)))
+    }
+  }
+  return { grains, sources }
+}
+
+async function dayPlan(reader: StateReader, query: RecordQuery): Promise<Plan> {
+  const { days, cut, windowOf } = query
+  const grains = Array.from({ length: days.until - days.from }, (_, at): Grain => {
+    return { day: days.from + at, hour: -1, window: windowOf[at] as number }
+  })
+  const whole = cut
+    ? { from: Math.max(days.from, cut.wholeDays.from), until: Math.min(days.until, cut.wholeDays.until) }
+    : days
+  const sources = await daySources(reader, query, whole)
+  if (cut) sources.push(...cutSources(query, cut.hours, whole))
+  return { grains, sources }
+}
+
+/** Hours of the days that are cut, added up into those days. */
+function cutSources(query: RecordQuery, hours: Range, whole: Range): Source[] {
+  const { days } = query
+  const cutDays =
+    whole.from < whole.until
+      ? [
+          { from: days.from, until: whole.from },
+          { from: whole.until, until: days.until },
+        ]
+      : [days]
+  return cutDays.flatMap((span) =>
+    partsOf(query, span).flatMap((part) => {
+      const grains = Int32Array.of(dayIn(query, part) - days.from)
+      const [from, until] = [Math.max(hours.from, part.hours.from), Math.min(hours.until, part.hours.until)]
+      return Array.from({ length: Math.max(0, until - from) }, (_, at) =>
+        sourceOf(query, levels.hours, from + at + part.part, 0, grains),
+      )
+    }),
+  )
+}
+
+async function daySources(reader: StateReader, query: RecordQuery, days: Range): Promise<Source[]> {
+  const parts = partsOf(query, days)
+  const [first, last] = [parts[0], parts.at(-1)]
+  if (!first || !last) return []
+  const grainOf = new Int32Array(last.part - first.part + 1).fill(-1)
+  for (const part of parts) grainOf[part.part - first.part] = dayIn(query, part) - query.days.from
+  const sources: Source[] = []
+  const units = await allUnits(reader, networkId(query.network))
+  for (const [place, level] of dayLevels.entries()) {
+    for (const unit of units[place] ?? []) {
+      if (unit * level.units > last.part || (unit + 1) * level.units <= first.part) continue
+      const start = Math.max(first.part, unit * level.units)
+      const grains = grainOf.slice(start - first.part, (unit + 1) * level.units - first.part)
+      if (grains.some((grain) => grain >= 0)) sources.push(sourceOf(query, level, unit, start % level.units, grains))
+    }
+  }
+  return sources
+}

@@ -1,0 +1,269 @@
+// Replaces what is stored of one day part by what was read again (stage.ts), in one transaction: figures in days, blocks and hours, missed
+// duties, presence, audits and unexplained balance changes. Coverage stays: the epochs are the same.
+//
+// 1. All epochs that are stored of the part have been staged, so that its rows can be replaced whatever they hold, also damaged ones.
+// 2. Only what differs is written. A repair that finds no difference changes no figure.
+// 3. Hours and missed duties are replaced for the epochs that still have them; those that were deleted by age stay deleted.
+import { strict as assert } from 'node:assert'
+import type { Network } from '#api/wire/validators.ts'
+import type { ChainTime, Epochs } from '#core/chain-time.ts'
+import { merge, type Range, within } from '#core/ranges.ts'
+import type { StateWriter } from '#storage/state.ts'
+import { measures } from '../ratings/measures.ts'
+import { writeAudits, writeUnexplained } from './audits.ts'
+import { addChunk, ChunkReader } from './chunk.ts'
+import { Cells } from './chunk-format.ts'
+import { coveredEpochs } from './coverage.ts'
+import { isDamaged } from './damage.ts'
+import { hourEpochs } from './hours.ts'
+import {
+  type DayPart,
+  dayLevels,
+  type Level,
+  levels,
+  missedLevel,
+  networkId,
+  placeIn,
+  presenceLevel,
+  rowId,
+  segmentAt,
+} from './layout.ts'
+import { allUnits, validatorsEnd } from './merge.ts'
+import { type MissedDuty, missedEpochs, packMissedDuties, unpackMissedDuties } from './missed.ts'
+import { packCells } from './pack-chunk.ts'
+import { emptySet, hasMember, packSet, unpackSet } from './presence.ts'
+import { isSameCell, replaceDays } from './replace-days.ts'
+import { type PackedRow, putRows, rowsBetween } from './rows.ts'
+import { type StagedSegment, stagedSegments } from './stage.ts'
+import { forgetSummaries } from './summaries.ts'
+
+export interface ReplaceInput {
+  /** Of the repair that staged the epochs. */
+  readonly id: number
+  readonly network: Network
+  readonly time: ChainTime
+  /** Those of the day part. */
+  readonly epochs: Epochs
+  /** Day parts that this repair replaces, in order. */
+  readonly parts: Range
+}
+
+export interface Replaced {
+  /** Validators of which something was stored that is different now, in rising order. */
+  readonly changed: Int32Array
+}
+
+export interface Replacement {
+  readonly network: Network
+  readonly time: ChainTime
+  readonly part: DayPart
+  readonly parts: Range
+  readonly covered: readonly Range[]
+  readonly segments: readonly StagedSegment[]
+  /** Units that have rows, by level of days. */
+  readonly units: readonly (readonly number[])[]
+  /** 1: something stored of the validator has changed. */
+  readonly changed: Uint8Array
+  /** Who has figures now, by 32 768 validators. */
+  readonly presence: Map<number, Uint8Array>
+}
+
+/** Validators whose rows are read at a time. */
+const validatorsAtOnce = 4096
+
+export async function replacePart(
+  tx: StateWriter,
+  { id, network, time, epochs, parts }: ReplaceInput,
+): Promise<Replaced> {
+  const { part } = segmentAt(time, epochs.from)
+  const segments = stagedSegments(id)
+  const covered = await coveredEpochs(tx, network)
+  const staged = merge(segments.map((segment) => segment.epochs))
+  assert.deepEqual(staged, within(covered, part.epochs), 'all that is stored of a day part is staged')
+  const units = await allUnits(tx, networkId(network))
+  const end = await endOf(tx, network, part, segments)
+  const replacement: Replacement = {
+    ...{ network, time, part, parts, covered, segments, units },
+    changed: new Uint8Array(end),
+    presence: new Map(),
+  }
+  const [hours, missed] = [await hourEpochs(tx, network), await missedEpochs(tx, network)]
+  const segmentsByHourUnit = Map.groupBy(
+    segmentsIn(segments, hours),
+    ({ epochs: own }) => segmentAt(time, own.from).piece,
+  )
+  const withMissed = segmentsIn(segments, missed)
+  for (let first = 0; first < end; first += validatorsAtOnce) {
+    const validators = { from: first, until: first + validatorsAtOnce }
+    await replaceDays(tx, replacement, validators)
+    for (const [hourUnit, own] of segmentsByHourUnit) await replaceHours(tx, replacement, hourUnit, own, validators)
+    if (withMissed.length > 0) await replaceMissed(tx, replacement, withMissed, validators)
+  }
+  await replacePresence(tx, replacement)
+  await replaceAudits(tx, replacement)
+  await forgetSummaries(tx, network, time, part.epochs)
+  return { changed: Int32Array.from(replacement.changed.keys().filter((one) => replacement.changed[one] === 1)) }
+}
+
+/** One more than the highest validator that has, or will have, something in the part; a multiple of the slices. */
+async function endOf(
+  tx: StateWriter,
+  network: Network,
+  { part, hours }: DayPart,
+  segments: readonly StagedSegment[],
+): Promise<number> {
+  const hourUnits = Array.from({ length: hours.until - hours.from }, (_, at) => hours.from + at + part)
+  const levelUnits: readonly (readonly [Level, readonly number[]])[] = [
+    [levels.hours, hourUnits],
+    ...[...dayLevels, missedLevel, presenceLevel].map((level) => [level, [Math.floor(part / level.units)]] as const),
+  ]
+  let end = 1
+  for (const [level, units] of levelUnits)
+    end = Math.max(end, await validatorsEnd(tx, level, networkId(network), units))
+  for (const { figures } of segments)
+    for (const group of figures.keys()) end = Math.max(end, (group + 1) * levels.days.validators)
+  return Math.ceil(end / presenceLevel.validators) * presenceLevel.validators
+}
+
+/** Segments lie in `ranges` completely or not at all: they are cut at the ends of what is kept. */
+const segmentsIn = (segments: readonly StagedSegment[], ranges: readonly Range[]): StagedSegment[] =>
+  segments.filter(({ epochs }) => {
+    const [own] = within(ranges, epochs)
+    assert(
+      !own || (own.from === epochs.from && own.until === epochs.until),
+      'a segment is kept completely or not at all',
+    )
+    return own
+  })
+
+// -------------------------------------------------------------------------------------------------------- rows of one part
+
+/** Compares the rows of a unit with those that should be there, and writes the ones that `differ`. */
+async function replaceRows(
+  tx: StateWriter,
+  network: Network,
+  level: Level,
+  unit: number,
+  validators: Range,
+  rowAt: (place: number) => Uint8Array | undefined,
+  differ: (place: number, old: Uint8Array | undefined, now: Uint8Array | undefined) => boolean,
+): Promise<void> {
+  const places = { from: validators.from / level.validators, until: validators.until / level.validators }
+  const firstId = rowId(level, networkId(network), unit, places.from)
+  const ids = { from: firstId, until: firstId + places.until - places.from }
+  const stored = new Map<number, Uint8Array>()
+  for await (const some of rowsBetween(tx, level.table, ids))
+    for (const { id, data } of some) stored.set(placeIn(level, id), data)
+  const rows: PackedRow[] = []
+  for (let place = places.from; place < places.until; place++) {
+    const [old, now] = [stored.get(place), rowAt(place)]
+    if (!(old || now) || !differ(place, old, now)) continue
+    const id = ids.from + place - places.from
+    if (now) rows.push({ id, data: now })
+    else await tx.run(`delete from ${level.table} where id = ?`, id)
+  }
+  await putRows(tx, level.table, rows)
+}
+
+const isSame = (a: Uint8Array | undefined, b: Uint8Array | undefined): boolean =>
+  a !== undefined && b !== undefined && Buffer.compare(a, b) === 0
+
+const reader = new ChunkReader(measures.length)
+const [before, after] = [
+  new Cells(levels.hours.validators, measures.length),
+  new Cells(levels.hours.validators, measures.length),
+]
+
+/** Adds up what was staged for a group of 64; equal cells always give equal bytes. */
+function hourRow(segments: readonly StagedSegment[], group: number): Uint8Array | undefined {
+  const rows = segments.map(({ figures }) => figures.get(group)).filter((data) => data !== undefined)
+  if (rows.length < 2) return rows[0]
+  after.clear()
+  for (const data of rows) addChunk(reader, data, after)
+  return packCells(after)
+}
+
+async function replaceHours(
+  tx: StateWriter,
+  { network, changed }: Replacement,
+  hourUnit: number,
+  segments: readonly StagedSegment[],
+  validators: Range,
+): Promise<void> {
+  const differ = (group: number, old: Uint8Array | undefined, now: Uint8Array | undefined) => {
+    if (isSame(old, now)) return false
+    const isLost = old !== undefined && isDamaged(() => reader.open(old))
+    before.clear()
+    after.clear()
+    if (old && !isLost) addChunk(reader, old, before)
+    if (now) addChunk(reader, now, after)
+    for (let cell = 0; cell < after.count; cell++)
+      if (isLost ? after.isPresent[cell] === 1 : !isSameCell(before, after, cell))
+        changed[group * levels.hours.validators + cell] = 1
+    return true
+  }
+  await replaceRows(tx, network, levels.hours, hourUnit, validators, (group) => hourRow(segments, group), differ)
+}
+
+async function replaceMissed(
+  tx: StateWriter,
+  { network, time, part, changed }: Replacement,
+  segments: readonly StagedSegment[],
+  validators: Range,
+): Promise<void> {
+  const unpack = (group: number, data: Uint8Array | undefined) =>
+    data ? unpackMissedDuties(time, part, group, data) : []
+  const rowAt = (group: number) => {
+    const all = segments.flatMap(({ missed }) => unpack(group, missed.get(group)))
+    return packMissedDuties(time, part, all).get(group)
+  }
+  const differ = (group: number, old: Uint8Array | undefined, now: Uint8Array | undefined) => {
+    const isLost = old !== undefined && isDamaged(() => unpack(group, old))
+    const [was, is] = [byValidator(isLost ? [] : unpack(group, old)), byValidator(unpack(group, now))]
+    const odd = [...new Set([...was.keys(), ...is.keys()])].filter((one) => was.get(one) !== is.get(one))
+    for (const validator of odd) changed[validator] = 1
+    return isLost || odd.length > 0
+  }
+  await replaceRows(tx, network, missedLevel, part.part, validators, rowAt, differ)
+}
+
+const byValidator = (missed: readonly MissedDuty[]): Map<number, string> =>
+  new Map(
+    Array.from(
+      Map.groupBy(missed, ({ validator }) => validator),
+      ([validator, own]) => [validator, JSON.stringify(own)],
+    ),
+  )
+
+async function replacePresence(tx: StateWriter, { network, part, changed, presence }: Replacement): Promise<void> {
+  const rowAt = (place: number) => {
+    const set = presence.get(place)
+    return set && packSet(set)
+  }
+  const differ = (place: number, old: Uint8Array | undefined, now: Uint8Array | undefined) => {
+    if (isSame(old, now)) return false
+    const isLost = old !== undefined && isDamaged(() => unpackSet(old))
+    const was = old && !isLost ? unpackSet(old) : emptySet()
+    const is = presence.get(place) ?? emptySet()
+    for (let at = 0; at < presenceLevel.validators; at++)
+      if (hasMember(was, at) !== hasMember(is, at)) changed[place * presenceLevel.validators + at] = 1
+    return true
+  }
+  const validators = { from: 0, until: changed.length }
+  await replaceRows(tx, network, presenceLevel, part.part, validators, rowAt, differ)
+}
+
+async function replaceAudits(tx: StateWriter, { network, part, covered, segments }: Replacement): Promise<void> {
+  for (const { from, until } of within(covered, part.epochs))
+    for (const table of ['reward_audits', 'unexplained_balance_changes'])
+      await tx.run(
+        `delete from ${table} where network = ? and epoch >= ? and epoch < ?`,
+        networkId(network),
+        from,
+        until,
+      )
+  for (const { audits, unexplained } of segments) {
+    await writeAudits(tx, { network, lines: audits })
+    await writeUnexplained(tx, network, unexplained)
+  }
+}

@@ -1,0 +1,69 @@
+// Reads and writes rows of packed data, many at a time, in the SQL that both engines share.
+
+import type { Range } from '#core/ranges.ts'
+import type { StateReader, StateWriter } from '#storage/state.ts'
+
+/** Ids of one statement: few sizes, so that there are few statements to prepare. The last id is repeated to fill one up. */
+const idsPerQuery = [16, 64, 256] as const
+const idsMax = 256
+/** Rows of one statement when a range is read. */
+const rowsPerQuery = 256
+
+const byIds = (table: string, count: number): string =>
+  `select id, data from ${table} where id in (${new Array(count).fill('?').join()})`
+
+export interface PackedRow {
+  readonly id: number
+  readonly data: Uint8Array
+}
+
+/** Those of the rows that exist, in no particular order. */
+export async function rowsByIds(reader: StateReader, table: string, ids: readonly number[]): Promise<PackedRow[]> {
+  const [only] = ids
+  if (only !== undefined && ids.length === 1) {
+    const row = await reader.get<PackedRow>(`select id, data from ${table} where id = ?`, only)
+    return row ? [row] : []
+  }
+  const rows: PackedRow[] = []
+  for (let at = 0; at < ids.length; at += idsMax) {
+    const some = ids.slice(at, at + idsMax)
+    const size = idsPerQuery.find((count) => count >= some.length) ?? idsMax
+    const last = some.at(-1) as number
+    while (some.length < size) some.push(last)
+    for (const row of await reader.all<PackedRow>(byIds(table, size), ...some)) rows.push(row)
+  }
+  return rows
+}
+
+export const dataByIds = async (
+  reader: StateReader,
+  table: string,
+  ids: readonly number[],
+): Promise<Map<number, Uint8Array>> => new Map((await rowsByIds(reader, table, ids)).map(({ id, data }) => [id, data]))
+
+/** All rows of a range of ids, in order, some at a time. */
+export async function* rowsBetween(
+  reader: StateReader,
+  table: string,
+  { from, until }: Range,
+): AsyncGenerator<PackedRow[]> {
+  for (let next = from; ; ) {
+    const rows = await reader.all<PackedRow>(
+      `select id, data from ${table} where id >= ? and id < ? order by id limit ${rowsPerQuery}`,
+      next,
+      until,
+    )
+    if (rows.length > 0) yield rows
+    if (rows.length < rowsPerQuery) return
+    next = (rows.at(-1) as PackedRow).id + 1
+  }
+}
+
+/** Adds rows or replaces those that are there. */
+export async function putRows(tx: StateWriter, table: string, rows: readonly PackedRow[]): Promise<void> {
+  const values = rows.map(({ id, data }) => [id, data] as const)
+  await tx.insertMany(table, ['id', 'data'], values, 'on conflict (id) do update set data = excluded.data')
+}
+
+export const removeBetween = (tx: StateWriter, table: string, { from, until }: Range): Promise<number> =>
+  tx.run(`delete from ${table} where id >= ? and id < ?`, from, until)

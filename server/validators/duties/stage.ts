@@ -1,0 +1,67 @@
+// Epochs that were read again and wait to replace what is stored (replace.ts). They are kept in memory, packed: half a day of a million
+// validators would not fit otherwise.
+//
+// 1. Staging the same segment again changes nothing, so it may run more than once, as every write may.
+// 2. Whoever stages drops the stage at the end. It is lost when the process ends, and nothing has changed then.
+import type { ChainTime, Epochs } from '#core/chain-time.ts'
+import type { StateWriter } from '#storage/state.ts'
+import { measures } from '../ratings/measures.ts'
+import type { AuditLine, UnexplainedChange } from './audits.ts'
+import { Cells } from './chunk-format.ts'
+import type { CommitSegment } from './commit.ts'
+import { levels, segmentAt, toStored } from './layout.ts'
+import { missedDutiesIn, packMissedDuties } from './missed.ts'
+import { packCells } from './pack-chunk.ts'
+import { SegmentRows } from './write.ts'
+
+export interface StagedSegment {
+  readonly epochs: Epochs
+  /** By group of 64 validators, as they are stored. */
+  readonly figures: ReadonlyMap<number, Uint8Array>
+  readonly missed: ReadonlyMap<number, Uint8Array>
+  readonly audits: readonly AuditLine[]
+  readonly unexplained: readonly UnexplainedChange[]
+}
+
+export interface StageInput {
+  /** Of the repair. */
+  readonly id: number
+  readonly time: ChainTime
+  readonly segment: Omit<CommitSegment, 'watched'>
+}
+
+const stages = new Map<number, Map<number, StagedSegment>>()
+
+export async function stageSegment(_: StateWriter, { id, time, segment }: StageInput): Promise<void> {
+  const { epochs, missed, audits, unexplained } = segment
+  const stage = stages.get(id) ?? new Map<number, StagedSegment>()
+  stages.set(id, stage)
+  const { part } = segmentAt(time, epochs.from)
+  stage.set(epochs.from, {
+    ...{ epochs, audits, unexplained },
+    figures: packFigures(segment),
+    missed: packMissedDuties(time, part, missedDutiesIn(missed)),
+  })
+}
+
+const cells = new Cells(levels.days.validators, measures.length)
+
+function packFigures(segment: StageInput['segment']): ReadonlyMap<number, Uint8Array> {
+  const rows = new SegmentRows(segment)
+  return new Map(
+    rows.places.map((place) => {
+      cells.clear()
+      rows.addTo(cells, place)
+      toStored(cells)
+      return [place, packCells(cells)]
+    }),
+  )
+}
+
+export async function dropStage(_: StateWriter, { id }: { readonly id: number }): Promise<void> {
+  stages.delete(id)
+}
+
+/** In order. */
+export const stagedSegments = (id: number): readonly StagedSegment[] =>
+  [...(stages.get(id)?.values() ?? [])].sort((a, b) => a.epochs.from - b.epochs.from)

@@ -1,0 +1,99 @@
+// Opens the port to the duties database: all on this thread, as commands and tests need it, or with threads for queries and one for updates, as
+// a server has it.
+import { coreCount, openThread, type WorkerThread } from '#runtime/worker-thread.ts'
+import type { Duties, UpdateOptions } from '#storage/duties.ts'
+import type { StoreOptions } from '#storage/open.ts'
+import type { State } from '#storage/state.ts'
+import type { MergeInput } from './merge.ts'
+import { type Queries, runQuery, runUpdate, type Updates } from './operations.ts'
+import { joinSums, type RecordSums, type SumInput } from './sum-records.ts'
+import type { SummarizeInput } from './summaries.ts'
+
+/** A query by name, with the types of its input and result. */
+export const queryDuties = <N extends keyof Queries>(
+  duties: Duties,
+  name: N,
+  input: Parameters<Queries[N]>[1],
+  signal?: AbortSignal,
+): Promise<Awaited<ReturnType<Queries[N]>>> => duties.query(name, input, signal)
+
+export const updateDuties = <N extends keyof Updates>(
+  duties: Duties,
+  name: N,
+  input: Parameters<Updates[N]>[1],
+  options?: UpdateOptions,
+): Promise<Awaited<ReturnType<Updates[N]>>> => duties.update(name, input, options)
+
+export const mergeDuties = (duties: Duties, input: MergeInput, signal: AbortSignal): Promise<number> =>
+  duties.update('mergeBlocks', input, { signal })
+
+export const summarizeDuties = (duties: Duties, input: SummarizeInput, signal: AbortSignal): Promise<number> =>
+  duties.update('summarizeDays', input, { signal })
+
+const ownReads = (state: State): Pick<Duties, 'engine' | 'get' | 'all' | 'version'> => ({
+  engine: state.engine,
+  get: (sql, ...values) => state.get(sql, ...values),
+  all: (sql, ...values) => state.all(sql, ...values),
+  version: () => state.version(),
+})
+
+/** The caller closes `state`. */
+export const dutiesHere = (state: State): Duties => ({
+  ...ownReads(state),
+  query: async <T>(name: string, input: unknown, signal?: AbortSignal) =>
+    (await runQuery(state, name, input, signal)) as T,
+  update: async <T>(name: string, input: unknown, options?: UpdateOptions) =>
+    (await runUpdate(state, name, input, options)) as T,
+  close: async () => {},
+})
+
+/** What a thread opens the database with. */
+export interface DutiesLocation {
+  readonly dir: string
+  readonly options: StoreOptions
+}
+
+/** Threads for queries; a large query is divided among them. */
+const readersMax = 4
+/** Validators that make it worthwhile to divide a query. */
+const dividedFrom = 64
+
+/** Threads start with their first work. The caller closes `state` after this. */
+export function dutiesOnThreads(state: State, location: DutiesLocation): Duties {
+  const file = new URL('./thread.ts', import.meta.url)
+  const readers = Array.from({ length: Math.min(readersMax, coreCount()) }, () => openThread(file, location))
+  const writer = openThread(file, location)
+  const waiting = readers.map(() => 0)
+  const change = (at: number, by: number) => {
+    waiting[at] = (waiting[at] as number) + by
+  }
+  /** The first of those with the least to do: as long as one is enough, the others are not started. */
+  const query = <T>(name: string, input: unknown, signal?: AbortSignal): Promise<T> => {
+    const at = waiting.indexOf(Math.min(...waiting))
+    change(at, 1)
+    return (readers[at] as WorkerThread).call<T>('query', { name, input }, signal).finally(() => change(at, -1))
+  }
+  return {
+    ...ownReads(state),
+    query: async <T>(name: string, input: unknown, signal?: AbortSignal) => {
+      const parts = name === 'sumRecords' ? divide(input as SumInput, readers.length) : []
+      if (parts.length < 2) return query<T>(name, input, signal)
+      const sums = await Promise.all(parts.map((part) => query<RecordSums>(name, part, signal)))
+      return joinSums(sums, input as SumInput) as T
+    },
+    update: (name, input, { signal, transfer, lease } = {}) =>
+      writer.call('update', { name, input, lease }, signal, transfer),
+    close: async () => {
+      await Promise.all([...readers, writer].map((thread) => thread.close()))
+    },
+  }
+}
+
+/** The same query about parts of its validators. */
+function divide({ query, wanted }: SumInput, count: number): SumInput[] {
+  const { validators } = query
+  if (validators.length < dividedFrom) return []
+  const size = Math.ceil(validators.length / count)
+  const parts = Array.from({ length: count }, (_, at) => validators.slice(at * size, (at + 1) * size))
+  return parts.filter(({ length }) => length > 0).map((part) => ({ query: { ...query, validators: part }, wanted }))
+}

@@ -1,0 +1,139 @@
+import { strict as assert } from 'node:assert'
+import { describe, test } from 'node:test'
+import { createSeededRandom } from '#simulator/seeded-random.ts'
+import { openContext, type TestContext } from '#test/context.ts'
+import { drawDuties, drawValidators } from '#test/validators-acting.ts'
+import { figuresOf, type Row } from '#test/validators-reference.ts'
+import { writeEpochs } from '#test/validators-world.ts'
+import { measures } from '../ratings/measures.ts'
+import { plainTime } from './layout.ts'
+import { mergeDuties, summarizeDuties } from './store.ts'
+import { type DaySummary, percentiles, readSummaries, type SummaryKind, type ValidatorGroups } from './summaries.ts'
+
+const network = 'mainnet'
+const windows = { epochsPerHour: 1, epochsPerDay: 3 }
+const epochs = { from: 4, until: 64 } as never
+const { signal } = new AbortController()
+
+const simulatedValidators = drawValidators(createSeededRandom('summaries'), 12, epochs)
+const rows = drawDuties(createSeededRandom('summaries duties'), simulatedValidators, epochs, true)
+const indices = simulatedValidators.map(({ index }) => index)
+
+/** The first four and the next three validators; an operator runs some of both. */
+const groupsWith = (version: number, pools: readonly (readonly number[])[]): ValidatorGroups => {
+  const lists = [...pools, indices.slice(2, 6)]
+  return {
+    version,
+    groups: lists.map((_, at) =>
+      at < pools.length ? { kind: 'pool', name: `pool ${at}` } : { kind: 'operator', name: 'operator' },
+    ),
+    validators: Int32Array.from(lists.flat()),
+    places: Int32Array.from(lists.flatMap((list, at) => list.map(() => at))),
+  }
+}
+const groups = groupsWith(1, [indices.slice(0, 4), indices.slice(4, 7)])
+
+const openNetwork = () => openContext({ validators: { networks: { mainnet: windows } } })
+
+const timeOf = (context: TestContext) => plainTime(context.settings.validators.networks[network])
+
+const summarize = (context: TestContext, own: ValidatorGroups, daysMax = 100, until = 64) =>
+  summarizeDuties(context.duties, { network, time: timeOf(context), until, groups: own, daysMax }, signal)
+
+const read = (context: TestContext, kind: SummaryKind = 'network', name = '') =>
+  readSummaries(context.duties, { network, kind, name, days: { from: 0, until: 100 } })
+
+/** The plain way: from every single epoch. */
+function assertDay(context: TestContext, summary: DaySummary, who: readonly number[]): void {
+  const own = rows.filter(({ epoch, validator }) => Math.floor(epoch / 3) === summary.day && who.includes(validator))
+  const byValidator = Map.groupBy(own, ({ validator }) => validator)
+  assert.equal(summary.validators, byValidator.size)
+  for (const name of measures)
+    assert.equal(
+      summary.sums[name],
+      own.reduce((sum, row) => sum + row[name], 0),
+      `${name} of day ${summary.day}`,
+    )
+  const scoresOf = (name: 'attesterEffectiveness' | 'proposerEffectiveness' | 'validatorEffectiveness') =>
+    [...byValidator.values()]
+      .map((list: Row[]) => figuresOf(timeOf(context), false, 'day', list)[name] as number | null)
+      .filter((score) => score !== null)
+      .sort((a, b) => a - b)
+  for (const [score, name] of [
+    ['attester', 'attesterEffectiveness'],
+    ['proposer', 'proposerEffectiveness'],
+    ['validator', 'validatorEffectiveness'],
+  ] as const) {
+    const expected = scoresOf(name)
+    const spread = summary.scores[score]
+    assert.equal(spread?.validators ?? 0, expected.length, `${score} of day ${summary.day}`)
+    if (!spread) continue
+    const mean = expected.reduce((sum, one) => sum + one, 0) / expected.length
+    assert(Math.abs(spread.mean - mean) < 1e-7)
+    percentiles.forEach((percent, at) => {
+      // The smallest score that at least so many percent of the validators do not exceed.
+      const found = expected.find(
+        (one) => expected.filter((other) => other <= one).length * 100 >= percent * expected.length,
+      )
+      assert(Math.abs((spread.percentiles[at] as number) - (found as number)) < 1e-7, `${percent} % of ${expected}`)
+    })
+  }
+}
+
+describe('a day in one row', () => {
+  test('has the sums and the spread of scores of the network, of each pool and of each operator', async () => {
+    await using context = await openNetwork()
+    await writeEpochs(context, network, epochs, rows)
+    assert.equal(await summarize(context, groups), 20)
+    const days = await read(context)
+    // The day of epoch 63 is not over.
+    assert.deepEqual(
+      days.map(({ day }) => day),
+      Array.from({ length: 20 }, (_, at) => at + 1),
+    )
+    for (const day of days) assertDay(context, day, indices)
+    for (const [name, who] of [
+      ['pool 0', indices.slice(0, 4)],
+      ['pool 1', indices.slice(4, 7)],
+    ] as const)
+      for (const day of await read(context, 'pool', name)) assertDay(context, day, who)
+    for (const day of await read(context, 'operator', 'operator')) assertDay(context, day, indices.slice(2, 6))
+    assert.deepEqual(await read(context, 'pool', 'no such pool'), [])
+  })
+
+  test('is the same when its figures are in blocks, and made once', async () => {
+    await using context = await openNetwork()
+    await writeEpochs(context, network, epochs, rows)
+    await summarize(context, groups)
+    const before = await read(context)
+    await mergeDuties(context.duties, { network, time: timeOf(context), until: 64 }, signal)
+    assert.equal(await summarize(context, groups), 0)
+    await context.dutiesState.write((tx) => tx.run('delete from duty_summary_days'))
+    assert.equal(await summarize(context, groups), 20)
+    assert.deepEqual(await read(context), before)
+  })
+
+  test('is made again when its pools have changed, some days at a time and the newest first', async () => {
+    await using context = await openNetwork()
+    await writeEpochs(context, network, epochs, rows)
+    await summarize(context, groups)
+    const changed = groupsWith(2, [indices.slice(0, 2)])
+    assert.equal(await summarize(context, changed, 5), 5)
+    const newest = await read(context, 'pool', 'pool 0')
+    for (const day of newest) assertDay(context, day, day.day > 15 ? indices.slice(0, 2) : indices.slice(0, 4))
+    while ((await summarize(context, changed, 5)) > 0);
+    for (const day of await read(context, 'pool', 'pool 0')) assertDay(context, day, indices.slice(0, 2))
+    assert.deepEqual(await read(context, 'pool', 'pool 1'), [], 'a pool that is gone has no days')
+  })
+
+  test('is made again when a gap in it is filled', async () => {
+    await using context = await openNetwork()
+    const outside = { from: 4, until: 10 }
+    await writeEpochs(context, network, outside, rows)
+    await writeEpochs(context, network, { from: 11, until: 64 }, rows)
+    await summarize(context, groups)
+    await writeEpochs(context, network, { from: 10, until: 11 }, rows)
+    assert.equal(await summarize(context, groups), 1)
+    for (const day of await read(context)) assertDay(context, day, indices)
+  })
+})

@@ -1,0 +1,276 @@
+// A chain day in one row: the sums of all validators of a network, of a pool or of an operator, and how their scores are spread. Pools, operators
+// and network percentiles are answered from these rows, without reading every validator.
+//
+// 1. A day is summarized when it is over. What changes a day later (a gap that is filled, a repair) removes its mark, and it is summarized again.
+// 2. Who belongs to which pool is people's word and can change. The mark names the version of the groups that were used; days with another
+//    version are summarized again.
+import type { Network } from '#api/wire/validators.ts'
+import { type ChainDay, type ChainTime, chainDays, type Epoch } from '#core/chain-time.ts'
+import type { Range } from '#core/ranges.ts'
+import type { State, StateReader, StateWriter } from '#storage/state.ts'
+import { type Measure, measures } from '../ratings/measures.ts'
+import type { Score } from '../ratings/method.ts'
+import { addChunk, ChunkReader, DamagedChunk } from './chunk.ts'
+import { Cells } from './chunk-format.ts'
+import { coveredEpochs } from './coverage.ts'
+import { validatorsIn } from './inspect.ts'
+import { networkId, partsIn } from './layout.ts'
+import { packCells } from './pack-chunk.ts'
+import { type RecordSums, sumRecords } from './sum-records.ts'
+
+/** Stored by their place in this list. */
+export const summaryKinds = ['network', 'pool', 'operator'] as const
+export type SummaryKind = (typeof summaryKinds)[number]
+
+/** Which validators belong together, besides the whole network. */
+export interface ValidatorGroups {
+  /** Changes when any group does. */
+  readonly version: number
+  readonly groups: readonly { readonly kind: Exclude<SummaryKind, 'network'>; readonly name: string }[]
+  /** Pairs: a validator, and its group's place in the list. */
+  readonly validators: Int32Array
+  readonly places: Int32Array
+}
+
+export const percentiles = [1, 5, 10, 25, 50, 75, 90, 95, 99] as const
+const scoreNames = ['attester', 'proposer', 'validator'] as const satisfies readonly Score[]
+
+/** How a score is spread over the validators that have one. */
+export interface ScoreSpread {
+  readonly validators: number
+  readonly mean: number
+  /** By percentile, of the list above: the smallest score that so many percent do not exceed. */
+  readonly percentiles: readonly number[]
+}
+
+export interface DaySummary {
+  readonly day: number
+  readonly kind: SummaryKind
+  readonly name: string
+  readonly validators: number
+  readonly sums: Readonly<Record<Measure, number>>
+  /** Undefined: nobody has such a score. */
+  readonly scores: Readonly<Partial<Record<Score, ScoreSpread>>>
+}
+
+// ----------------------------------------------------------------------------------------------------------------- packing
+
+/** Scores are stored as whole numbers of this many per point. */
+const scoreScale = 1e8
+const columnsPerScore = 2 + percentiles.length
+/** Scores come first, so that new measures go to the end. */
+const firstMeasure = scoreNames.length * columnsPerScore
+const columnCount = firstMeasure + measures.length
+
+function pack(sums: Float64Array, spreads: readonly (ScoreSpread | undefined)[]): Uint8Array {
+  const cells = new Cells(1, columnCount)
+  cells.isPresent[0] = 1
+  spreads.forEach((spread, place) => {
+    if (!spread) return
+    const scaled = [spread.mean, ...spread.percentiles].map((score) => Math.round(score * scoreScale))
+    ;[spread.validators, ...scaled].forEach((value, at) => void cells.add(0, place * columnsPerScore + at, value))
+  })
+  sums.forEach((sum, at) => void cells.add(0, firstMeasure + at, sum))
+  return packCells(cells)
+}
+
+function unpack(data: Uint8Array): Pick<DaySummary, 'sums' | 'scores'> {
+  const cells = new Cells(1, columnCount)
+  addChunk(new ChunkReader(columnCount), data, cells)
+  const valueAt = (column: number) => cells.columns[column]?.[0] as number
+  const scores = scoreNames.flatMap((name, place) => {
+    const first = place * columnsPerScore
+    const validators = valueAt(first)
+    const [mean = 0, ...rest] = Array.from(
+      { length: 1 + percentiles.length },
+      (_, at) => valueAt(first + 1 + at) / scoreScale,
+    )
+    return validators === 0 ? [] : [[name, { validators, mean, percentiles: rest }] as const]
+  })
+  return {
+    sums: Object.fromEntries(measures.map((name, at) => [name, valueAt(firstMeasure + at)])) as Record<Measure, number>,
+    scores: Object.fromEntries(scores),
+  }
+}
+
+// ------------------------------------------------------------------------------------------------------------- summarizing
+
+export interface SummarizeInput {
+  readonly network: Network
+  readonly time: ChainTime
+  /** All epochs before this one have been read, or are gaps. */
+  readonly until: number
+  readonly groups: ValidatorGroups
+  /** At most so many days, the newest first. */
+  readonly daysMax: number
+}
+
+/** Days that are over and have no summary, or one by other groups, newest first. */
+export async function daysToSummarize(
+  reader: StateReader,
+  { network, time, until, version }: Pick<SummarizeInput, 'network' | 'time' | 'until'> & { readonly version: number },
+): Promise<number[]> {
+  const line = chainDays(time)
+  const covered = await coveredEpochs(reader, network)
+  const rows = await reader.all<{ day: number }>(
+    'select day from duty_summary_days where network = ? and version = ?',
+    networkId(network),
+    version,
+  )
+  const done = new Set(rows.map(({ day }) => day))
+  const open = line.dayOf(until as Epoch)
+  const days = covered.flatMap((range) =>
+    daysOf(line.dayOf(range.from as Epoch), line.dayOf((range.until - 1) as Epoch)),
+  )
+  return [...new Set(days)].filter((day) => day < open && !done.has(day)).sort((a, b) => b - a)
+}
+
+const daysOf = (first: number, last: number): number[] =>
+  Array.from({ length: last - first + 1 }, (_, at) => first + at)
+
+/** Returns how many days were summarized. */
+export async function summarizeDays(
+  state: Pick<State, 'write' | 'snapshot'>,
+  input: SummarizeInput,
+  signal?: AbortSignal,
+): Promise<number> {
+  const { network, groups, daysMax } = input
+  const days = await state.snapshot((reader) => daysToSummarize(reader, { ...input, version: groups.version }))
+  let count = 0
+  for (const day of days.slice(0, daysMax)) {
+    if (signal?.aborted) break
+    const rows = await state.snapshot((reader) => summaryRows(reader, input, day)).catch(ifDamaged)
+    if (!rows) continue
+    await state.write(async (tx) => {
+      const id = networkId(network)
+      await tx.run('delete from duty_summaries where network = ? and day = ?', id, day)
+      const columns = ['network', 'day', 'kind', 'name', 'validators', 'data']
+      const values = rows.map((row) => [id, day, row.kind, row.name, row.validators, row.data])
+      await tx.insertMany('duty_summaries', columns, values)
+      await tx.run(
+        `insert into duty_summary_days (network, day, version) values (?, ?, ?)
+         on conflict (network, day) do update set version = excluded.version`,
+        id,
+        day,
+        groups.version,
+      )
+    })
+    count += 1
+  }
+  return count
+}
+
+/** A day with a damaged row has no summary until it is repaired. */
+function ifDamaged(error: unknown): undefined {
+  if (!(error instanceof DamagedChunk)) throw error
+}
+
+interface SummaryRow {
+  readonly kind: number
+  readonly name: string
+  readonly validators: number
+  readonly data: Uint8Array
+}
+
+/** Validators that are read at a time. */
+const validatorsAtOnce = 4096
+
+async function summaryRows(
+  reader: StateReader,
+  { network, time, groups }: SummarizeInput,
+  day: number,
+): Promise<SummaryRow[]> {
+  const parts = partsIn(time, chainDays(time).epochsOf(day as ChainDay))
+  const lists = await Promise.all(parts.map(({ part }) => validatorsIn(reader, { network, part })))
+  const validators = Int32Array.from(new Set(lists.flatMap((list) => [...list]))).sort()
+  const whole = new GroupSums()
+  const own = groups.groups.map(() => new GroupSums())
+  const groupsOf = Map.groupBy(groups.validators.keys(), (at) => groups.validators[at] as number)
+  for (let at = 0; at < validators.length; at += validatorsAtOnce) {
+    const query = {
+      ...{ network, time, isUtc: false, days: { from: day, until: day + 1 }, windowOf: [day] },
+      ...({ grain: 'days', byValidator: true } as const),
+      validators: [...validators.subarray(at, at + validatorsAtOnce)],
+    }
+    const found = await sumRecords(reader, { query, wanted: { measures, scores: scoreNames } })
+    for (let record = 0; record < found.validator.length; record++) {
+      whole.add(found, record)
+      for (const pair of groupsOf.get(found.validator[record] as number) ?? [])
+        own[groups.places[pair] as number]?.add(found, record)
+    }
+  }
+  return [
+    { kind: 0, name: '', ...whole.finish() },
+    ...own.flatMap((sums, place) => {
+      const { kind, name } = groups.groups[place] as ValidatorGroups['groups'][number]
+      return sums.count === 0 ? [] : [{ kind: summaryKinds.indexOf(kind), name, ...sums.finish() }]
+    }),
+  ]
+}
+
+class GroupSums {
+  count = 0
+  readonly #sums = new Float64Array(measures.length)
+  readonly #scores: number[][] = scoreNames.map(() => [])
+
+  add({ sums, scores }: RecordSums, record: number): void {
+    this.count += 1
+    measures.forEach((name, at) => {
+      this.#sums[at] = (this.#sums[at] as number) + (sums[name]?.[record] as number)
+    })
+    scoreNames.forEach((name, at) => {
+      const totals = scores[name]
+      // A day is one grain.
+      if (totals && totals.counts[record] === 1) this.#scores[at]?.push(totals.sums[record] as number)
+    })
+  }
+
+  finish(): Pick<SummaryRow, 'validators' | 'data'> {
+    return { validators: this.count, data: pack(this.#sums, this.#scores.map(spreadOf)) }
+  }
+}
+
+function spreadOf(scores: readonly number[]): ScoreSpread | undefined {
+  if (scores.length === 0) return undefined
+  const sorted = Float64Array.from(scores).sort()
+  const mean = sorted.reduce((total, score) => total + score, 0) / sorted.length
+  const at = (percent: number) => sorted[Math.max(0, Math.ceil((percent / 100) * sorted.length) - 1)] as number
+  return { validators: sorted.length, mean, percentiles: percentiles.map(at) }
+}
+
+/** In the transaction that changes days that are over. */
+export async function forgetSummaries(
+  tx: StateWriter,
+  network: Network,
+  time: ChainTime,
+  epochs: Range,
+): Promise<void> {
+  const line = chainDays(time)
+  const [first, last] = [line.dayOf(epochs.from as Epoch), line.dayOf((epochs.until - 1) as Epoch)]
+  const sql = 'delete from duty_summary_days where network = ? and day >= ? and day <= ?'
+  await tx.run(sql, networkId(network), first, last)
+}
+
+// ----------------------------------------------------------------------------------------------------------------- reading
+
+/** By day, of one kind; those of the whole network have no name. Days that have not been summarized are missing. */
+export async function readSummaries(
+  duties: StateReader,
+  {
+    network,
+    kind,
+    name,
+    days,
+  }: { readonly network: Network; readonly kind: SummaryKind; readonly name: string; readonly days: Range },
+): Promise<DaySummary[]> {
+  const rows = await duties.all<{ day: number; validators: number; data: Uint8Array }>(
+    `select day, validators, data from duty_summaries
+     where network = ? and kind = ? and name = ? and day >= ? and day < ? order by day`,
+    networkId(network),
+    summaryKinds.indexOf(kind),
+    name,
+    days.from,
+    days.until,
+  )
+  return rows.map(({ day, validators, data }) => ({ day, kind, name, validators, ...unpack(data) }))
+}

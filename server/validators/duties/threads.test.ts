@@ -1,0 +1,138 @@
+// The duties database as a server has it: queries on one thread, updates on another.
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { describe, test } from 'node:test'
+import type { Epoch } from '#core/chain-time.ts'
+import { Fault } from '#core/fault.ts'
+import { nextEventLoopTurn } from '#runtime/clock.ts'
+import { checkSqlite } from '#storage/sqlite/copy.ts'
+import { openContext, type TestContext } from '#test/context.ts'
+import { everythingStored } from '#test/stored-duties.ts'
+import { type EpochRow, perfect, writeEpochs } from '#test/validators-world.ts'
+import { measures } from '../ratings/measures.ts'
+import { coveredEpochs } from './coverage.ts'
+import { plainTime } from './layout.ts'
+import { missedFields } from './missed.ts'
+import { dutiesOnThreads, queryDuties, updateDuties } from './store.ts'
+
+const settings = { validators: { networks: { hoodi: { epochsPerHour: 2, epochsPerDay: 4 } } } }
+
+function onThreads(context: TestContext): TestContext & AsyncDisposable {
+  const duties = dutiesOnThreads(context.dutiesState, { dir: context.dir, options: context.settings.store })
+  return { ...context, duties, [Symbol.asyncDispose]: () => duties.close() }
+}
+
+const rowsOf = (validators: number, until: number): EpochRow[] =>
+  Array.from({ length: until }, (_, epoch) =>
+    Array.from({ length: validators }, (_, at) => ({ epoch, validator: at * 37, ...perfect, earnings: at * epoch })),
+  ).flat()
+
+describe('on threads', () => {
+  test('updates and queries give what they give in this process', async () => {
+    await using context = await openContext(settings)
+    await using threaded = onThreads(context)
+    await using plain = await openContext(settings)
+    for (const one of [threaded, plain]) await writeEpochs(one, 'hoodi', { from: 0, until: 9 }, rowsOf(5, 9))
+    const stored = await everythingStored(threaded)
+    assert.deepEqual(stored, await everythingStored(plain))
+    assert.deepEqual(stored, await everythingStored(context))
+    assert.ok(JSON.stringify(stored).includes('"earnings":32'))
+  })
+
+  test('a commit on the thread changes the version here, and a query after it sees it', async () => {
+    await using context = await openContext(settings)
+    await using threaded = onThreads(context)
+    const before = threaded.duties.version()
+    await writeEpochs(threaded, 'hoodi', { from: 0, until: 2 }, rowsOf(3, 2))
+    while (threaded.duties.version() === before) await nextEventLoopTurn()
+    assert.deepEqual(await coveredEpochs(threaded.duties, 'hoodi'), [{ from: 0, until: 2 }])
+    const { duty_hours: rows } = await queryDuties(threaded.duties, 'countRows', undefined)
+    assert.equal(rows, 2)
+  })
+
+  test('a fault arrives with its code, and nothing of its update is there', async () => {
+    await using context = await openContext(settings)
+    await using threaded = onThreads(context)
+    await writeEpochs(threaded, 'hoodi', { from: 0, until: 2 }, [])
+    const { hoodi } = threaded.settings.validators.networks
+    const other = { ...plainTime(hoodi), epochsPerDay: 8 }
+    const commit = updateDuties(threaded.duties, 'commitEpochs', {
+      network: 'hoodi',
+      time: other,
+      segments: [large(9)],
+    })
+    await assert.rejects(commit, (error) => error instanceof Fault && error.code === 'validators.windows_changed')
+    assert.deepEqual(await coveredEpochs(threaded.duties, 'hoodi'), [{ from: 0, until: 2 }])
+    await assert.rejects(threaded.duties.query('nonsense', {}), /there is no query nonsense/)
+    await assert.rejects(threaded.duties.update('nonsense', {}), /there is no update nonsense/)
+  })
+
+  test('columns that are handed over are no longer here', async () => {
+    await using context = await openContext(settings)
+    await using threaded = onThreads(context)
+    const segment = large(100)
+    const time = plainTime(threaded.settings.validators.networks.hoodi)
+    const transfer = [segment.validator.buffer, segment.sums.earnings.buffer]
+    await updateDuties(threaded.duties, 'commitEpochs', { network: 'hoodi', time, segments: [segment] }, { transfer })
+    assert.deepEqual([segment.validator.length, segment.sums.earnings.length], [0, 0])
+    assert.equal(
+      (await queryDuties(threaded.duties, 'hourSums', { network: 'hoodi', time, hour: 1 })).validator.length,
+      100,
+    )
+  })
+
+  test('closing while an update runs leaves a sound database that can be written to', async (t) => {
+    await using context = await openContext(settings)
+    if (context.dutiesState.engine !== 'sqlite') return t.skip('looks at the file')
+    const file = join(context.dir, 'duties.sqlite')
+    const threaded = onThreads(context)
+    const commit = { network: 'hoodi', time: plainTime(context.settings.validators.networks.hoodi) } as const
+    let isOver = false
+    const running = updateDuties(threaded.duties, 'commitEpochs', { ...commit, segments: [large(50_000)] })
+    const ended = running
+      .then(() => 'committed', String)
+      .finally(() => {
+        isOver = true
+      })
+    while (!isHeld(file)) {
+      assert.ok(!isOver, 'the update ended before anybody saw it')
+      await nextEventLoopTurn()
+    }
+    await threaded.duties.close()
+    assert.match(await ended, /was closed/)
+    assert.deepEqual(checkSqlite(file), [])
+    assert.deepEqual(await coveredEpochs(context.duties, 'hoodi'), [])
+    await updateDuties(context.duties, 'commitEpochs', { ...commit, segments: [large(10)] })
+    assert.deepEqual(await coveredEpochs(context.duties, 'hoodi'), [{ from: 2, until: 4 }])
+  })
+})
+
+/** Epochs 2 and 3. */
+function large(validators: number) {
+  return {
+    epochs: { from: 2 as Epoch, until: 4 as Epoch },
+    validator: Int32Array.from({ length: validators }, (_, at) => at),
+    sums: Object.fromEntries(
+      measures.map((name, column) => [
+        name,
+        Float64Array.from({ length: validators }, (_, at) => (at * 7919 * column) % 1e6),
+      ]),
+    ) as Record<(typeof measures)[number], Float64Array<ArrayBuffer>>,
+    missed: Object.fromEntries(missedFields.map((field) => [field, new Int32Array()])) as Record<
+      (typeof missedFields)[number],
+      Int32Array
+    >,
+    ...{ audits: [], unexplained: [], watched: undefined },
+  }
+}
+
+function isHeld(file: string): boolean {
+  using db = new DatabaseSync(file, { timeout: 0 })
+  try {
+    db.exec('begin immediate; rollback')
+    return false
+  } catch {
+    return true
+  }
+}

@@ -1,0 +1,137 @@
+// A watch list that changes: a validator that is added has no past, one that is removed has no future, and answers show both.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { systemClock } from '#runtime/clock.ts'
+import type { Log } from '#runtime/log.ts'
+import { openBeacon } from '#sources/beacon/client.ts'
+import { openReplay } from '#test/beacon-replay.ts'
+import { openContext, settingsWith, type TestContext } from '#test/context.ts'
+import { storedRows } from '#test/stored-duties.ts'
+import { callHandler } from '#test/validators-world.ts'
+import { aggregateEffectiveness } from '../endpoints/aggregate-effectiveness.ts'
+import { Follower } from '../ingest/follow.ts'
+import { withChainTimes } from '../ingest/read/chain-identity.ts'
+import { readValidator } from '../registry/registry.ts'
+import { coveredEpochs } from './coverage.ts'
+import { keptEpochs, writeWatched } from './watch-ranges.ts'
+
+/** What `read` was called with the last time, with the time of the chain. */
+let readWith = settingsWith()
+
+/** Reads up to the epoch before `finalized`, with this list, as a server would that was restarted with it. */
+async function read(context: TestContext, watch: readonly string[], finalized: number): Promise<unknown[]> {
+  await using node = await openReplay({
+    meddle: (exchange) =>
+      exchange.path === '/eth/v1/beacon/states/head/finality_checkpoints'
+        ? { ...exchange, body: exchange.body.replace(/("finalized":\{"epoch":")\d+/, `$1${finalized}`) }
+        : exchange,
+  })
+  const own = { epochsPerHour: 2, epochsPerDay: 4, watch, beacon: { urls: [node.url], fromEpoch: 0 } }
+  const plain = { ...context, settings: settingsWith({ validators: { networks: { hoodi: own } } }), clock: systemClock }
+  const settings = await withChainTimes(plain)
+  readWith = settings
+  const warned: unknown[] = []
+  const log = { ...context.log, warn: (fields: object) => void warned.push(fields) } as Log
+  const beacon = openBeacon({ network: 'hoodi', urls: [node.url], timeoutMs: 10_000, clock: systemClock, backoffMs: 1 })
+  await new Follower({ ...context, settings, log }, 'hoodi', beacon).catchUp(new AbortController().signal)
+  return warned
+}
+
+const keptOf = async ({ duties }: TestContext, ...validators: number[]) =>
+  keptEpochs(duties, 'hoodi', await coveredEpochs(duties, 'hoodi'), validators)
+
+test('each validator is covered for as long as it was on the list, and the change is logged', async () => {
+  await using context = await openContext()
+  assert.deepEqual(await read(context, ['2', '7'], 5), [])
+  assert.deepEqual(await read(context, ['7', '9'], 9), [{ network: 'hoodi', fromEpoch: 4, added: 1, removed: 1 }])
+  assert.deepEqual(await keptOf(context, 2), [{ from: 0, until: 4 }])
+  assert.deepEqual(await keptOf(context, 7), [{ from: 0, until: 8 }])
+  assert.deepEqual(await keptOf(context, 9), [{ from: 4, until: 8 }])
+  assert.deepEqual(await keptOf(context, 7, 9), [{ from: 4, until: 8 }])
+  assert.deepEqual(await keptOf(context, 2, 9), [])
+  assert.deepEqual(await keptOf(context, 30), [])
+  const rows = await storedRows({ ...context, settings: readWith }, 'hoodi', 'days')
+  assert.deepEqual(
+    rows.map(({ validator, day }) => [validator, day]),
+    [
+      [2, 0],
+      [7, 0],
+      [7, 1],
+      [9, 1],
+    ],
+  )
+})
+
+test('the same list in another order is no change', async () => {
+  await using context = await openContext()
+  await read(context, ['2', '7'], 5)
+  assert.deepEqual(await read(context, ['7', '2', '7'], 9), [])
+  assert.deepEqual(await keptOf(context, 2, 7), [{ from: 0, until: 8 }])
+})
+
+test('from all validators to a list and back: those on the list have no gap, the others have one', async () => {
+  await using context = await openContext()
+  await read(context, [], 5)
+  assert.deepEqual(await keptOf(context, 1, 2, 3), [{ from: 0, until: 4 }])
+  assert.deepEqual(await read(context, ['2'], 9), [{ network: 'hoodi', fromEpoch: 4, added: 0, removed: 1 }])
+  await read(context, [], 14)
+  assert.deepEqual(await keptOf(context, 2), [{ from: 0, until: 13 }])
+  assert.deepEqual(await keptOf(context, 3), [
+    { from: 0, until: 4 },
+    { from: 8, until: 13 },
+  ])
+})
+
+test('a validator that did not exist before has missed nothing', async () => {
+  await using context = await openContext()
+  const write = (from: number, validators: number[], isFirst: boolean, before?: Set<number>) =>
+    context.dutiesState.write((tx) => {
+      const watched = { validators: Int32Array.from(validators), countBefore: 10, count: 13 }
+      return writeWatched(tx, 'hoodi', from, watched, before, isFirst)
+    })
+  await write(0, [4], true)
+  assert.equal(await write(6, [4, 12], false, new Set([4])), undefined)
+  const covered = [{ from: 0, until: 9 }]
+  assert.deepEqual(await keptEpochs(context.duties, 'hoodi', covered, [12]), covered)
+})
+
+/** The keys of the recording, from the registry of a context that kept everyone. */
+async function pubkeysOf(...indices: number[]): Promise<string[]> {
+  await using all = await openContext()
+  await read(all, [], 5)
+  const found = await Promise.all(indices.map((index) => readValidator(all.state, 'hoodi', index)))
+  return found.map((entry) => entry?.pubkey ?? assert.fail())
+}
+
+test('unknown validators do not reduce the coverage of an answer, validators that are not kept do; asOf is always set', async () => {
+  await using context = await openContext()
+  const nobody = `0x${'ee'.repeat(48)}`
+  const watch = ['7', '9999', nobody]
+  const [seven = '', nine = ''] = await pubkeysOf(7, 9)
+  await read(context, watch, 5)
+  const settings = settingsWith({ validators: { networks: { hoodi: { epochsPerHour: 2, epochsPerDay: 4, watch } } } })
+  const told = async (who: { indices: number[] } | { pubkeys: string[] }) => {
+    const { body, confidence } = await callHandler(
+      aggregateEffectiveness,
+      { ...context, settings },
+      { network: 'hoodi', ...who },
+    )
+    return [body.data.map(({ validatorIndex }) => validatorIndex), confidence?.coverage, confidence?.asOf]
+  }
+  assert.deepEqual(await told({ indices: [7] }), [[7], 'complete', 3])
+  assert.deepEqual(await told({ indices: [7, 9999] }), [[7], 'complete', 3])
+  assert.deepEqual(await told({ indices: [7, 9] }), [[7], 'none', 3])
+  assert.deepEqual(await told({ pubkeys: [seven, seven.slice(2)] }), [[7], 'complete', 3])
+  assert.deepEqual(await told({ pubkeys: [seven, nobody] }), [[7], 'complete', 3])
+  assert.deepEqual(await told({ pubkeys: [seven, nine] }), [[7], 'none', 3])
+  // Until the number of validators is known, nobody is known not to exist.
+  await context.dutiesState.write((tx) => tx.run('update duty_networks set validators = null'))
+  assert.deepEqual(await told({ indices: [7, 9999] }), [[7], 'none', 3])
+  await read(context, watch, 9)
+  assert.deepEqual(await told({ indices: [7, 9999] }), [[7, 7], 'complete', 7])
+})
+
+test('names on the list that match no validator are logged, once', async () => {
+  await using context = await openContext()
+  assert.deepEqual(await read(context, ['7', '9999'], 9), [{ network: 'hoodi', count: 1, first: ['9999'] }])
+})

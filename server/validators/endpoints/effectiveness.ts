@@ -1,0 +1,177 @@
+// Spec 4.6: one validator over time, oldest first, by chain days or UTC days.
+import { contract } from '#api/contract.ts'
+import type { Parsed, Reply } from '#api/kit.ts'
+import { type EffectivenessRecord, effectivenessNumbers } from '#api/wire/validators.ts'
+import { dateAt, formatDate } from '#core/calendar.ts'
+import {
+  type ChainHour,
+  type Epoch,
+  type Epochs,
+  epochStartMs,
+  epochsOfHour,
+  firstSlotOf,
+  overlap,
+} from '#core/chain-time.ts'
+import type { Range } from '#core/ranges.ts'
+import { createHandler, type HandlerResult, type RequestInfo } from '#http/handler.ts'
+import type { Duties } from '#storage/duties.ts'
+import type { ValidatorsContext } from '../context.ts'
+import { validatorsErrorFormat } from '../error-format.ts'
+import { withStableCoverage } from '../ratings/coverage.ts'
+import { aggregateFigures, figures, methodHeaders } from '../ratings/method.ts'
+import { pageLinks } from '../ratings/page-links.ts'
+import { figuresAt, type RecordRequest, type Records, readRecords } from '../ratings/records.ts'
+import { clipToCovered, toConfidence } from '../ratings/requested-epochs.ts'
+import { type ResolvedValidator, resolveValidator } from '../ratings/resolve-validator.ts'
+import { type Windows, windowsOver } from '../ratings/windows.ts'
+
+const endpoint = contract['validators.effectiveness']
+type EffectivenessQuery = Parsed<typeof endpoint>
+
+export const effectiveness = createHandler(
+  endpoint,
+  validatorsErrorFormat,
+  (query, context: ValidatorsContext, request) =>
+    withStableCoverage(context, query.network, () => readEffectiveness(query, context, request)),
+)
+
+async function readEffectiveness(
+  query: EffectivenessQuery,
+  context: ValidatorsContext,
+  request: RequestInfo,
+): Promise<HandlerResult<Reply<typeof endpoint>>> {
+  const resolved = await resolveValidator(query, context)
+  if (resolved.index === undefined) return { is: 'nothing', confidence: resolved.confidence }
+  const { total, results } = resolved.served
+    ? await readEffectivenessPage(context.duties, planEffectiveness(query, resolved, resolved.served, request.signal))
+    : emptyPage
+  return {
+    is: 'body',
+    body: { ...pageLinks(endpoint, query, total, request.origin), pages: Math.ceil(total / query.limit), results },
+    headers: methodHeaders,
+    confidence: toConfidence(resolved.covered, resolved.requested, resolved.kept),
+  }
+}
+
+interface EffectivenessPlan extends Pick<ResolvedValidator, 'index' | 'time' | 'line' | 'covered'> {
+  readonly query: EffectivenessQuery
+  readonly served: Epochs
+  readonly windows: Windows | undefined
+  readonly wanted: RecordRequest
+  /** Neighbours share most of their moments and dates, and writing one out takes a microsecond. */
+  readonly moment: (atMs: number) => string
+  readonly date: typeof formatDate
+}
+
+function planEffectiveness(
+  query: EffectivenessQuery,
+  one: ResolvedValidator,
+  { epochs, days }: NonNullable<ResolvedValidator['served']>,
+  signal: AbortSignal | undefined,
+): EffectivenessPlan {
+  const { index, time, line, covered } = one
+  const windows = query.granularity === 'hour' ? undefined : windowsOver(line, query.granularity, days)
+  const wanted: RecordRequest = {
+    network: query.network,
+    who: [index],
+    ...{ time, days, windows, signal, isUtc: query.utc, byValidator: false },
+  }
+  const date = memoize(formatDate)
+  const timeOfDay = memoize((ofDayMs: number) => new Date(ofDayMs).toISOString().slice('1970-01-01'.length))
+  const moment = (atMs: number) => date(dateAt(atMs)) + timeOfDay(atMs % 86_400_000)
+  return { query, time, line, covered, served: epochs, index, windows, wanted, moment, date }
+}
+
+function memoize<K, V>(work: (key: K) => V): (key: K) => V {
+  const known = new Map<K, V>()
+  return (key) => {
+    const found = known.get(key)
+    if (found !== undefined) return found
+    const value = work(key)
+    known.set(key, value)
+    return value
+  }
+}
+
+interface EffectivenessPage {
+  readonly total: number
+  readonly results: EffectivenessRecord[]
+}
+const emptyPage: EffectivenessPage = { total: 0, results: [] }
+
+const recordFigures = { ...figures, sumInclusionDelay: aggregateFigures.sumInclusionDelay } as const
+type Found = Records<keyof typeof recordFigures>
+
+async function readEffectivenessPage(duties: Duties, plan: EffectivenessPlan): Promise<EffectivenessPage> {
+  const { limit, offset } = plan.query
+  const found = await readRecords(duties, plan.wanted, recordFigures)
+  const order = [...found.window.keys()].sort(rowOrder(plan.query, found))
+  return {
+    total: order.length,
+    results: order.slice(offset, offset + limit).map((at) => toEffectivenessRecord(plan, found, at)),
+  }
+}
+
+/** Figures as asked, records without one last, equal ones by time (behaviour/validators.md#records-of-one-validator). Places in time grow with time. */
+function rowOrder(
+  { sortBy, sortOrder, granularity }: EffectivenessQuery,
+  found: Found,
+): (a: number, b: number) => number {
+  const { window, day, hour } = found
+  const byTime = (a: number, b: number) => (window[a] as number) - (window[b] as number)
+  const sign = sortOrder === 'desc' ? -1 : 1
+  const by = (column: Float64Array) => (a: number, b: number) => {
+    const [one, other] = [column[a] as number, column[b] as number]
+    const [isLacking, isOtherLacking] = [Number.isNaN(one), Number.isNaN(other)]
+    if (isLacking || isOtherLacking) return Number(isLacking) - Number(isOtherLacking) || byTime(a, b)
+    return sign * (one - other) || byTime(a, b)
+  }
+  const figure = effectivenessNumbers.find((name) => name === sortBy)
+  if (figure) return by(found.figures[figure])
+  if (sortBy === 'validatorIndex' || !hasField(granularity, sortBy ?? 'startDay')) return byTime
+  // Hours share their day, and with UTC days the two pieces of an hour share its number.
+  if (sortBy === 'hour') return by(hour)
+  return by(granularity === 'hour' && /day$/i.test(sortBy ?? '') ? day : window)
+}
+
+/** Decision 0032: an hour has all fields, a day no hour, a longer window neither hour nor a day of its own. */
+const hasField = (granularity: EffectivenessQuery['granularity'], field: string): boolean =>
+  granularity === 'hour' || (field === 'hour' ? false : granularity === 'day' || (field !== 'day' && field !== 'date'))
+
+function toEffectivenessRecord(plan: EffectivenessPlan, found: Found, at: number): EffectivenessRecord {
+  const { query, time, line, index, moment, date } = plan
+  const [window, foundDay, hour] = [found.window[at] as number, found.day[at] as number, found.hour[at] as number]
+  const { days, epochs } = recordBounds(plan, window, foundDay, hour)
+  const day = hasField(query.granularity, 'day') ? days.from : null
+  const startMs = epochStartMs(time, epochs.from)
+  return {
+    validatorIndex: index,
+    hour: hour < 0 ? null : hour,
+    day,
+    startDay: days.from,
+    endDay: days.until - 1,
+    startEpoch: epochs.from,
+    endEpoch: epochs.until - 1,
+    startSlot: firstSlotOf(time, epochs.from),
+    endSlot: firstSlotOf(time, epochs.until) - 1,
+    startDate: date(dateAt(startMs)),
+    endDate: date(dateAt(epochStartMs(time, (epochs.until - 1) as Epoch))),
+    date: day === null ? null : date(line.dateOf(day)),
+    startTimestamp: moment(startMs),
+    endTimestamp: moment(epochStartMs(time, epochs.until)),
+    ...figuresAt(found, at),
+  }
+}
+
+/** Where a record lies, cut to what was asked for and is there. */
+function recordBounds(
+  { time, line, covered, served, windows }: EffectivenessPlan,
+  window: number,
+  day: number,
+  hour: number,
+): { days: Range; epochs: Epochs } {
+  const days = windows ? windows.daysOf(window) : { from: day, until: day + 1 }
+  const ofDays = { from: line.epochsOf(days.from).from, until: line.epochsOf(days.until - 1).until }
+  const epochs = windows ? ofDays : overlap(ofDays, epochsOfHour(time, hour as ChainHour))
+  return { days, epochs: clipToCovered(covered, overlap(epochs, served)) }
+}

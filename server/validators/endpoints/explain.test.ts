@@ -1,0 +1,316 @@
+import { strict as assert } from 'node:assert'
+import { describe, test } from 'node:test'
+import type { ExplainedEpoch } from '#api/wire/validators-explain.ts'
+import type { Epoch } from '#core/chain-time.ts'
+import { systemClock } from '#runtime/clock.ts'
+import { type CompletedNetwork, simulateNetwork } from '#simulator/beacon/networks.ts'
+import { openNode } from '#simulator/beacon/node.ts'
+import { openBeacon } from '#sources/beacon/client.ts'
+import { openContext, settingsWith, type TestContext, testRequestInfo } from '#test/context.ts'
+import { callHandler, complaints, perfect, pubkeyOf, register, writeEpochs } from '#test/validators-world.ts'
+import {
+  type MissedField,
+  missedEpochs,
+  missedFields,
+  missedKinds,
+  readMissedDuties,
+  writeMissedDuties,
+} from '../duties/missed.ts'
+import { Follower } from '../ingest/follow.ts'
+import { withChainTimes } from '../ingest/read/chain-identity.ts'
+import { putValidators } from '../registry/registry.ts'
+import { explain } from './explain.ts'
+
+const day = (number: number) => number * 225
+
+/** Validator 5 over three days; in the second, three epochs are not right. */
+async function openExplained(): Promise<TestContext> {
+  const context = await openContext()
+  await register(context, 'mainnet', [5, 9])
+  const epochs = Array.from({ length: 3 * 225 }, (_, at) => day(2114) + at)
+  const worse = new Map<number, object>([
+    [day(2115), { inclusion_delay: 2, correct_head: 0 }],
+    [
+      day(2115) + 7,
+      { included: 0, inclusions: 0, inclusion_delay: 0, correct_source: 0, correct_target: 0, correct_head: 0 },
+    ],
+    [day(2115) + 9, { proposer_duties: 1 }],
+  ])
+  await writeEpochs(
+    context,
+    'mainnet',
+    { from: day(2114), until: day(2117) },
+    epochs.map((epoch) => ({ ...perfect, epoch, validator: 5, ...worse.get(epoch) })),
+  )
+  const rows: Partial<Record<MissedField, number>>[] = [
+    { epoch: day(2115), kind: 0, slot: 15_228_003, delay: 2, best_delay: 2, wrong: 2 },
+    { epoch: day(2115) + 7, kind: 0, slot: 15_228_230, best_delay: 1 },
+    { epoch: day(2115) + 9, kind: missedKinds.indexOf('noBlock'), slot: 15_228_300 },
+  ]
+  const columns = missedFields.map((field) => [
+    field,
+    Int32Array.from(rows, (row) => (field === 'validator' ? 5 : (row[field] ?? 0))),
+  ])
+  await context.dutiesState.write(async (tx) => {
+    const { mainnet } = context.settings.validators.networks
+    await tx.run("delete from coverage where stream = 'missed/mainnet'")
+    await writeMissedDuties(tx, 'mainnet', mainnet, [
+      { epochs: { from: day(2115) as Epoch, until: day(2117) as Epoch }, missed: Object.fromEntries(columns) },
+    ])
+  })
+  return context
+}
+
+describe('200', () => {
+  test('days with their sums, and the epochs that were not right, with whose fault it was', async () => {
+    await using context = await openExplained()
+    const { body } = await callHandler(explain, context, { validator_index_or_pubkey: '5', fromDay: 2115, toDay: 2115 })
+    assert.deepEqual([body.validatorIndex, body.pages, body.previous, body.next], [5, 1, null, null])
+    const [told] = body.results
+    assert(told && body.results.length === 1)
+    assert.deepEqual(
+      [told.day, told.date, told.startEpoch, told.endEpoch, told.epochsKnown],
+      [2115, '2026-09-16', day(2115), day(2116) - 1, true],
+    )
+    assert.deepEqual(
+      [told.totalAttestationAssignments, told.sumMissedAttestations, told.sumWrongHeadVotes, told.proposedCount],
+      [225, 1, 1, 0],
+    )
+    // 100 · 224 · (224 + 224 + 223) / (3 · 225 · 225)
+    assert.equal(told.attesterEffectiveness, Number(((100 * 224 * 671) / (3 * 225 * 225)).toFixed(10)))
+    const nothing = { missedBlocks: [], emptyBlocks: [], missedSyncSignatures: 0, slashedSlot: null }
+    const expected: ExplainedEpoch[] = [
+      {
+        ...nothing,
+        epoch: day(2115),
+        startTimestamp: '2026-09-16T12:00:23.000Z',
+        vote: {
+          slot: 15_228_003,
+          included: true,
+          delay: 2,
+          bestDelay: 2,
+          nextBlockMissing: true,
+          targetCorrect: true,
+          headCorrect: false,
+        },
+        message: [
+          'the vote of slot 15228003 names a wrong head',
+          'the vote of slot 15228003 was taken after 2 slots; there was no earlier block',
+        ],
+      },
+      {
+        ...nothing,
+        epoch: day(2115) + 7,
+        startTimestamp: '2026-09-16T12:45:11.000Z',
+        vote: {
+          slot: 15_228_230,
+          included: false,
+          delay: null,
+          bestDelay: 1,
+          nextBlockMissing: false,
+          targetCorrect: null,
+          headCorrect: null,
+        },
+        message: ['the vote of slot 15228230 is missing'],
+      },
+      {
+        ...nothing,
+        epoch: day(2115) + 9,
+        startTimestamp: '2026-09-16T12:57:59.000Z',
+        missedBlocks: [15_228_300],
+        message: ['there is no block of it in slot 15228300'],
+      },
+    ]
+    assert.deepEqual(told.epochs, expected)
+  })
+
+  test('pages hold whole days; the same days by key, by date and by UTC day', async () => {
+    await using context = await openExplained()
+    const first = await callHandler(explain, context, { validator_index_or_pubkey: pubkeyOf(5), limit: 2 })
+    assert.deepEqual(
+      first.body.results.map(({ day: number, epochs }) => [number, epochs.length]),
+      [
+        [2114, 0],
+        [2115, 3],
+      ],
+    )
+    assert.equal(first.body.pages, 2)
+    assert.match(first.body.next ?? '', /^http:\/\/127\.0\.0\.1:8080\/v1\/.*\/explain\?limit=2&offset=2$/)
+    const second = await callHandler(explain, context, { validator_index_or_pubkey: '5', limit: 2, offset: 2 })
+    assert.deepEqual([second.body.results.length, second.body.next], [1, null])
+    const utc = await callHandler(explain, context, {
+      validator_index_or_pubkey: '5',
+      utc: true,
+      fromDate: '2026-09-16',
+    })
+    assert.deepEqual(
+      utc.body.results.map(({ date, epochs }) => [date, epochs.length]),
+      [
+        ['2026-09-16', 3],
+        ['2026-09-17', 0],
+        ['2026-09-18', 0],
+      ],
+    )
+  })
+
+  test('a day without its missed duties is marked, and so is the coverage', async () => {
+    await using context = await openExplained()
+    const { body, confidence } = await callHandler(explain, context, { validator_index_or_pubkey: '5' })
+    assert.deepEqual(
+      body.results.map(({ epochsKnown }) => epochsKnown),
+      [false, true, true],
+    )
+    assert.equal(confidence?.coverage, `${day(2115)}-${day(2117) - 1}`)
+    assert.equal(confidence?.asOf, day(2117) - 1)
+  })
+
+  test('a validator without duties has no days', async () => {
+    await using context = await openExplained()
+    const { body } = await callHandler(explain, context, { validator_index_or_pubkey: '9' })
+    assert.deepEqual([body.results, body.pages], [[], 0])
+  })
+})
+
+describe('400', () => {
+  test('from after to is refused', async () => {
+    await using context = await openExplained()
+    const wrong = callHandler(explain, context, { validator_index_or_pubkey: '5', fromDay: 3, toDay: 2 })
+    assert.deepEqual(await complaints(wrong), ['query.fromDay'])
+  })
+})
+
+describe('404', () => {
+  test('a validator that the network does not know is not found', async () => {
+    await using context = await openExplained()
+    const query = { network: 'mainnet', validator_index_or_pubkey: '6', limit: 10, offset: 0, utc: false } as const
+    assert.equal((await explain.handle(query, context, testRequestInfo())).is, 'nothing')
+  })
+})
+
+/** What the world acted out, told without any of the server's own words. */
+function truthOf(
+  world: CompletedNetwork,
+  validator: number,
+  epoch: number,
+): Omit<ExplainedEpoch, 'message' | 'startTimestamp'> {
+  const { slotsPerEpoch, committeesPerSlot } = world.plan
+  const record = world.epochs[epoch]
+  assert(record)
+  const first = epoch * slotsPerEpoch
+  const own = Array.from({ length: slotsPerEpoch }, (_, at) => first + at)
+  const seat = record.committees.findIndex((members) => members.includes(validator))
+  const slot = first + Math.floor(seat / committeesPerSlot)
+  const row = world.truth.rows(epoch).get(validator) ?? {}
+  const wait = Array.from({ length: 2 * slotsPerEpoch }, (_, at) => at + 1).find((slots) =>
+    world.blocks.has(slot + slots),
+  )
+  const isIn = row.included === 1
+  const isFine = isIn && row.inclusion_delay === 1 && row.correct_target === 1 && row.correct_head === 1
+  const vote = {
+    slot,
+    included: isIn,
+    delay: isIn ? (row.inclusion_delay ?? 0) : null,
+    bestDelay: wait ?? null,
+    nextBlockMissing: !world.blocks.has(slot + 1),
+    targetCorrect: isIn ? row.correct_target === 1 : null,
+    headCorrect: isIn ? row.correct_head === 1 : null,
+  }
+  const duties = own.filter((at) => at > 0 && record.proposers[at - first] === validator)
+  const blocks = own.flatMap((at) => world.blocks.get(at) ?? [])
+  const isEmpty = (at: number) => {
+    const block = world.blocks.get(at)
+    return block !== undefined && block.fork !== 'altair' && block.payload.transactions.length === 0
+  }
+  return {
+    epoch,
+    ...(row.assigned === 1 && !isFine && { vote }),
+    missedBlocks: duties.filter((at) => !world.blocks.has(at)),
+    emptyBlocks: duties.filter(isEmpty),
+    missedSyncSignatures: blocks.reduce(
+      (sum, block) =>
+        sum + record.sync.filter((member, index) => member === validator && !block.syncBits[index]).length,
+      0,
+    ),
+    slashedSlot: row.slashes_received ? -1 : null,
+  }
+}
+
+test('every missed duty of every validator of a simulated network is reported, and nothing else', async () => {
+  const seen = { missed: 0, excused: 0, blocks: 0, sync: 0, slashed: 0 }
+  for (const seed of ['explain/1', 'explain/2', 'explain/5']) {
+    const world = simulateNetwork(seed, { missed: 0.2, orphaned: 0.05, slashing: 0.05 })
+    await using node = await openNode(world, { ssz: true, states: true, finalized: () => world.finalized })
+    const own = { epochsPerHour: 3, epochsPerDay: 6, beacon: { urls: [node.url], fromEpoch: 0 } }
+    await using empty = await openContext({ validators: { networks: { hoodi: own } } })
+    const settings = await withChainTimes({ ...empty, clock: systemClock })
+    const context = Object.assign(empty, { settings })
+    const beacon = openBeacon({ network: 'hoodi', urls: [node.url], timeoutMs: 5000, clock: systemClock })
+    await new Follower(context, 'hoodi', beacon).catchUp(new AbortController().signal)
+    for (let validator = 0; validator < world.plan.validators; validator++) {
+      const { body } = await callHandler(explain, context, {
+        network: 'hoodi',
+        validator_index_or_pubkey: String(validator),
+        limit: 100,
+      })
+      const told = new Map(body.results.flatMap(({ epochs }) => epochs.map((epoch) => [epoch.epoch, epoch] as const)))
+      for (let epoch = 0; epoch < world.finalized - 1; epoch++) {
+        const truth = truthOf(world, validator, epoch)
+        const {
+          message,
+          startTimestamp: _,
+          ...found
+        } = told.get(epoch) ?? { ...truth, message: [], startTimestamp: '' }
+        const where = `${seed}: validator ${validator}, epoch ${epoch}`
+        const slashedSlot = found.slashedSlot === null ? null : -1
+        assert.deepEqual({ ...found, slashedSlot }, truth, where)
+        const isWrong =
+          truth.vote !== undefined ||
+          truth.missedBlocks.length + truth.emptyBlocks.length + truth.missedSyncSignatures > 0 ||
+          truth.slashedSlot !== null
+        assert.equal(told.has(epoch), isWrong, where)
+        assert.equal(message.length > 0, isWrong, where)
+        seen.missed += isWrong ? 1 : 0
+        seen.excused += truth.vote?.nextBlockMissing && truth.vote.delay === truth.vote.bestDelay ? 1 : 0
+        seen.blocks += truth.missedBlocks.length
+        seen.sync += truth.missedSyncSignatures
+        seen.slashed += truth.slashedSlot === null ? 0 : 1
+      }
+      assert(body.results.every(({ epochsKnown }) => epochsKnown))
+    }
+  }
+  for (const [what, times] of Object.entries(seen)) assert(times > 0, `no ${what} was acted out`)
+})
+
+test('missed duties of old days are deleted, and their coverage with them', async () => {
+  const world = simulateNetwork('explain/1')
+  await using node = await openNode(world, { ssz: true, states: true, finalized: () => world.finalized })
+  const own = { epochsPerHour: 1, epochsPerDay: 2, missedKeptDays: 1, beacon: { urls: [node.url], fromEpoch: 0 } }
+  await using context = await openContext()
+  const settings = await withChainTimes({
+    ...context,
+    settings: settingsWith({ validators: { networks: { hoodi: own } } }),
+    clock: systemClock,
+  })
+  const beacon = openBeacon({ network: 'hoodi', urls: [node.url], timeoutMs: 5000, clock: systemClock })
+  await new Follower({ ...context, settings }, 'hoodi', beacon).catchUp(new AbortController().signal)
+  const until = world.finalized - 1
+  const lastDay = Math.floor((until - 1) / 2)
+  const { hoodi } = settings.validators.networks
+  const missedOf = (validator: number) =>
+    readMissedDuties(context.dutiesState, 'hoodi', hoodi, validator, { from: 0, until: world.finalized })
+  const kept = (await Promise.all(Array.from({ length: 64 }, (_, validator) => missedOf(validator)))).flat()
+  assert(kept.length > 0)
+  assert(kept.every(({ epoch }) => epoch >= lastDay * 2))
+  assert.deepEqual(await missedEpochs(context.duties, 'hoodi'), [{ from: lastDay * 2, until }])
+})
+
+test('keys and indices name the same validator on each network of its own', async () => {
+  await using context = await openContext()
+  const entry = { activationEligibilityEpoch: 0, activationEpoch: 1, exitEpoch: null, withdrawableEpoch: null }
+  await putValidators(context.state, 'hoodi', [{ ...entry, index: 1, pubkey: pubkeyOf(7), withdrawalAddress: null }])
+  const { body, confidence } = await callHandler(explain, context, {
+    network: 'hoodi',
+    validator_index_or_pubkey: pubkeyOf(7),
+  })
+  assert.deepEqual([body.validatorIndex, body.results, confidence?.coverage], [1, [], 'none'])
+})

@@ -1,0 +1,174 @@
+// Beyond the specification: the duties behind one validator's score (behaviour/validators.md#explain-a-score). The days and their sums are those of 4.6;
+// beside them are the missed duties, epoch by epoch, and what can be said for them.
+import { extensions } from '#api/extensions.ts'
+import type { Parsed, Reply } from '#api/kit.ts'
+import type { AggregateField } from '#api/wire/validators.ts'
+import { type ExplainedDay, type ExplainedEpoch, explainedSums } from '#api/wire/validators-explain.ts'
+import { formatDate } from '#core/calendar.ts'
+import { type ChainTime, type Epoch, type Epochs, epochStartMs, overlap } from '#core/chain-time.ts'
+import { holes, type Range, within } from '#core/ranges.ts'
+import { createHandler, type HandlerResult, type RequestInfo } from '#http/handler.ts'
+import type { Duties } from '#storage/duties.ts'
+import type { ValidatorsContext } from '../context.ts'
+import {
+  type MissedDuty,
+  type MissedKind,
+  missedEpochs,
+  missedKinds,
+  readMissedDuties,
+  wrongHead,
+  wrongTarget,
+} from '../duties/missed.ts'
+import { validatorsErrorFormat } from '../error-format.ts'
+import { withStableCoverage } from '../ratings/coverage.ts'
+import { aggregateFigures, type Figure, figures, methodHeaders, type TimeField } from '../ratings/method.ts'
+import { pageLinks } from '../ratings/page-links.ts'
+import { figuresAt, type RecordRequest, readRecords } from '../ratings/records.ts'
+import { clipToCovered, toConfidence } from '../ratings/requested-epochs.ts'
+import { type ResolvedValidator, resolveValidator } from '../ratings/resolve-validator.ts'
+import { windowsOver } from '../ratings/windows.ts'
+
+const endpoint = extensions['validators.explain']
+type ExplainQuery = Parsed<typeof endpoint>
+
+export const explain = createHandler(endpoint, validatorsErrorFormat, (query, context: ValidatorsContext, request) =>
+  withStableCoverage(context, query.network, () => readExplanation(query, context, request)),
+)
+
+async function readExplanation(
+  query: ExplainQuery,
+  context: ValidatorsContext,
+  request: RequestInfo,
+): Promise<HandlerResult<Reply<typeof endpoint>>> {
+  const { duties } = context
+  const resolved = await resolveValidator(query, context)
+  if (resolved.index === undefined) return { is: 'nothing', confidence: resolved.confidence }
+  const { index, requested, covered, kept, served } = resolved
+  const known = (await missedEpochs(duties, query.network)).flatMap((range) => within(kept, range))
+  const plan = served && { ...resolved, query, known, served: served.epochs }
+  const wanted = served && toRecordRequest(query, resolved, served.days, request.signal)
+  const found = wanted && (await readRecords(duties, wanted, dayFigures))
+  const days = found ? Array.from(found.window, (day, at) => ({ day, ...figuresAt(found, at) })) : []
+  days.sort((a, b) => a.day - b.day)
+  const shown = days.slice(query.offset, query.offset + query.limit)
+  return {
+    is: 'body',
+    body: {
+      validatorIndex: index,
+      ...pageLinks(endpoint, query, days.length, request.origin),
+      pages: Math.ceil(days.length / query.limit),
+      results: plan ? await explainDays(duties, plan, shown) : [],
+    },
+    headers: methodHeaders,
+    confidence: { ...toConfidence(covered, requested), coverage: toConfidence(known, requested).coverage ?? 'none' },
+  }
+}
+
+interface ExplainPlan extends Omit<ResolvedValidator, 'served'> {
+  readonly query: ExplainQuery
+  readonly served: Epochs
+  /** Epochs whose missed duties are known. */
+  readonly known: readonly Range[]
+}
+
+const toRecordRequest = (
+  { network, utc }: ExplainQuery,
+  { time, line, index }: ResolvedValidator,
+  days: Range,
+  signal: AbortSignal | undefined,
+): RecordRequest => ({
+  ...{ network, time, days, signal, who: [index], isUtc: utc, byValidator: false },
+  windows: windowsOver(line, 'day', days),
+})
+
+const { attesterEffectiveness, proposerEffectiveness, validatorEffectiveness } = figures
+const dayFigures = {
+  attesterEffectiveness,
+  proposerEffectiveness,
+  validatorEffectiveness,
+  ...(Object.fromEntries(explainedSums.map((name) => [name, figureOf(name)])) as Record<ExplainedSum, Figure>),
+} as const
+
+type ExplainedSum = (typeof explainedSums)[number]
+function figureOf(name: Exclude<AggregateField, TimeField> & ExplainedSum): Figure {
+  return aggregateFigures[name]
+}
+
+async function explainDays(duties: Duties, plan: ExplainPlan, rows: readonly ExplainedRow[]): Promise<ExplainedDay[]> {
+  const epochsByRow = rows.map(({ day }) => clipToCovered(plan.covered, overlap(plan.line.epochsOf(day), plan.served)))
+  const [first, last] = [epochsByRow[0], epochsByRow.at(-1)]
+  if (!first || !last) return []
+  const epochs = { from: first.from, until: last.until }
+  const missed = await readMissedDuties(duties, plan.query.network, plan.time, plan.index, epochs)
+  const byDay = Map.groupBy(missed, ({ epoch }) => plan.line.dayOf(epoch as Epoch))
+  return rows.map((row, at) => toDay(plan, row, epochsByRow[at] as Epochs, byDay.get(row.day) ?? []))
+}
+
+type ExplainedRow = { readonly day: number } & Readonly<Record<keyof typeof dayFigures, number | null>>
+
+function toDay(plan: ExplainPlan, row: ExplainedRow, epochs: Epochs, missed: readonly MissedDuty[]): ExplainedDay {
+  const read = within(plan.covered, epochs)
+  const byEpoch = Map.groupBy(missed, ({ epoch }) => epoch)
+  return {
+    ...(row as Pick<ExplainedDay, keyof ExplainedRow>),
+    date: formatDate(plan.line.dateOf(row.day)),
+    startEpoch: epochs.from,
+    endEpoch: epochs.until - 1,
+    epochsKnown: read.every((range) => holes(plan.known, range).length === 0),
+    epochs: [...byEpoch].map(([epoch, own]) => toEpoch(plan.time, epoch as Epoch, own)),
+  }
+}
+
+function toEpoch(time: ChainTime, epoch: Epoch, missed: readonly MissedDuty[]): ExplainedEpoch {
+  const of = (kind: MissedKind) => missed.filter((one) => one.kind === missedKinds.indexOf(kind))
+  const [vote] = of('vote').map(toVote)
+  const parts = {
+    ...(vote && { vote }),
+    missedBlocks: of('noBlock').map(({ slot }) => slot),
+    emptyBlocks: of('emptyBlock').map(({ slot }) => slot),
+    missedSyncSignatures: of('sync').reduce((sum, { missing }) => sum + missing, 0),
+    slashedSlot: of('slashed')[0]?.slot ?? null,
+  }
+  const startTimestamp = new Date(epochStartMs(time, epoch)).toISOString()
+  return { epoch, startTimestamp, ...parts, message: describeMissed(parts) }
+}
+
+function toVote({ slot, delay, best_delay, wrong }: MissedDuty): NonNullable<ExplainedEpoch['vote']> {
+  const included = delay > 0
+  return {
+    slot,
+    included,
+    delay: included ? delay : null,
+    bestDelay: best_delay > 0 ? best_delay : null,
+    nextBlockMissing: best_delay !== 1,
+    targetCorrect: included ? (wrong & wrongTarget) === 0 : null,
+    headCorrect: included ? (wrong & wrongHead) === 0 : null,
+  }
+}
+
+function describeMissed(missed: Omit<ExplainedEpoch, 'epoch' | 'startTimestamp' | 'message'>): string[] {
+  const { vote, missedBlocks, emptyBlocks, missedSyncSignatures, slashedSlot } = missed
+  return [
+    ...(vote ? describeVote(vote) : []),
+    ...missedBlocks.map((slot) => `there is no block of it in slot ${slot}`),
+    ...emptyBlocks.map((slot) => `its block of slot ${slot} has an empty payload`),
+    ...(missedSyncSignatures > 0 ? [`${missedSyncSignatures} sync signatures are missing`] : []),
+    ...(slashedSlot === null ? [] : [`it was slashed in slot ${slashedSlot}`]),
+  ]
+}
+
+function describeVote(vote: NonNullable<ExplainedEpoch['vote']>): string[] {
+  const { slot, delay, bestDelay, targetCorrect, headCorrect, nextBlockMissing } = vote
+  const name = `the vote of slot ${slot}`
+  if (delay === null) return [`${name} is missing${nextBlockMissing ? '; the next slot had no block' : ''}`]
+  const excuse = !nextBlockMissing
+    ? ''
+    : delay === bestDelay
+      ? '; there was no earlier block'
+      : `; ${bestDelay} was the least possible`
+  return [
+    ...(targetCorrect ? [] : [`${name} names a wrong target`]),
+    ...(headCorrect ? [] : [`${name} names a wrong head`]),
+    ...(delay > 1 ? [`${name} was taken after ${delay} slots${excuse}`] : []),
+  ]
+}

@@ -1,0 +1,182 @@
+import { strict as assert } from 'node:assert'
+import { after, before, describe, test } from 'node:test'
+import fc from 'fast-check'
+import type { Input } from '#api/kit.ts'
+import { openContext, type TestContext, testNowMs } from '#test/context.ts'
+import { callHandler, complaints, inputOfLink, putDeposits, writeEpochs } from '#test/validators-world.ts'
+import { importEntities } from '../registry/entities.ts'
+import { putValidators, type ValidatorEntry } from '../registry/registry.ts'
+import { find } from './find.ts'
+
+const address = (digit: string) => `0x${digit.repeat(40)}`
+const keyOf = (index: number) => `0x${index.toString(16).padStart(8, '0')}${'e'.repeat(88)}`
+const entry = (index: number, changes: Partial<ValidatorEntry> = {}): ValidatorEntry => ({
+  index,
+  pubkey: keyOf(index),
+  activationEligibilityEpoch: 1,
+  activationEpoch: 2,
+  exitEpoch: null,
+  withdrawableEpoch: null,
+  withdrawalAddress: null,
+  ...changes,
+})
+
+let context: TestContext
+before(async () => {
+  context = await openContext()
+  // Epochs up to 999 have been read.
+  await writeEpochs(context, 'mainnet', { from: 0, until: 1000 }, [])
+  await putValidators(context.state, 'mainnet', [
+    entry(1, { withdrawalAddress: address('a') }),
+    entry(2, { withdrawalAddress: address('a'), exitEpoch: 1200, withdrawableEpoch: 1456 }),
+    entry(3, { exitEpoch: 999, withdrawableEpoch: 1255 }),
+    entry(4, { exitEpoch: 700, withdrawableEpoch: 956 }),
+    entry(5, { activationEpoch: 1000 }),
+    entry(6, { activationEpoch: null }),
+    entry(0x1234567, { activationEpoch: 999 }),
+  ])
+  await putValidators(context.state, 'hoodi', [entry(1, { withdrawalAddress: address('a') })])
+  await putDeposits(context.state, 'mainnet', [
+    { index: 3, address: address('d') },
+    { index: 4, address: address('d') },
+    { index: 4, address: address('e') },
+  ])
+  const told = [
+    { index: 1, pool: 'Lantern', subpool: 'North', nodeOperators: ['Fjord', 'Basalt'] },
+    { index: 2, pool: 'Lantern', nodeOperators: ['Fjord'] },
+    { index: 3, pool: 'Lantern' },
+    { index: 4, pool: 'Harbour', nodeOperators: ['Basalt'] },
+    { index: 5, nodeOperators: ['Fjord'] },
+  ]
+  const records = told.map((record, at) => ({ at, record }))
+  await importEntities(context.state, 'mainnet', records, 'test', testNowMs)
+})
+after(() => context[Symbol.asyncDispose]())
+
+type Given = Input<typeof find.endpoint>
+const body = async (given: Given) => (await callHandler(find, context, given)).body
+const found = async (given: Given) => (await body(given)).validators.map(({ validatorIndex }) => validatorIndex)
+
+describe('200', () => {
+  test('by index, key, pool, node operator, deposit and withdrawal address', async () => {
+    assert.deepEqual(await found({ index: 3 }), [3])
+    assert.deepEqual(await found({ index: 99 }), [])
+    assert.deepEqual(await found({ pubkey: keyOf(4) }), [4])
+    assert.deepEqual(await found({ pubkey: keyOf(4).slice(2).toUpperCase() }), [4])
+    assert.deepEqual(await found({ pool: 'Lantern' }), [1, 2, 3])
+    assert.deepEqual(await found({ pool: 'lantern' }), [])
+    assert.deepEqual(await found({ nodeOperator: 'Fjord' }), [1, 2, 5])
+    assert.deepEqual(await found({ depositAddress: address('D') }), [3, 4])
+    assert.deepEqual(await found({ withdrawalAddress: address('A') }), [1, 2])
+    assert.deepEqual(await found({ withdrawalAddress: address('b') }), [])
+  })
+
+  test('the beginning of a key names everyone whose key begins so, with an odd number of digits as well', async () => {
+    assert.deepEqual(await found({ pubkey: '0x000000' }), [1, 2, 3, 4, 5, 6])
+    assert.deepEqual(await found({ pubkey: '0000000' }), [1, 2, 3, 4, 5, 6])
+    assert.deepEqual(await found({ pubkey: '0x01234567' }), [0x1234567])
+    assert.deepEqual(await found({ pubkey: '0x012345' }), [0x1234567])
+    assert.deepEqual(await found({ pubkey: '0x0123456f' }), [])
+  })
+
+  test('everything that is known of them, with a status by their epochs', async () => {
+    const { validators } = await body({ pool: 'Lantern', limit: 1 })
+    assert.deepEqual(validators, [
+      {
+        validatorIndex: 1,
+        validatorPubkey: keyOf(1),
+        status: 'active',
+        pool: 'Lantern',
+        subpool: 'North',
+        nodeOperators: ['Fjord', 'Basalt'],
+        withdrawalAddress: address('a'),
+        activationEpoch: 2,
+        exitEpoch: null,
+      },
+    ])
+    const all = (await body({ pubkey: '0x000000' })).validators
+    assert.deepEqual(
+      all.map(({ status }) => status),
+      ['active', 'exiting', 'exited', 'withdrawable', 'pending', 'pending'],
+    )
+    assert.equal((await body({ index: 0x1234567 })).validators[0]?.status, 'active')
+  })
+
+  test('pages go on after the last index, each validator once', async () => {
+    const walked: number[] = []
+    let given: Given = { pubkey: '0x000000', limit: 4 }
+    for (;;) {
+      const { validators, next } = await body(given)
+      walked.push(...validators.map(({ validatorIndex }) => validatorIndex))
+      if (next === null) break
+      given = inputOfLink(find.endpoint, next) as Given
+    }
+    assert.deepEqual(walked, [1, 2, 3, 4, 5, 6])
+    const { next } = await body({ pool: 'Lantern', limit: 2 })
+    assert.equal(next, '/v0/eth/validators?pool=Lantern&limit=2&after=2')
+    assert.equal((await body({ pool: 'Lantern', limit: 3 })).next, null)
+  })
+
+  test('without a question: the pools and their numbers, the largest first', async () => {
+    const pools = [
+      { pool: 'Lantern', validators: 3 },
+      { pool: 'Harbour', validators: 1 },
+    ]
+    assert.deepEqual(await body({}), { validators: [], pools, next: null })
+    assert.deepEqual((await body({ pool: 'Harbour' })).pools, [{ pool: 'Harbour', validators: 1 }])
+    assert.deepEqual((await body({ pool: 'Nobody' })).pools, [])
+  })
+
+  test('each network has its own', async () => {
+    assert.deepEqual(await found({ network: 'hoodi', withdrawalAddress: address('a') }), [1])
+    assert.deepEqual((await body({ network: 'hoodi' })).pools, [])
+  })
+})
+
+describe('400', () => {
+  test('two questions at once are refused', async () => {
+    const wrong = callHandler(find, context, { pool: 'Lantern', index: 1 })
+    assert.deepEqual(await complaints(wrong), ['query.index', 'query.pool'])
+  })
+})
+
+test('however entities change, pools and operators find exactly those who have them', async () => {
+  await using own = await openContext()
+  await putValidators(
+    own.state,
+    'mainnet',
+    [0, 1, 2, 3].map((index) => entry(index)),
+  )
+  const pool = fc.constantFrom(undefined, 'A', 'B', 'C')
+  const operators = fc.array(fc.constantFrom('x', 'y', 'z'), { maxLength: 3 })
+  const record = fc.record({ index: fc.nat(3), pool, nodeOperators: operators })
+  const run = async (records: readonly { index: number; pool: string | undefined; nodeOperators: string[] }[]) => {
+    const listed = records.map(({ pool: name, ...rest }, at) => ({
+      at,
+      record: { ...rest, ...(name && { pool: name }) },
+    }))
+    await importEntities(own.state, 'mainnet', listed, 'test', testNowMs)
+    const rows = await own.state.all<{ validator_index: number; pool: string | null; node_operators: string }>(
+      'select validator_index, pool, node_operators from validator_entities order by validator_index',
+    )
+    const { pools } = (await callHandler(find, own, {})).body
+    for (const name of ['A', 'B', 'C']) {
+      const members = rows.filter((row) => row.pool === name).map((row) => row.validator_index)
+      assert.equal(pools.find((one) => one.pool === name)?.validators ?? 0, members.length)
+      const { validators } = (await callHandler(find, own, { pool: name })).body
+      assert.deepEqual(
+        validators.map(({ validatorIndex }) => validatorIndex),
+        members,
+      )
+    }
+    for (const name of ['x', 'y', 'z']) {
+      const members = rows.filter((row) => (JSON.parse(row.node_operators) as string[]).includes(name))
+      const { validators } = (await callHandler(find, own, { nodeOperator: name })).body
+      assert.deepEqual(
+        validators.map(({ validatorIndex }) => validatorIndex),
+        members.map((row) => row.validator_index),
+      )
+    }
+  }
+  await fc.assert(fc.asyncProperty(fc.array(record, { maxLength: 6 }), run), { numRuns: 40 })
+})

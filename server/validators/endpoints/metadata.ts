@@ -1,0 +1,41 @@
+// Spec 4.7: one validator's registry entry and the entity behind it.
+import { contract } from '#api/contract.ts'
+import type { ValidatorMetadata } from '#api/wire/validators.ts'
+import { createHandler } from '#http/handler.ts'
+import type { ValidatorsContext } from '../context.ts'
+import { validatorsErrorFormat } from '../error-format.ts'
+import { getNetworkCoverage } from '../ratings/coverage.ts'
+import { toConfidence } from '../ratings/requested-epochs.ts'
+import { refuseUnlessUnknown } from '../registry/refuse-unless-unknown.ts'
+import { findIndex, type RegistryEntry, readValidator } from '../registry/registry.ts'
+
+export const metadata = createHandler(
+  contract['validators.metadata'],
+  validatorsErrorFormat,
+  async (input, context: ValidatorsContext) => {
+    const { state } = context
+    const index = await findIndex(state, input.network, input.validator_index_or_pubkey)
+    const entry = index === undefined ? undefined : await readValidator(state, input.network, index)
+    if (!entry) await refuseUnlessUnknown(context, input.network, input.validator_index_or_pubkey)
+    const { covered } = await getNetworkCoverage(context, input.network)
+    const confidence = toConfidence(covered, { from: 0, until: Number.POSITIVE_INFINITY })
+    return entry ? { is: 'body', body: toMetadata(entry), confidence } : { is: 'nothing', confidence }
+  },
+)
+
+/** Decision 0038: what is not known is null, an unknown list is empty; nothing is guessed. */
+const toMetadata = (entry: RegistryEntry): ValidatorMetadata => ({
+  validatorIndex: entry.index,
+  validatorPubkey: entry.pubkey,
+  pool: entry.entity?.pool ?? null,
+  dvtNetwork: entry.entity?.dvtNetwork ?? null,
+  nodeOperators: [...(entry.entity?.nodeOperators ?? [])],
+  depositAddresses: [...entry.depositAddresses],
+  dvtOperators: [...(entry.entity?.dvtOperators ?? [])],
+  activationEpoch: entry.activationEpoch,
+  activationEligibilityEpoch: entry.activationEligibilityEpoch,
+  exitEpoch: entry.exitEpoch,
+  withdrawableEpoch: entry.withdrawableEpoch,
+  withdrawalAddress: entry.withdrawalAddress,
+  subpool: entry.entity?.subpool ?? null,
+})

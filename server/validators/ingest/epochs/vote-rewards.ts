@@ -1,0 +1,132 @@
+// What the chain pays and takes for the votes of one epoch, at the end of the next one: the flag rewards and penalties of
+// Altair and later, and the inactivity leak.
+//
+// 1. Paid with the effective balances of the epoch that ends, which is the one after the votes' own.
+// 2. Whoever was active in the votes' epoch takes part, and whoever is slashed until it can withdraw.
+// 3. While finality fails, nothing is paid for votes and their lack costs more the longer it lasts.
+import { type ConsensusRules, isFrom, weights } from '#sources/beacon/consensus.ts'
+import { isActiveAt } from '#sources/beacon/validators.ts'
+import { baseReward, floorDivide, type Stake } from './stake.ts'
+import { flag, type Votes } from './votes.ts'
+
+/** By validator, in gwei; penalties negative. */
+export interface VoteRewards {
+  readonly source: Float64Array
+  readonly target: Float64Array
+  readonly head: Float64Array
+  readonly inactivity: Float64Array
+  /** What a vote that was right and in time about everything would have been paid. */
+  readonly ideal: Float64Array
+  /** 1 for those who take part. */
+  readonly eligible: Uint8Array
+  readonly isSlashed: Uint8Array
+}
+
+/** Inactivity scores that are not zero, by validator. */
+export type Scores = ReadonlyMap<number, number>
+
+export interface VoteRewardsResult {
+  readonly voteRewards: VoteRewards
+  readonly scores: Scores
+}
+
+export interface VoteRewardsInput {
+  /** Of the epoch after the votes. */
+  readonly stake: Stake
+  /** Slashed when that epoch ended. */
+  readonly isSlashed: Uint8Array
+  /** As finality stood when that epoch had ended. */
+  readonly finalizedEpoch: number
+  readonly scores: Scores
+}
+
+export function computeVoteRewards(
+  rules: ConsensusRules,
+  votes: Votes,
+  { stake, isSlashed, finalizedEpoch, scores }: VoteRewardsInput,
+): VoteRewardsResult {
+  const { count } = stake.validators
+  const isLeaking = votes.epoch - finalizedEpoch > rules.leakAfterEpochs
+  const eligible = findEligible(stake, votes.epoch, isSlashed)
+  const timely = (index: number) => (isSlashed[index] === 1 ? 0 : (votes.timely[index] ?? 0))
+  const share = (bit: number) => participatingIncrements(stake, votes, bit, isSlashed)
+  const parts = { source: share(flag.source), target: share(flag.target), head: share(flag.head) }
+  const nextScores = isFrom(rules, 'altair', stake.epoch)
+    ? updateScores(rules, scores, eligible, timely, isLeaking)
+    : scores
+  const voteRewards: VoteRewards = {
+    source: new Float64Array(count),
+    target: new Float64Array(count),
+    head: new Float64Array(count),
+    inactivity: new Float64Array(count),
+    ideal: new Float64Array(count),
+    eligible,
+    isSlashed,
+  }
+  const rewardOf = (base: number, name: keyof typeof parts) =>
+    isLeaking ? 0 : floorDivide(base * weights[name] * parts[name], stake.activeIncrements * weights.all)
+  for (let index = 0; index < count; index++) {
+    if (eligible[index] === 0) continue
+    const base = baseReward(stake, index)
+    const own = timely(index)
+    const ideal = { source: rewardOf(base, 'source'), target: rewardOf(base, 'target'), head: rewardOf(base, 'head') }
+    voteRewards.ideal[index] = ideal.source + ideal.target + ideal.head
+    voteRewards.source[index] = own & flag.source ? ideal.source : 0 - floorDivide(base * weights.source, weights.all)
+    voteRewards.target[index] = own & flag.target ? ideal.target : 0 - floorDivide(base * weights.target, weights.all)
+    voteRewards.head[index] = own & flag.head ? ideal.head : 0
+    if (!(own & flag.target))
+      voteRewards.inactivity[index] = 0 - inactivityPenalty(rules, stake, index, nextScores.get(index) ?? 0)
+  }
+  return { voteRewards, scores: nextScores }
+}
+
+function findEligible(stake: Stake, epoch: number, isSlashed: Uint8Array): Uint8Array {
+  const { validators } = stake
+  const eligible = new Uint8Array(validators.count)
+  for (let index = 0; index < validators.count; index++) {
+    const isHeld = isSlashed[index] === 1 && epoch + 1 < (validators.withdrawable[index] as number)
+    if (isActiveAt(validators, index, epoch) || isHeld) eligible[index] = 1
+  }
+  return eligible
+}
+
+/** Increments behind a flag; at least 1. */
+function participatingIncrements(stake: Stake, votes: Votes, bit: number, isSlashed: Uint8Array): number {
+  let sum = 0
+  for (let index = 0; index < stake.validators.count; index++) {
+    if ((votes.timely[index] as number) & bit && isSlashed[index] === 0)
+      sum += stake.validators.increments[index] as number
+  }
+  return Math.max(1, sum)
+}
+
+function updateScores(
+  rules: ConsensusRules,
+  scores: Scores,
+  eligible: Uint8Array,
+  timely: (index: number) => number,
+  isLeaking: boolean,
+): Scores {
+  const recovery = isLeaking ? 0 : rules.scoreRecovery
+  // Without a leak a score of zero stays zero: what is added is given back at once.
+  const isStill = scores.size === 0 && rules.scoreBias <= recovery
+  if (isStill) return scores
+  const next = new Map<number, number>()
+  for (let index = 0; index < eligible.length; index++) {
+    const score = scores.get(index) ?? 0
+    const updated =
+      eligible[index] === 0
+        ? score
+        : Math.max(0, (timely(index) & flag.target ? Math.max(0, score - 1) : score + rules.scoreBias) - recovery)
+    if (updated > 0) next.set(index, updated)
+  }
+  return next
+}
+
+function inactivityPenalty(rules: ConsensusRules, stake: Stake, index: number, score: number): number {
+  if (score === 0) return 0
+  const { altair, bellatrix } = rules.inactivityQuotient
+  const quotient = isFrom(rules, 'bellatrix', stake.epoch) ? bellatrix : altair
+  const balance = BigInt(stake.validators.increments[index] as number) * BigInt(rules.increment)
+  return Number((balance * BigInt(score)) / (BigInt(rules.scoreBias) * BigInt(quotient)))
+}

@@ -1,0 +1,154 @@
+// The votes of one epoch: who was to vote, whose vote got into a block, how late and how right, and what its inclusion
+// brought the proposers.
+//
+// 1. Votes of an epoch can only be included in its own blocks and in those of the next epoch.
+// 2. The earliest inclusion counts for delay and correctness; within one block, the first aggregate.
+// 3. The chain pays by flags, which add up over all inclusions of a validator, other votes of it included.
+// 4. A block's root is the parent root of the next block, so blocks alone tell what was right: a vote in a block at slot t
+//    is about slots before t, and that block itself, or one before it, names their roots.
+// 5. A vote in a block is right about its source: the chain takes no other.
+import { strict as assert } from 'node:assert'
+import { type Attestation, type Block, bitLength, hasBit } from '#sources/beacon/block.ts'
+import { ContradictionError } from '#sources/beacon/client.ts'
+import type { Committees } from '#sources/beacon/committees.ts'
+import { type ConsensusRules, epochAt, firstSlotAt, isFrom, isqrt, weights } from '#sources/beacon/consensus.ts'
+import { verifyCommittees } from '../read/verify.ts'
+import { baseReward, floorDivide, type Stake } from './stake.ts'
+
+export const flag = { source: 1, target: 2, head: 4 } as const
+
+export interface Votes {
+  readonly epoch: number
+  /** By validator. Slot of the duty, −1 without one. */
+  readonly dutySlot: Int32Array
+  readonly inclusions: Uint16Array
+  /** Slots; 0 when nothing was included. */
+  readonly delay: Uint16Array
+  /** What the earliest inclusion is right about, as flags; the source always. */
+  readonly right: Uint8Array
+  /** What the chain pays for. */
+  readonly timely: Uint8Array
+  /** Slot → gwei for the proposer, in this epoch and the next. */
+  readonly proposerGwei: ReadonlyMap<number, number>
+}
+
+/** `blocks`: those of this epoch and the next in rising order. `stakes`: of this epoch and the next. */
+export function tallyVotes(
+  rules: ConsensusRules,
+  committees: Committees,
+  blocks: readonly Block[],
+  stakes: readonly [now: Stake, next: Stake],
+): Votes {
+  const { epoch } = stakes[0]
+  const count = Math.max(stakes[0].validators.count, stakes[1].validators.count)
+  const votes = {
+    epoch,
+    dutySlot: new Int32Array(count).fill(-1),
+    inclusions: new Uint16Array(count),
+    delay: new Uint16Array(count),
+    right: new Uint8Array(count),
+    timely: new Uint8Array(count),
+    proposerGwei: new Map<number, number>(),
+  }
+  committees.members.forEach((members, at) => {
+    const slot = committees.firstSlot + Math.floor(at / committees.perSlot)
+    for (const index of members) votes.dutySlot[index] = slot
+  })
+  verifyCommittees(stakes[0], votes.dutySlot, committees)
+  const roots = createRootLookup(blocks)
+  for (const block of blocks) {
+    const stake = stakes[epochAt(rules, block.slot) - epoch]
+    assert(stake, `the block of slot ${block.slot} cannot hold votes of epoch ${epoch}`)
+    let gwei = 0
+    for (const attestation of block.attestations) {
+      if (attestation.targetEpoch !== epoch) continue
+      gwei += countAttestation(rules, votes, block, attestation, committees, stake, roots)
+    }
+    if (gwei > 0) votes.proposerGwei.set(block.slot, gwei)
+  }
+  return votes
+}
+
+type VoteTally = Votes & { readonly proposerGwei: Map<number, number> }
+
+/** Counts one aggregate and tells what it brings the proposer. */
+function countAttestation(
+  rules: ConsensusRules,
+  votes: VoteTally,
+  block: Block,
+  attestation: Attestation,
+  committees: Committees,
+  stake: Stake,
+  roots: (slot: number) => string | undefined,
+): number {
+  const delay = block.slot - attestation.slot
+  const isTargetRight = attestation.targetRoot === roots(firstSlotAt(rules, votes.epoch))
+  const isHeadRight = attestation.blockRoot === roots(attestation.slot)
+  const right = flag.source | (isTargetRight ? flag.target : 0) | (isHeadRight ? flag.head : 0)
+  const timely = timelyFlags(rules, delay, isTargetRight, isHeadRight, stake.epoch)
+  let numerator = 0
+  let bit = 0
+  for (const members of membersOf(attestation, committees)) {
+    for (let seat = 0; seat < members.length; seat++) {
+      const index = members[seat] as number
+      if (!hasBit(attestation.bits, bit++)) continue
+      votes.inclusions[index] = (votes.inclusions[index] as number) + 1
+      if (votes.delay[index] === 0) {
+        votes.delay[index] = delay
+        votes.right[index] = right
+      }
+      const fresh = timely & ~(votes.timely[index] as number)
+      if (fresh === 0) continue
+      votes.timely[index] = (votes.timely[index] as number) | fresh
+      numerator += baseReward(stake, index) * weightOf(fresh)
+    }
+  }
+  const bits = bitLength(attestation.bits)
+  if (bit !== bits) {
+    throw new ContradictionError(
+      `epoch ${votes.epoch}, slot ${block.slot}: an attestation has ${bits} bits, its committees have ${bit} members`,
+    )
+  }
+  return floorDivide(numerator, ((weights.all - weights.proposer) * weights.all) / weights.proposer)
+}
+
+/** Deneb lifted the limit on late targets (EIP-7045). The target must be right for the head to count. */
+function timelyFlags(rules: ConsensusRules, delay: number, target: boolean, head: boolean, blockEpoch: number): number {
+  const isTargetInTime = isFrom(rules, 'deneb', blockEpoch) || delay <= rules.slotsPerEpoch
+  return (
+    (delay <= lateSourceSlots(rules) ? flag.source : 0) |
+    (target && isTargetInTime ? flag.target : 0) |
+    (target && head && delay === 1 ? flag.head : 0)
+  )
+}
+
+/** A vote that comes later than this many slots is not paid for its source. */
+const lateSourceSlots = (rules: ConsensusRules): number => Number(isqrt(BigInt(rules.slotsPerEpoch)))
+
+export const weightOf = (flags: number): number =>
+  (flags & flag.source ? weights.source : 0) +
+  (flags & flag.target ? weights.target : 0) +
+  (flags & flag.head ? weights.head : 0)
+
+/** The committees whose members follow each other in an aggregate's bits. */
+function membersOf(attestation: Attestation, committees: Committees): Uint32Array[] {
+  const first = (attestation.slot - committees.firstSlot) * committees.perSlot
+  const { committeeBits } = attestation
+  const chosen = committeeBits
+    ? Array.from({ length: committeeBits.length * 8 }, (_, at) => at).filter((at) => hasBit(committeeBits, at))
+    : [attestation.index]
+  return chosen.map((index) => {
+    const members = index < committees.perSlot ? committees.members[first + index] : undefined
+    if (!members) throw new ContradictionError(`slot ${attestation.slot}: there is no committee ${index}`)
+    return members
+  })
+}
+
+/** The root of the chain at a slot: that of the last block up to it. Unknown behind the last block but one. */
+function createRootLookup(blocks: readonly Block[]): (slot: number) => string | undefined {
+  const bySlot = new Map<number, string | undefined>()
+  return (slot) => {
+    if (!bySlot.has(slot)) bySlot.set(slot, blocks.find((block) => block.slot > slot)?.parentRoot)
+    return bySlot.get(slot)
+  }
+}

@@ -1,0 +1,43 @@
+// Answers of a beacon node in which absent members are null.
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { zstdDecompressSync } from 'node:zlib'
+import type { Beacon, BeaconReply } from '#sources/beacon/client.ts'
+import { readRules } from '#sources/beacon/consensus.ts'
+import { BeaconQueries } from './beacon-queries.ts'
+
+const rules = readRules({ ELECTRA_FORK_EPOCH: null, SLOTS_PER_EPOCH: null, ALTAIR_FORK_EPOCH: '0' })
+
+/** A node that gives this answer to every question. */
+const beaconReturning = (body: unknown): BeaconQueries => {
+  const reply: BeaconReply = { is: 'json', body, version: undefined }
+  const beacon: Pick<Beacon, 'request'> = { request: async (_, read) => read(reply) }
+  return new BeaconQueries(beacon as Beacon, rules)
+}
+
+test('a null in the list of rules counts as not listed', () => {
+  assert.deepEqual([rules.slotsPerEpoch, rules.forkEpochs.electra], [32, Number.POSITIVE_INFINITY])
+})
+
+test('a part of a reward that is null is nothing', async () => {
+  const part = { validator_index: '7', source: '5', target: '-6', head: '0', inactivity: null }
+  const pays = await beaconReturning({ data: { total_rewards: [part] } }).voteRewards(3)
+  assert.deepEqual(pays?.get(7), { source: 5, target: -6, head: 0, inactivity: 0 })
+})
+
+test('a block whose version is null is read by the fork of its slot', async () => {
+  const folder = new URL('../../../../test/recordings/beacon', import.meta.url)
+  const lines = zstdDecompressSync(readFileSync(new URL('forks.ndjson.zst', folder)))
+    .toString()
+    .trim()
+    .split('\n')
+  const samples = lines.map((line) => JSON.parse(line))
+  const roots = JSON.parse(readFileSync(new URL('fork-roots.json', folder), 'utf8')) as (string | null)[]
+  const blocks = samples.filter(({ kind }) => kind === 'block')
+  const at = blocks.findIndex(({ fork, preset }, index) => fork === 'altair' && preset === 'mainnet' && roots[index])
+  const { json } = blocks[at]
+  const slot = Number(json.message.slot)
+  const block = await beaconReturning({ version: null, data: json }).block(slot)
+  assert.deepEqual([block?.slot, block?.fork, block?.root], [slot, 'altair', roots[at]])
+})

@@ -1,0 +1,297 @@
+// The questions that ingest puts to a beacon node, each with its answer decoded. Undefined: the node has no answer, which
+// for a block means that its slot is empty. Which question to ask next when there is none is the reader's business.
+
+import type { Block } from '#sources/beacon/block.ts'
+import { blockFromJson, blockFromSsz } from '#sources/beacon/block-ssz.ts'
+import { headerRoot } from '#sources/beacon/block-type.ts'
+import { type Beacon, type BeaconReply, dataOf } from '#sources/beacon/client.ts'
+import { type Committees, committeesFromDuties, committeesFromJson } from '#sources/beacon/committees.ts'
+import { type ConsensusRules, epochAt, type Fork, forkAt, forks, isFrom } from '#sources/beacon/consensus.ts'
+import { figureOf, hexOf, InvalidResponseError, readFields, readList } from '#sources/beacon/json.ts'
+import {
+  emptyPendingQueues,
+  type PendingQueues,
+  pendingConsolidationsFromJson,
+  pendingDepositsFromJson,
+} from '#sources/beacon/pending.ts'
+import { View } from '#sources/beacon/ssz.ts'
+import type { ValidatorKeys } from '#sources/beacon/validator-keys.ts'
+import { type StateParts, stateFromSsz, type Validators, validatorsFromJson } from '#sources/beacon/validators.ts'
+
+/** A state of two million validators. */
+const stateBytesMax = 512 * 1024 * 1024
+const blockBytesMax = 16 * 1024 * 1024
+
+export class BeaconQueries {
+  readonly #beacon: Beacon
+  readonly #rules: ConsensusRules
+  readonly #signal: AbortSignal | undefined
+
+  constructor(beacon: Beacon, rules: ConsensusRules, signal?: AbortSignal) {
+    this.#beacon = beacon
+    this.#rules = rules
+    this.#signal = signal
+  }
+
+  async finalizedEpoch(state: string | number): Promise<number | undefined> {
+    return this.#data(`/eth/v1/beacon/states/${state}/finality_checkpoints`, (data) =>
+      figureOf(readFields(readFields(data, 'data').finalized, 'finalized').epoch, 'epoch'),
+    )
+  }
+
+  async header(slot: number): Promise<{ root: string; parentRoot: string } | undefined> {
+    return this.#data(`/eth/v1/beacon/headers/${slot}`, (data) => {
+      const fields = readFields(data, 'data')
+      const message = readFields(readFields(fields.header, 'header').message, 'message')
+      if (figureOf(message.slot, 'slot') !== slot) return undefined
+      const root = headerRoot(message)
+      if (hexOf(fields.root, 'root', 32) !== root)
+        throw new InvalidResponseError(`the header of slot ${slot} has the root ${root}, not ${fields.root}`)
+      return { root, parentRoot: hexOf(message.parent_root, 'parent_root', 32) }
+    })
+  }
+
+  /** Nodes that answer an empty slot with an earlier block mean that it is empty. */
+  async block(slot: number): Promise<Block | undefined> {
+    const question = { path: `/eth/v2/beacon/blocks/${slot}`, accept: 'either', bytesMax: blockBytesMax } as const
+    return this.#beacon.request(
+      question,
+      (reply) => {
+        const block = this.#blockFrom(reply, slot)
+        if (block.slot > slot) throw new InvalidResponseError(`slot ${slot} was asked for, slot ${block.slot} came`)
+        return block.slot === slot ? block : undefined
+      },
+      this.#signal,
+    )
+  }
+
+  #blockFrom(reply: BeaconReply, slot: number): Block {
+    const version = reply.version ?? (reply.is === 'json' ? readFields(reply.body, 'the answer').version : undefined)
+    const fork = version == null ? forkAt(this.#rules, epochAt(this.#rules, slot)) : parseFork(String(version))
+    return reply.is === 'ssz'
+      ? blockFromSsz(new View(reply.bytes), fork, this.#rules)
+      : blockFromJson(dataOf(reply.body), fork, this.#rules)
+  }
+
+  /** The whole state, where the node offers it: one answer for everything, twenty times smaller than JSON. */
+  async state(slot: number, past?: ValidatorKeys): Promise<StateParts | undefined> {
+    const path = `/eth/v2/debug/beacon/states/${slot}`
+    const question = { path, accept: 'ssz', bytesMax: stateBytesMax, reusesBuffer: true } as const
+    return this.#beacon.request(
+      question,
+      (reply) => {
+        if (reply.is !== 'ssz') throw new InvalidResponseError('the state is not SSZ')
+        const state = stateFromSsz(new View(reply.bytes), this.#rules, past)
+        if (state.slot !== slot)
+          throw new InvalidResponseError(`the state of slot ${slot} was asked for, that of ${state.slot} came`)
+        return state
+      },
+      this.#signal,
+    )
+  }
+
+  async validators(slot: number): Promise<Validators | undefined> {
+    return this.#data(
+      `/eth/v1/beacon/states/${slot}/validators`,
+      (data) => validatorsFromJson(data, this.#rules.increment),
+      stateBytesMax,
+    )
+  }
+
+  /** Undefined also where the node does not offer one of them. */
+  async pending(slot: number): Promise<PendingQueues | undefined> {
+    if (!isFrom(this.#rules, 'electra', epochAt(this.#rules, slot))) return emptyPendingQueues
+    const ask = (what: string, read: (data: unknown) => Uint8Array) =>
+      this.#data(`/eth/v1/beacon/states/${slot}/${what}`, read, stateBytesMax)
+    const deposits = await ask('pending_deposits', pendingDepositsFromJson)
+    const consolidations = deposits && (await ask('pending_consolidations', pendingConsolidationsFromJson))
+    return consolidations && { deposits, consolidations }
+  }
+
+  /** Gwei by validator. */
+  async balances(slot: number, count: number): Promise<Float64Array | undefined> {
+    return this.#data(
+      `/eth/v1/beacon/states/${slot}/validator_balances`,
+      (data) => {
+        const balances = new Float64Array(count)
+        const list = readList(data, 'balances')
+        const seen = new Uint8Array(list.length)
+        for (const member of list) {
+          const { index, balance } = readFields(member, 'balances')
+          const at = figureOf(index, 'index')
+          if (!(at < list.length) || seen[at] === 1)
+            throw new InvalidResponseError(`the list of ${list.length} balances has a hole or a double`)
+          seen[at] = 1
+          if (at < count) balances[at] = figureOf(balance, 'balance')
+        }
+        return balances
+      },
+      stateBytesMax,
+    )
+  }
+
+  async committees(slot: number, epoch: number): Promise<Committees | undefined> {
+    const { slotsPerEpoch } = this.#rules
+    return this.#data(`/eth/v1/beacon/states/${slot}/committees?epoch=${epoch}`, (data) =>
+      committeesFromJson(data, epoch * slotsPerEpoch, slotsPerEpoch),
+    )
+  }
+
+  async attesterDuties(epoch: number, indices: readonly number[]): Promise<Committees | undefined> {
+    const { slotsPerEpoch } = this.#rules
+    return this.#data(
+      `/eth/v1/validator/duties/attester/${epoch}`,
+      (data) => committeesFromDuties(data, epoch * slotsPerEpoch, slotsPerEpoch),
+      stateBytesMax,
+      indices.map(String),
+    )
+  }
+
+  /** By slot of the epoch; −1 for genesis, which nobody proposed. */
+  async proposers(epoch: number): Promise<Int32Array | undefined> {
+    const { slotsPerEpoch } = this.#rules
+    return this.#data(`/eth/v1/validator/duties/proposer/${epoch}`, (data) => {
+      const proposers = new Int32Array(slotsPerEpoch).fill(-1)
+      for (const member of readList(data, 'duties')) {
+        const duty = readFields(member, 'duties')
+        const at = figureOf(duty.slot, 'slot') - epoch * slotsPerEpoch
+        if (!(at >= 0 && at < slotsPerEpoch)) throw new InvalidResponseError('a duty lies outside the epoch')
+        proposers[at] = figureOf(duty.validator_index, 'validator_index')
+      }
+      if (epoch === 0) proposers[0] = -1
+      if (proposers.some((proposer, at) => proposer < 0 && !(epoch === 0 && at === 0))) {
+        throw new InvalidResponseError(`epoch ${epoch} has slots without a proposer`)
+      }
+      return proposers
+    })
+  }
+
+  /** By seat. */
+  async syncCommittee(slot: number, epoch: number): Promise<Uint32Array | undefined> {
+    return this.#data(`/eth/v1/beacon/states/${slot}/sync_committees?epoch=${epoch}`, (data) => {
+      const list = readList(readFields(data, 'data').validators, 'validators')
+      if (list.length !== this.#rules.syncCommitteeSize)
+        throw new InvalidResponseError(`a sync committee of ${list.length}`)
+      return Uint32Array.from(list, (index) => figureOf(index, 'validators'))
+    })
+  }
+
+  async syncDuties(epoch: number, indices: readonly number[]): Promise<Uint32Array | undefined> {
+    return this.#data(
+      `/eth/v1/validator/duties/sync/${epoch}`,
+      (data) => {
+        const seats = new Map<number, number>()
+        for (const member of readList(data, 'duties')) {
+          const duty = readFields(member, 'duties')
+          for (const seat of readList(duty.validator_sync_committee_indices, 'validator_sync_committee_indices')) {
+            seats.set(
+              figureOf(seat, 'validator_sync_committee_indices'),
+              figureOf(duty.validator_index, 'validator_index'),
+            )
+          }
+        }
+        return Uint32Array.from({ length: this.#rules.syncCommitteeSize }, (_, seat) => {
+          const validator = seats.get(seat)
+          if (validator === undefined) throw new InvalidResponseError(`seat ${seat} of the sync committee is nobody's`)
+          return validator
+        })
+      },
+      stateBytesMax,
+      indices.map(String),
+    )
+  }
+
+  /**
+   * What the node says it paid these validators, or everyone, for the votes of an epoch. Some nodes tell fractions; what was paid
+   * is their floor. Whoever was not asked for is left out: some nodes answer about everyone.
+   */
+  async voteRewards(
+    epoch: number,
+    validators: readonly number[] = [],
+  ): Promise<ReadonlyMap<number, NodeVoteRewards> | undefined> {
+    const requested = new Set(validators)
+    const rewards = await this.#allVoteRewards(epoch, validators)
+    return rewards && requested.size > 0 ? new Map([...rewards].filter(([index]) => requested.has(index))) : rewards
+  }
+
+  async #allVoteRewards(
+    epoch: number,
+    validators: readonly number[],
+  ): Promise<ReadonlyMap<number, NodeVoteRewards> | undefined> {
+    return this.#data(
+      `/eth/v1/beacon/rewards/attestations/${epoch}`,
+      (data) =>
+        new Map(
+          readList(readFields(data, 'data').total_rewards, 'total_rewards').map((member) => {
+            const { validator_index, source, target, head, inactivity } = readFields(member, 'total_rewards')
+            const reward = {
+              source: parseGwei(source),
+              target: parseGwei(target),
+              head: parseGwei(head),
+              inactivity: parseGwei(inactivity),
+            }
+            return [figureOf(validator_index, 'validator_index'), reward]
+          }),
+        ),
+      stateBytesMax,
+      validators.map(String),
+    )
+  }
+
+  /** What the node says a block brought its proposer. */
+  async blockReward(slot: number): Promise<Readonly<Record<'votes' | 'sync' | 'slashings', number>> | undefined> {
+    return this.#data(`/eth/v1/beacon/rewards/blocks/${slot}`, (data) => {
+      const { attestations, sync_aggregate, proposer_slashings, attester_slashings } = readFields(data, 'data')
+      return {
+        votes: parseGwei(attestations),
+        sync: parseGwei(sync_aggregate),
+        slashings: parseGwei(proposer_slashings) + parseGwei(attester_slashings),
+      }
+    })
+  }
+
+  /** What the node says each seat of the sync committee gained or lost with a block; several seats of one validator add up. */
+  async syncRewards(slot: number): Promise<ReadonlyMap<number, number> | undefined> {
+    return this.#data(
+      `/eth/v1/beacon/rewards/sync_committee/${slot}`,
+      (data) => {
+        const sums = new Map<number, number>()
+        for (const member of readList(data, 'rewards')) {
+          const { validator_index, reward } = readFields(member, 'rewards')
+          const index = figureOf(validator_index, 'validator_index')
+          sums.set(index, (sums.get(index) ?? 0) + parseGwei(reward))
+        }
+        return sums
+      },
+      undefined,
+      [],
+    )
+  }
+
+  #data<T>(path: string, read: (data: unknown) => T, bytesMax?: number, body?: unknown): Promise<T | undefined> {
+    return this.#beacon.request(
+      { path, ...(bytesMax !== undefined && { bytesMax }), ...(body !== undefined && { body }) },
+      (reply) => read(dataOf(reply.is === 'json' ? reply.body : undefined)),
+      this.#signal,
+    )
+  }
+}
+
+export type NodeVoteRewards = Readonly<Record<'source' | 'target' | 'head' | 'inactivity', number>>
+
+function parseGwei(value: unknown): number {
+  if (value == null) return 0
+  const number = typeof value === 'string' ? Math.floor(Number(value)) : Number.NaN
+  if (!Number.isSafeInteger(number)) throw new InvalidResponseError('a reward is no number in text')
+  // The floor of −0.0 would be another zero.
+  return number === 0 ? 0 : number
+}
+
+function parseFork(version: string): Fork {
+  const fork = forks.find((one) => one === version.toLowerCase())
+  if (!fork)
+    throw new InvalidResponseError(
+      `blocks of the fork ${version} are not understood; a newer version of this server is needed`,
+    )
+  return fork
+}

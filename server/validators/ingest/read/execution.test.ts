@@ -1,0 +1,226 @@
+// The execution side of a proposal, worked by hand.
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { test } from 'node:test'
+import { systemClock } from '#runtime/clock.ts'
+import type { Block } from '#sources/beacon/block.ts'
+import type { RpcOutcome } from '#sources/evm/batch-results.ts'
+import type { Rpc, RpcCall } from '#sources/evm/rpc.ts'
+import { settingsWith } from '#test/context.ts'
+import { computeExecutionRewards, createExecutionSource, openExecution } from './execution.ts'
+
+const hex = (value: bigint | number) => `0x${value.toString(16)}`
+const gwei = 1_000_000_000n
+/** Of the proposer. */
+const own = '0xAA'
+const transaction = (from: string, value: bigint, { hash = '0x77', to = '0x02', input = '0x' } = {}) => ({
+  ...{ hash, from, to, input },
+  value: hex(value),
+})
+const block = (miner: string, transactions: ReturnType<typeof transaction>[]) => ({
+  miner,
+  baseFeePerGas: hex(10n * gwei),
+  transactions,
+})
+// 21 000 · (12 − 10) + 100 000 · (11 − 10) = 142 000 gwei.
+const receipts = [
+  { transactionHash: '0x0', status: '0x1', gasUsed: hex(21_000), effectiveGasPrice: hex(12n * gwei) },
+  { transactionHash: '0x1', status: '0x1', gasUsed: hex(100_000), effectiveGasPrice: hex(11n * gwei) },
+]
+
+const call = (from: string) => transaction(from, 1n, { input: '0xa9059cbb' })
+const payment = (from: string, value: bigint) => transaction(from, value, { to: own.toLowerCase() })
+const feesAlone = { priorityFee: 142_000, baselineMev: 0, external: 0 }
+
+test('a block of its own: the proposer has the priority fees', () => {
+  assert.deepEqual(computeExecutionRewards(block(own, [transaction('0xbb', 5n * gwei)]), receipts, [own]), feesAlone)
+})
+
+test('a block of its own that ends with the proposer’s own transfer is no builder’s', () => {
+  assert.deepEqual(
+    computeExecutionRewards(block(own, [call('0xbb'), transaction(own, 5n * gwei)]), receipts, [own]),
+    feesAlone,
+  )
+})
+
+test('a builder’s block: what its payment has beyond the fees is MEV, whichever wallet of the builder it comes from', () => {
+  const expected = { priorityFee: 142_000, baselineMev: 58_000, external: 200_000 }
+  for (const wallet of ['0xb1', '0xb2']) {
+    const paying = block('0xb1', [call('0xbb'), payment(wallet, 200_000n * gwei)])
+    assert.deepEqual(computeExecutionRewards(paying, receipts, [own]), expected)
+  }
+  // A refund to somebody else may follow it.
+  const refunding = block('0xb1', [payment('0xb1', 200_000n * gwei), transaction('0xb1', 5n)])
+  assert.deepEqual(computeExecutionRewards(refunding, receipts, [own]), expected)
+})
+
+test('a builder that leaves the fees to the proposer and pays on top of them', () => {
+  const paying = block(own, [call('0xbb'), payment('0xb2', 50_000n * gwei)])
+  const expected = { priorityFee: 142_000, baselineMev: 50_000, external: 50_000 }
+  assert.deepEqual(computeExecutionRewards(paying, receipts, [own]), expected)
+})
+
+test('a builder that pays less than the fees: the proposer has no more than the payment', () => {
+  const poor = computeExecutionRewards(block('0xb1', [payment('0xb1', 100_000n * gwei + 7n)]), receipts.slice(0, 1), [
+    own,
+  ])
+  assert.deepEqual(poor, { priorityFee: 42_000, baselineMev: 58_000, external: 100_000 })
+  const poorer = computeExecutionRewards(
+    block('0xb1', [call('0xbb'), payment('0xb1', 100_000n * gwei + 7n)]),
+    receipts,
+    [own],
+  )
+  assert.deepEqual(poorer, { priorityFee: 100_000, baselineMev: 0, external: 100_000 })
+})
+
+test('a payment that was undone moved nothing: the fees are the builder’s, and the proposer has none', () => {
+  const paying = block('0xb1', [call('0xbb'), payment('0xb1', 200_000n * gwei)])
+  const undone = receipts.map((receipt, at) => (at === 1 ? { ...receipt, status: '0x0' } : receipt))
+  assert.deepEqual(computeExecutionRewards(paying, undone, [own]), { priorityFee: 0, baselineMev: 0, external: 0 })
+  const other = receipts.map((receipt, at) => (at === 0 ? { ...receipt, status: '0x0' } : receipt))
+  assert.equal(computeExecutionRewards(paying, other, [own])?.external, 200_000)
+})
+
+test('a block that ends with a transfer between others may be a builder’s that pays elsewhere: nothing is told', () => {
+  for (const addresses of [[], ['0xcc']]) {
+    for (const from of ['0xb1', '0xb2']) {
+      const paying = block('0xb1', [call('0xbb'), transaction(from, 200_000n * gwei)])
+      assert.equal(computeExecutionRewards(paying, receipts, addresses), undefined)
+    }
+    assert.deepEqual(
+      computeExecutionRewards(block('0xb1', [transaction('0xbb', 1n), call('0xbb')]), receipts, addresses),
+      feesAlone,
+    )
+  }
+})
+
+test('a payment to a registered fee recipient counts, and fees that go there are the proposer’s', async () => {
+  const paying = block('0xb1', [call('0xbb'), payment('0xb1', 200_000n * gwei)])
+  assert.equal(computeExecutionRewards(paying, receipts, ['0xee']), undefined)
+  const expected = { priorityFee: 142_000, baselineMev: 58_000, external: 200_000 }
+  assert.deepEqual(computeExecutionRewards(paying, receipts, ['0xee', own]), expected)
+  assert.deepEqual(
+    computeExecutionRewards(block(own, [call('0xbb'), call('0xbb')]), receipts, ['0xee', own]),
+    feesAlone,
+  )
+  // Moving money between two addresses of the proposer is no payment.
+  const moving = block(own, [call('0xbb'), transaction('0xee', 5n, { to: own })])
+  assert.deepEqual(computeExecutionRewards(moving, receipts, ['0xee', own]), feesAlone)
+  const read = (registered: readonly string[]) =>
+    createExecutionSource(scripted([], { is: 'result', result: receipts }), registered).read(
+      [of(2, 3)],
+      () => undefined,
+      signal,
+    )
+  assert.deepEqual([...(await read([])).keys()], [])
+  assert.deepEqual([...(await read([own])).keys()], [2])
+})
+
+test('a transfer to the proposer long before the end of a block is no payment of a builder', () => {
+  const early = [payment('0xbb', 1n), call('0xbb'), call('0xbb'), call('0xbb')]
+  assert.deepEqual(computeExecutionRewards(block(own, early), receipts, [own]), feesAlone)
+})
+
+/** A node that tells this block and these receipts whatever is asked for. */
+function scripted(calls: RpcCall[], blockReceipts: RpcOutcome): Rpc {
+  const replies = (call: RpcCall): RpcOutcome => {
+    calls.push(call)
+    if (call.method === 'eth_getBlockReceipts') return blockReceipts
+    const result = call.method === 'eth_getBlockByHash' ? whole : receipts[Number(call.params[0])]
+    return { is: 'result', result }
+  }
+  const ask = async (calls: readonly RpcCall[]) => calls.map(replies)
+  const results = async (calls: readonly RpcCall[]) =>
+    calls.map((call) => (replies(call) as { result: unknown }).result)
+  return { ask, results } as unknown as Rpc
+}
+const whole = {
+  hash: '0xb1',
+  ...block('0xAA', [transaction('0xbb', 1n, { hash: '0x0' }), transaction('0xbb', 1n, { hash: '0x1' })]),
+}
+const addressOf = () => own
+const of = (slot: number, transactions: number) =>
+  ({ slot, payload: { hash: `0x${slot}`, transactions } }) as unknown as Block
+const { signal } = new AbortController()
+
+test('blocks are asked for by hash; those without transactions brought nothing and are not asked for', async () => {
+  const asked: RpcCall[] = []
+  const source = createExecutionSource(scripted(asked, { is: 'result', result: receipts }))
+  const told = await source.read([of(1, 0), of(2, 3), { slot: 3 } as Block], addressOf, signal)
+  assert.deepEqual(
+    asked.map(({ method, params }) => [method, params[0]]),
+    [
+      ['eth_getBlockByHash', '0x2'],
+      ['eth_getBlockReceipts', '0xb1'],
+    ],
+  )
+  const [first, second] = asked
+  assert.equal(first?.validate?.(whole), undefined)
+  assert.equal(second?.validate?.(receipts), undefined)
+  for (const odd of [{}, { miner: '0xAA' }, []]) assert.notEqual(first?.validate?.(odd), undefined)
+  const untold = receipts.map(({ status: _, ...receipt }) => receipt)
+  for (const odd of [{}, [{}], [{ gasUsed: '7' }], receipts.slice(1), receipts.toReversed(), untold]) {
+    assert.notEqual(second?.validate?.(odd), undefined)
+  }
+  assert.deepEqual([...told.keys()], [1, 2, 3])
+  assert.equal(told.get(2)?.priorityFee, 142_000)
+  assert.equal(told.get(1)?.priorityFee, 0)
+  assert.equal((await source.read([of(1, 0)], addressOf, signal)).size, 1)
+  assert.equal(asked.length, 2)
+})
+
+test('a node that does not know receipts of whole blocks is asked for them one by one, and not again for whole ones', async () => {
+  const asked: RpcCall[] = []
+  const source = createExecutionSource(scripted(asked, { is: 'error', code: -32601, message: 'method not found' }))
+  const both = await source.read([of(2, 2), of(3, 2)], addressOf, signal)
+  assert.deepEqual([both.get(2)?.priorityFee, both.get(3)?.priorityFee], [142_000, 142_000])
+  await source.read([of(4, 2)], addressOf, signal)
+  const methods = asked.map(({ method }) => method)
+  const times = (method: string, count: number) => new Array<string>(count).fill(method)
+  assert.deepEqual(methods, [
+    ...[
+      ...times('eth_getBlockByHash', 2),
+      ...times('eth_getBlockReceipts', 2),
+      ...times('eth_getTransactionReceipt', 4),
+    ],
+    ...['eth_getBlockByHash', ...times('eth_getTransactionReceipt', 2)],
+  ])
+})
+
+test('receipts that no node gives are a fault, not zero', async () => {
+  const source = createExecutionSource(scripted([], { is: 'unusable', message: 'nobody is there' }))
+  await assert.rejects(source.read([of(2, 2)], addressOf, signal), /nobody is there/)
+})
+
+test('the settings name the nodes and the fee recipients', async () => {
+  const recipient = `0x${'ee'.repeat(20)}`
+  const answers: Record<string, unknown> = {
+    eth_chainId: '0x1',
+    eth_getBlockByHash: { ...whole, miner: recipient },
+    eth_getBlockReceipts: receipts,
+  }
+  const answer = ({ id, method }: { id: number; method: string }) => ({ jsonrpc: '2.0', id, result: answers[method] })
+  const server = createServer(async (request, response) => {
+    const body = JSON.parse(await text(request))
+    response.setHeader('content-type', 'application/json')
+    response.end(JSON.stringify(Array.isArray(body) ? body.map(answer) : answer(body)))
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  try {
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const read = async (execution: object) => {
+      const settings = settingsWith({ validators: { networks: { mainnet: { execution } } } })
+      const source = openExecution(settings.validators.networks.mainnet.execution, systemClock)
+      return source && [...(await source.read([of(2, 3)], () => undefined, signal)).keys()]
+    }
+    assert.equal(await read({}), undefined)
+    assert.deepEqual(await read({ rpc: [{ url }] }), [])
+    assert.deepEqual(await read({ rpc: [{ url }], feeRecipients: [recipient] }), [2])
+  } finally {
+    server.closeAllConnections()
+    server.close()
+  }
+})

@@ -1,0 +1,492 @@
+// Epochs that are read again: what is stored afterwards is what a store has that never was wrong, and what cannot be read again stays.
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import fc from 'fast-check'
+import type { Epoch } from '#core/chain-time.ts'
+import type { Range } from '#core/ranges.ts'
+import { systemClock } from '#runtime/clock.ts'
+import { type CompletedNetwork, simulateNetwork } from '#simulator/beacon/networks.ts'
+import { type BeaconNodeOptions, openNode, type SimBeaconNode } from '#simulator/beacon/node.ts'
+import { presentForks } from '#simulator/beacon/plan.ts'
+import { openBeacon } from '#sources/beacon/client.ts'
+import { openDuties } from '#storage/open.ts'
+import type { State } from '#storage/state.ts'
+import { stateWith } from '#test/authorization.ts'
+import { openContext, type TestContext } from '#test/context.ts'
+import { assertSameAnswers, catchUp, collectAnswers, openOracleNode, oracleSettings } from '#test/ingest-oracle.ts'
+import { openQuietServer } from '#test/quiet-server.ts'
+import { everythingStored } from '#test/stored-duties.ts'
+import { addChunk, ChunkReader } from '../duties/chunk.ts'
+import { Cells } from '../duties/chunk-format.ts'
+import { coveredEpochs } from '../duties/coverage.ts'
+import { hourEpochs } from '../duties/hours.ts'
+import { epochsOfUnit, type Level, levels, missedLevel, partOf, presenceLevel, unitIn } from '../duties/layout.ts'
+import { missedFields, readMissedDuties } from '../duties/missed.ts'
+import { packCells } from '../duties/pack-chunk.ts'
+import { emptySet, packSet } from '../duties/presence.ts'
+import { type PackedRow, rowsBetween } from '../duties/rows.ts'
+import { dutiesHere, queryDuties } from '../duties/store.ts'
+import { measures } from '../ratings/measures.ts'
+import { Follower } from './follow.ts'
+import { withChainTimes } from './read/chain-identity.ts'
+import type { ExecutionSource } from './read/execution.ts'
+
+const signal = new AbortController().signal
+const validators = 24
+
+/** Epochs of 8 hours are three to a UTC day: day parts of one or two epochs, 16 of them in 19 epochs. */
+const simulateWorld = ({ epochs = 35, slotSeconds = 7200 } = {}): CompletedNetwork => ({
+  ...simulateNetwork('repair', {
+    ...{ epochs, slotsPerEpoch: 4, slotSeconds, validators, committeesPerSlot: 2, syncSeats: 8 },
+    ...{ outage: { from: 0, until: 0 }, missed: 0.08, orphaned: 0.05, slashing: 0.01, balanceChanges: 0.05 },
+    ...{ forkEpochs: presentForks, hasExecution: false },
+  }),
+  genesisUnix: Date.UTC(2026, 5, 1, 4) / 1000,
+})
+
+const settingsFor = (url: string, more: object = {}) => ({
+  validators: {
+    networks: {
+      hoodi: { epochsPerHour: 1, epochsPerDay: 2, beacon: { urls: [url], fromEpoch: 0, auditValidators: 4 }, ...more },
+    },
+  },
+})
+
+type ContextWithFollower = TestContext & { readonly follower: Follower }
+
+async function contextOn(url: string, more: object = {}): Promise<ContextWithFollower> {
+  const context = await openContext(settingsFor(url, more))
+  return withFollower(context, url)
+}
+
+async function withFollower(
+  context: TestContext,
+  url: string,
+  execution?: ExecutionSource,
+): Promise<ContextWithFollower> {
+  const settings = await withChainTimes({ ...context, clock: systemClock })
+  const beacon = openBeacon({ network: 'hoodi', urls: [url], timeoutMs: 10_000, clock: systemClock, backoffMs: 1 })
+  const own = { ...context, settings }
+  return { ...own, follower: new Follower(own, 'hoodi', beacon, execution) }
+}
+
+const timeOf = (context: TestContext) => context.settings.validators.networks.hoodi
+
+/** Everything, also what it takes to find it: presence, missed duties. */
+async function stored(context: TestContext): Promise<object> {
+  const covered = await coveredEpochs(context.duties, 'hoodi')
+  const all = { from: covered[0]?.from ?? 0, until: covered.at(-1)?.until ?? 0 }
+  const missed = []
+  for (let one = 0; one < validators + 8; one++)
+    missed.push(await readMissedDuties(context.duties, 'hoodi', timeOf(context), one, all))
+  const presence = await context.dutiesState.all('select * from duty_presence order by id')
+  return { ...(await everythingStored(context)), missed, presence }
+}
+
+const rowsOf = async (state: State, { table }: Level): Promise<PackedRow[]> =>
+  (await Array.fromAsync(rowsBetween(state, table, { from: 0, until: 2 ** 53 - 1 }))).flat()
+
+const write = (state: State, { table }: Level, id: number, data: Uint8Array) =>
+  state.write((tx) => tx.run(`update ${table} set data = ? where id = ?`, data, id))
+
+/** Changes one figure of a row of figures; returns the epochs of the day part that it is in. */
+async function falsify(context: TestContext, level: Level, pick = 0): Promise<Range> {
+  const rows = await rowsOf(context.dutiesState, level)
+  const { id, data } = rows.at(pick % rows.length) as PackedRow
+  const cells = new Cells(level.validators * level.units, measures.length)
+  addChunk(new ChunkReader(measures.length), data, cells)
+  const present = [...cells.isPresent.keys()].filter((cell) => cells.isPresent[cell] === 1)
+  const cell = present[pick % present.length] as number
+  cells.add(cell, measures.indexOf('sync_reward'), 1000 + pick)
+  await write(context.dutiesState, level, id, packCells(cells))
+  if (level === levels.hours) return epochsOfUnit(timeOf(context), level, unitIn(level, id))
+  return epochsOfUnit(timeOf(context), levels.days, unitIn(level, id) * level.units + (cell % level.units))
+}
+
+/** Flips a bit of a row, in what its checksum covers; returns the epochs of the row. */
+async function damage(context: TestContext, level: Level, pick = 0): Promise<Range> {
+  const rows = await rowsOf(context.dutiesState, level)
+  const { id, data } = rows.at(pick % rows.length) as PackedRow
+  const bytes = Uint8Array.from(data)
+  bytes[bytes.length - 1] = (bytes.at(-1) as number) ^ 1
+  await write(context.dutiesState, level, id, bytes)
+  return epochsOfUnit(timeOf(context), level, unitIn(level, id))
+}
+
+/** A store that has been read up to an epoch; every test leaves it as it found it. */
+function onStore(
+  name: string,
+  { until, world, settings }: { until: number; world?: Parameters<typeof simulateWorld>[0]; settings?: object },
+  define: (at: () => ContextWithFollower & RepairScenario) => void,
+): void {
+  describe(name, () => {
+    let scene: ContextWithFollower & RepairScenario
+    let node: SimBeaconNode
+    before(async () => {
+      const lacking = new Set<number>()
+      const habits: BeaconNodeOptions = { ssz: true, states: true, rewards: true, lacks: (slot) => lacking.has(slot) }
+      node = await openNode(simulateWorld(world), { ...habits, finalized: () => until + 1 })
+      const context = await contextOn(node.url, settings)
+      await context.follower.catchUp(signal)
+      scene = { ...context, lacking, url: node.url, clean: await stored(context) }
+    })
+    after(async () => {
+      await scene[Symbol.asyncDispose]()
+      await node[Symbol.asyncDispose]()
+    })
+    define(() => scene)
+  })
+}
+
+interface RepairScenario {
+  readonly url: string
+  /** Slots whose blocks the node does not give. */
+  readonly lacking: Set<number>
+  readonly clean: object
+}
+
+onStore('days and short blocks', { until: 24 }, (at) => {
+  test('the store has both', async () => {
+    const counts = await Promise.all([levels.days, levels.shortBlocks].map((level) => rowsOf(at().dutiesState, level)))
+    assert(counts.every((rows) => rows.length > 1))
+  })
+
+  test('epochs that are stored as the node has them are read again without a change, in whatever range', async () => {
+    const { follower, dutiesState, clean } = at()
+    const bytes = await allBytes(dutiesState)
+    const left: number[] = []
+    const { parts, epochs, changed, failed } = await follower.repair({ from: 0, until: 24 }, signal, (n) =>
+      left.push(n),
+    )
+    assert.deepEqual({ epochs, changed, failed }, { epochs: 24, changed: 0, failed: undefined })
+    assert(parts > 12)
+    assert.deepEqual([left[0], left.at(-1)], [23, 0])
+    // One epoch stands for its day part.
+    const one = await follower.repair({ from: 21, until: 22 }, signal)
+    assert.deepEqual([one.parts, one.changed], [1, 0])
+    assert.deepEqual(await stored(at()), clean)
+    assert.deepEqual(await allBytes(dutiesState), bytes)
+  })
+
+  for (const [name, level] of Object.entries({
+    day: levels.days,
+    'short block': levels.shortBlocks,
+    hour: levels.hours,
+  }))
+    test(`a wrong figure in the row of a ${name} becomes right, and nothing else changes`, async () => {
+      const { follower, clean, dutiesState } = at()
+      const bytes = await allBytes(dutiesState)
+      const epochs = await falsify(at(), level, 1)
+      assert.notDeepEqual(await stored(at()), clean)
+      const { changed, failed } = await follower.repair(epochs, signal)
+      assert.deepEqual({ changed, failed }, { changed: 1, failed: undefined })
+      assert.deepEqual(await stored(at()), clean)
+      // The row is merged into its block again.
+      assert.deepEqual(await allBytes(dutiesState), bytes)
+      assert.equal((await follower.repair(epochs, signal)).changed, 0)
+    })
+
+  test('wrong presence, missed duties, audits and unexplained changes become right', async () => {
+    const { follower, clean, dutiesState } = at()
+    const time = timeOf(at())
+    const withMissed = (await rowsOf(dutiesState, missedLevel)).at(-1) as PackedRow
+    const part = unitIn(missedLevel, withMissed.id)
+    const epochs = epochsOfUnit(time, missedLevel, part)
+    const cells = new Cells(1, missedFields.length)
+    cells.isPresent[0] = 1
+    cells.add(0, missedFields.indexOf('delay'), 3)
+    await write(dutiesState, missedLevel, withMissed.id, packCells(cells))
+    const presence = (await rowsOf(dutiesState, presenceLevel)).find(({ id }) => unitIn(presenceLevel, id) === part)
+    await write(dutiesState, presenceLevel, presence?.id as number, packSet(emptySet()))
+    await dutiesState.write(async (tx) => {
+      await tx.run('update reward_audits set differing = 1 where epoch >= ? and epoch < ?', epochs.from, epochs.until)
+      const columns = ['network', 'epoch', 'validators', 'in_gwei', 'out_gwei']
+      await tx.run('delete from unexplained_balance_changes where epoch = ?', epochs.from)
+      await tx.insertMany('unexplained_balance_changes', columns, [[2, epochs.from, 7, 7, 7]])
+    })
+    assert.notDeepEqual(await stored(at()), clean)
+    const { changed } = await follower.repair(epochs, signal)
+    assert(changed > 1)
+    assert.deepEqual(await stored(at()), clean)
+  })
+
+  test('whatever figures were changed, in whatever rows, all are right afterwards', async () => {
+    const { follower, clean } = at()
+    const level = fc.constantFrom<Level>(levels.hours, levels.days, levels.shortBlocks)
+    const changes = fc.array(fc.tuple(level, fc.nat({ max: 10_000 })), { minLength: 1, maxLength: 6 })
+    await fc.assert(
+      fc.asyncProperty(changes, async (some) => {
+        for (const [own, pick] of some) await falsify(at(), own, pick)
+        assert.equal((await follower.repair({ from: 0, until: 24 }, signal)).failed, undefined)
+        assert.deepEqual(await stored(at()), clean)
+      }),
+      { numRuns: 2 },
+    )
+  })
+
+  test('what the node cannot supply stays as it was, and parts before it are replaced', async () => {
+    const { follower, clean, lacking, dutiesState } = at()
+    const first = await falsify(at(), levels.shortBlocks, 1)
+    const time = timeOf(at())
+    const end = epochsOfUnit(time, levels.days, partOf(time, (first.until + 6) as Epoch))
+    for (let slot = (end.until - 1) * 4; slot < end.until * 4; slot++) lacking.add(slot)
+    const bytes = await rowsOf(dutiesState, levels.hours)
+    const { parts, changed, failed } = await follower.repair({ from: first.from, until: end.until }, signal)
+    // An epoch is verified with the blocks of the next one.
+    assert(failed && failed.fromEpoch > first.until && failed.untilEpoch <= end.until)
+    assert.match(failed.reason, /slot \d+|epoch \d+/)
+    assert.deepEqual([parts > 1, changed], [true, 1])
+    assert.deepEqual(await stored(at()), clean)
+    assert.deepEqual(await rowsOf(dutiesState, levels.hours), bytes)
+    // Alone, nothing changes at all.
+    const hour = (await rowsOf(dutiesState, levels.hours)).findIndex(
+      ({ id }) => epochsOfUnit(time, levels.hours, unitIn(levels.hours, id)).from === end.from,
+    )
+    await falsify(at(), levels.hours, hour)
+    const wrong = await stored(at())
+    const alone = await follower.repair(end, signal)
+    assert.deepEqual([alone.parts, alone.epochs, alone.changed], [0, 0, 0])
+    assert.deepEqual(await stored(at()), wrong)
+    lacking.clear()
+    assert.equal((await follower.repair(end, signal)).changed, 1)
+    assert.deepEqual(await stored(at()), clean)
+  })
+
+  test('a write that fails in the middle of a part leaves the whole part as it was', async () => {
+    const scene = at()
+    const epochs = await falsify(scene, levels.shortBlocks, 1)
+    const wrong = await stored(scene)
+    const failing = stateWith(scene.dutiesState, {
+      write: (work, options) =>
+        scene.dutiesState.write(
+          (tx) =>
+            work({
+              ...{ get: tx.get.bind(tx), all: tx.all.bind(tx), insertMany: tx.insertMany.bind(tx) },
+              run: (sql, ...values) => {
+                // The last of the tables that are replaced.
+                if (sql.includes('unexplained_balance_changes')) throw new Error('the disk is full')
+                return tx.run(sql, ...values)
+              },
+            }),
+          options,
+        ),
+    })
+    const context = await withFollower({ ...scene, duties: dutiesHere(failing) }, scene.url)
+    await assert.rejects(context.follower.repair(epochs, signal), /the disk is full/)
+    assert.deepEqual(await stored(scene), wrong)
+    assert.equal((await scene.follower.repair(epochs, signal)).changed, 1)
+    assert.deepEqual(await stored(scene), scene.clean)
+  })
+
+  test('the doctor names the row that is damaged and the command that repairs it', async () => {
+    const { follower, duties, dutiesState, clean } = at()
+    for (const level of [levels.shortBlocks, levels.hours, presenceLevel]) {
+      const { from, until } = await damage(at(), level)
+      const command = `tetrad repair --network hoodi --from-epoch ${from} --until-epoch ${Math.min(24, until)}`
+      await assert.rejects(queryDuties(duties, 'countRows', undefined), (error: Error) => {
+        return error.message.includes(`${level.table} has a damaged row`) && error.message.includes(command)
+      })
+      assert.equal((await follower.repair({ from, until: Math.min(24, until) }, signal)).failed, undefined)
+      await queryDuties(duties, 'countRows', undefined)
+    }
+    assert((await rowsOf(dutiesState, levels.shortBlocks)).length > 0)
+    assert.deepEqual(await stored(at()), clean)
+  })
+
+  for (const [name, level] of Object.entries({
+    ...{ hour: levels.hours, day: levels.days, 'missed duties': missedLevel, presence: presenceLevel },
+  }))
+    test(`a damaged row (${name}) is replaced by its day part`, async () => {
+      const { follower, clean } = at()
+      const epochs = await damage(at(), level, -1)
+      const { failed } = await follower.repair({ from: epochs.from, until: Math.min(24, epochs.until) }, signal)
+      assert.equal(failed, undefined)
+      assert.deepEqual(await stored(at()), clean)
+    })
+
+  test('a damaged row of a block needs the whole block, and is read as damaged until the last part of it is there', async () => {
+    const { follower, clean, dutiesState, lacking } = at()
+    const bytes = await allBytes(dutiesState)
+    const { from, until } = await damage(at(), levels.shortBlocks, 1)
+    const asked = `tetrad repair --network hoodi --from-epoch ${from} --until-epoch ${until}`
+    await assert.rejects(follower.repair({ from: from + 4, until }, signal), (error: Error) =>
+      error.message.includes(asked),
+    )
+    await assert.rejects(stored(at()), /damaged/)
+    for (let slot = (until - 1) * 4; slot < until * 4; slot++) lacking.add(slot)
+    const half = await follower.repair({ from, until }, signal)
+    assert(half.failed && half.parts > 3)
+    await assert.rejects(stored(at()), /damaged/)
+    // Reading new epochs goes on meanwhile.
+    assert.equal((await follower.catchUp(signal)).written, 0)
+    lacking.clear()
+    const whole = await follower.repair({ from, until }, signal)
+    assert.equal(whole.failed, undefined)
+    assert.deepEqual(await stored(at()), clean)
+    assert.deepEqual(await allBytes(dutiesState), bytes)
+  })
+
+  test('ranges that cannot be meant are refused with what to do', async () => {
+    const { follower } = at()
+    const refused = (from: number, until: number, words: RegExp) =>
+      assert.rejects(follower.repair({ from, until }, signal), words)
+    await refused(5, 5, /there is no epoch from 5 up to 5/)
+    await refused(20, 26, /stored up to 23, and later ones are not final or have not been read: pass --until-epoch 24/)
+    await refused(50, 60, /read them first with `tetrad ingest beacon --network hoodi --once`/)
+  })
+})
+
+/** Every row of every table of figures. */
+const allBytes = async (state: State) =>
+  Object.fromEntries(
+    await Promise.all(
+      [levels.hours, levels.days, levels.shortBlocks, levels.longBlocks, presenceLevel].map(
+        async (level) => [level.table, await rowsOf(state, level)] as const,
+      ),
+    ),
+  )
+
+// Epochs of a day: 64 of them make a long block.
+const longWorld = { epochs: 70, slotSeconds: 21_600 }
+onStore('long blocks', { until: 66, world: longWorld, settings: { epochsPerDay: 1 } }, (at) => {
+  test('a wrong figure in the row of a long block becomes right, and the row is what it was', async () => {
+    const { follower, dutiesState, clean } = at()
+    const bytes = await allBytes(dutiesState)
+    for (const pick of [1, 77]) {
+      const epochs = await falsify(at(), levels.longBlocks, pick)
+      const wrong = await allBytes(dutiesState)
+      assert.notDeepEqual(wrong, bytes)
+      assert.equal((await follower.repair(epochs, signal)).changed, 1)
+      assert.deepEqual(await allBytes(dutiesState), bytes)
+    }
+    assert.deepEqual(await stored(at()), clean)
+  })
+})
+
+describe('stores that do not hold everything', () => {
+  let node: SimBeaconNode
+  before(async () => {
+    node = await openNode(simulateWorld(), { ssz: true, states: true, rewards: true, finalized: () => 22 })
+  })
+  after(() => node[Symbol.asyncDispose]())
+
+  test('hours and missed duties that were deleted by age stay deleted', async () => {
+    await using context = await contextOn(node.url, { hoursKeptDays: 2, missedKeptDays: 3 })
+    await context.follower.catchUp(signal)
+    const clean = await stored(context)
+    const bytes = await allBytes(context.dutiesState)
+    const kept = await hourEpochs(context.duties, 'hoodi')
+    assert((kept[0]?.from ?? 0) > 15)
+    const epochs = await falsify(context, levels.shortBlocks, 1)
+    assert(epochs.until < 15)
+    assert.equal((await context.follower.repair({ from: 0, until: 21 }, signal)).changed, 1)
+    assert.deepEqual(await stored(context), clean)
+    assert.deepEqual(await allBytes(context.dutiesState), bytes)
+  })
+
+  test('of a day part with a gap, only what is stored is read again', async () => {
+    await using context = await contextOn(node.url, {
+      epochsPerHour: 3,
+      epochsPerDay: 6,
+      beacon: { urls: [node.url], fromEpoch: 9 },
+    })
+    await context.follower.catchUp(signal)
+    await context.follower.fill({ from: 3, until: 5 }, signal)
+    await context.follower.fill({ from: 7, until: 8 }, signal)
+    const clean = await stored(context)
+    for (const pick of [0, 1, 2]) await falsify(context, levels.days, pick)
+    assert.notDeepEqual(await stored(context), clean)
+    const { epochs, changed } = await context.follower.repair({ from: 0, until: 21 }, signal)
+    assert.deepEqual([epochs, changed], [2 + 1 + 12, 3])
+    assert.deepEqual(await stored(context), clean)
+    await assert.rejects(
+      context.follower.repair({ from: 0, until: 2 }, signal),
+      /epochs 0 to 1 of hoodi are not stored: read them with `tetrad ingest beacon --network hoodi --from-epoch 0 --until-epoch 2`/,
+    )
+  })
+
+  test('nothing is stored', async () => {
+    await using context = await contextOn(node.url)
+    await assert.rejects(context.follower.repair({ from: 0, until: 2 }, signal), /no epoch of hoodi is stored yet/)
+  })
+
+  test('whoever was kept and is not on the watch list now keeps its figures: nothing is replaced', async () => {
+    await using context = await contextOn(node.url, { watch: ['2', '7'] })
+    await context.follower.catchUp(signal)
+    const clean = await stored(context)
+    const epochs = await falsify(context, levels.shortBlocks)
+    const wrong = await stored(context)
+    const follower = async (watch: string[]) => {
+      const settings = { ...context.settings, validators: structuredClone(context.settings.validators) }
+      Object.assign(settings.validators.networks.hoodi, { watch })
+      return (await withFollower({ ...context, settings }, node.url)).follower
+    }
+    const shorter = await (await follower(['2'])).repair(epochs, signal)
+    assert.match(
+      shorter.failed?.reason ?? '',
+      /not on the watch list: put them back on validators\.networks\.hoodi\.watch/,
+    )
+    assert.deepEqual(await stored(context), wrong)
+    // Whoever is on it now and was not then is left out.
+    for (const watch of [['2', '7', '9'], []]) {
+      assert.equal((await (await follower(watch)).repair({ from: 0, until: 21 }, signal)).failed, undefined)
+      assert.deepEqual(await stored(context), clean)
+    }
+  })
+
+  test('execution rewards come with an execution node that was added, and do not go with one that was taken away', async () => {
+    const gwei = { priorityFee: 5, baselineMev: 0, external: 0 }
+    const execution: ExecutionSource = { read: async (blocks) => new Map(blocks.map(({ slot }) => [slot, gwei])) }
+    await using full = await withFollower(await openContext(settingsFor(node.url)), node.url, execution)
+    await full.follower.catchUp(signal)
+    const clean = await stored(full)
+    await using context = await contextOn(node.url)
+    await context.follower.catchUp(signal)
+    assert.notDeepEqual(await stored(context), clean)
+    const { follower } = await withFollower(context, node.url, execution)
+    assert.equal((await follower.repair({ from: 0, until: 21 }, signal)).failed, undefined)
+    assert.deepEqual(await stored(context), clean)
+    const { parts, failed } = await context.follower.repair({ from: 0, until: 21 }, signal)
+    assert.equal(parts, 0)
+    assert.match(failed?.reason ?? '', /do not supply: set validators\.networks\.hoodi\.execution as it was/)
+    assert.deepEqual(await stored(context), clean)
+  })
+
+  test('a watch list that is new does not make everyone else disappear', async () => {
+    await using context = await contextOn(node.url)
+    await context.follower.catchUp(signal)
+    const clean = await stored(context)
+    const settings = { ...context.settings, validators: structuredClone(context.settings.validators) }
+    Object.assign(settings.validators.networks.hoodi, { watch: ['2'] })
+    const { follower } = await withFollower({ ...context, settings }, node.url)
+    const { parts, failed } = await follower.repair({ from: 0, until: 21 }, signal)
+    assert.deepEqual([parts, failed?.fromEpoch], [0, 0])
+    assert.deepEqual(await stored(context), clean)
+  })
+})
+
+test('a server answers as if nothing had been wrong, with its stores on threads of their own', async () => {
+  await using node = await openOracleNode({ ssz: true, states: true, rewards: true })
+  await using server = await openQuietServer({ settings: oracleSettings(node.url) })
+  const until = await catchUp(server.context, node.url)
+  const clean = await collectAnswers(server)
+  const settings = await withChainTimes({ ...server.context, clock: systemClock })
+  const dutiesState = await openDuties(server.dataDir, settings.store)
+  try {
+    const context = { ...server.context, settings, dutiesState } as unknown as TestContext
+    for (const [pick, level] of [levels.days, levels.hours].entries()) await falsify(context, level, 5 + pick)
+    const beacon = openBeacon({
+      network: 'hoodi',
+      urls: [node.url],
+      timeoutMs: 10_000,
+      clock: systemClock,
+      backoffMs: 1,
+    })
+    assert.notDeepEqual(await collectAnswers(server), clean)
+    const repaired = await new Follower(context, 'hoodi', beacon).repair({ from: 1, until }, signal)
+    assert.deepEqual([repaired.failed, repaired.changed], [undefined, 2])
+    assertSameAnswers(await collectAnswers(server), clean, 'after the repair')
+  } finally {
+    await dutiesState.close()
+  }
+})

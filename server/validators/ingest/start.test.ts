@@ -1,0 +1,100 @@
+// The loops that a server runs over its networks, and what /readyz hears of them.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Parsed } from '#api/kit.ts'
+import { systemClock } from '#runtime/clock.ts'
+import { bytesAt, openAlteringProxy } from '#test/altering-proxy.ts'
+import { openReplay, truth } from '#test/beacon-replay.ts'
+import { openContext, testRequestInfo } from '#test/context.ts'
+import { coveredEpochs } from '../duties/coverage.ts'
+import { effectiveness } from '../endpoints/effectiveness.ts'
+import { findRun } from './ingest-status.ts'
+import { withChainTimes } from './read/chain-identity.ts'
+import { beaconFindings, startBeacon } from './start.ts'
+
+test('a server with a beacon node fills itself, tells how far it is, and stops when told', async () => {
+  await using node = await openReplay()
+  await using plain = await openContext({
+    validators: {
+      networks: { hoodi: { epochsPerHour: 2, epochsPerDay: 4, beacon: { urls: [node.url], fromEpoch: 0 } } },
+    },
+  })
+  const settings = await withChainTimes({ ...plain, clock: systemClock })
+  // The present of the recording: the middle of its last epoch.
+  const context = { ...plain, settings, clock: { ...systemClock, now: () => (1_794_705_870 + 16.5 * 16) * 1000 } }
+  assert.deepEqual(await beaconFindings(context), [
+    { name: 'beacon hoodi', ok: false, message: 'no epoch has been read yet' },
+  ])
+  const stop = new AbortController()
+  const told: number[] = []
+  await startBeacon(context, stop.signal, (network, { until }) => {
+    assert.equal(network, 'hoodi')
+    told.push(until)
+    if (until === 13) stop.abort()
+  })
+  assert.deepEqual(told, [2, 4, 6, 8, 10, 12, 13])
+  assert.deepEqual(await beaconFindings(context), [{ name: 'beacon hoodi', ok: true, message: '3 epochs behind' }])
+  const input = {
+    network: 'hoodi',
+    validator_index_or_pubkey: '0',
+    limit: 10,
+    offset: 0,
+    granularity: 'day',
+    sortOrder: 'asc',
+    utc: false,
+  }
+  const answer = await effectiveness.handle(input as Parsed<typeof effectiveness.endpoint>, context, testRequestInfo())
+  assert(answer.is === 'body')
+  const uptimeOf = (from: number, until: number) => {
+    const rows = truth()
+      .epochs.slice(from, until)
+      .map(({ rows }) => rows[0])
+    return rows.reduce((sum, row) => sum + (row?.included ?? 0), 0) / rows.length
+  }
+  assert.deepEqual(
+    answer.body.results.map(({ day, uptime, startEpoch, endEpoch }) => [day, uptime, startEpoch, endEpoch]),
+    [
+      [0, uptimeOf(0, 4), 0, 3],
+      [1, uptimeOf(4, 8), 4, 7],
+      [2, uptimeOf(8, 12), 8, 11],
+      [3, uptimeOf(12, 13), 12, 12],
+    ],
+  )
+  assert.equal(uptimeOf(0, 4), 0.75, 'it is not all ones')
+})
+
+test('a contradiction is in the log and in /readyz, and reading goes on when the node has recovered', async () => {
+  await using node = await openReplay()
+  await using proxy = await openAlteringProxy(
+    node.url,
+    bytesAt(/\/blocks\/10$/, (bytes) => {
+      bytes[200] = (bytes[200] as number) ^ 1
+    }),
+  )
+  await using plain = await openContext({
+    validators: {
+      networks: { hoodi: { epochsPerHour: 2, epochsPerDay: 4, beacon: { urls: [proxy.url], fromEpoch: 0 } } },
+    },
+  })
+  const settings = await withChainTimes({ ...plain, clock: systemClock })
+  const stop = new AbortController()
+  const warned = Promise.withResolvers<string>()
+  const warn = ({ reason }: { reason: string }, message: string) => warned.resolve(`${message}: ${reason}`)
+  const log = { ...plain.log, info: () => {}, warn } as unknown as typeof plain.log
+  const context = { ...plain, settings, log, clock: systemClock }
+  const ended = startBeacon(context, stop.signal, (_, { until }) => {
+    if (until === 13) stop.abort()
+  })
+  assert.match(
+    await warned.promise,
+    new RegExp(`the beacon node contradicts itself; .*: epoch \\d, slot 11: .* has the root .*; node ${proxy.url}$`),
+  )
+  const [finding] = await beaconFindings(context)
+  assert.equal(finding?.ok, false)
+  assert.match(finding?.message ?? '', /its beacon node contradicts itself: epoch \d, slot 11/)
+  proxy.alter()
+  findRun(context, 'hoodi')?.wakeUp.wake()
+  await ended
+  const [{ until } = { until: 0 }] = await coveredEpochs(context.duties, 'hoodi')
+  assert.equal(until, 13)
+})

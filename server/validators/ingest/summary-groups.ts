@@ -1,0 +1,29 @@
+// Pools and operators of a network, for its daily summaries.
+import type { Network } from '#api/wire/validators.ts'
+import type { State } from '#storage/state.ts'
+import type { ValidatorGroups } from '../duties/summaries.ts'
+import { entitiesVersion } from '../registry/entities.ts'
+
+export async function readGroups(state: State, network: Network): Promise<ValidatorGroups> {
+  const version = await entitiesVersion(state, network)
+  const groups: { kind: 'pool' | 'operator'; name: string }[] = []
+  const [validators, places]: [number[], number[]] = [[], []]
+  for (const [kind, sql] of queries) {
+    const placeOf = new Map<string, number>()
+    for await (const { name, validator } of state.each<{ name: string; validator: number }>(sql, network)) {
+      const place = placeOf.get(name) ?? groups.push({ kind, name }) - 1
+      placeOf.set(name, place)
+      validators.push(validator)
+      places.push(place)
+    }
+  }
+  return { version, groups, validators: Int32Array.from(validators), places: Int32Array.from(places) }
+}
+
+const queries = [
+  [
+    'pool',
+    'select pool as name, validator_index as validator from validator_entities where network = ? and pool is not null',
+  ],
+  ['operator', 'select operator as name, validator_index as validator from validator_operators where network = ?'],
+] as const

@@ -1,0 +1,83 @@
+// Ingest that is killed again and again, as by a power cut, leaves the rows of a run that nothing happened to.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { systemClock } from '#runtime/clock.ts'
+import { createSeededRandom } from '#simulator/seeded-random.ts'
+import { openDuties } from '#storage/open.ts'
+import { openReplay } from '#test/beacon-replay.ts'
+import { openContext } from '#test/context.ts'
+import { type OtherProcess, startProcess } from '#test/second-process.ts'
+import { everythingStored, storedRows } from '#test/stored-duties.ts'
+import { dutiesHere } from '../duties/store.ts'
+import { withChainTimes } from './read/chain-identity.ts'
+import { openFollower } from './start.ts'
+
+/** Half of them, so that who is kept is written as well. */
+const watch = Array.from({ length: 32 }, (_, at) => String(2 * at))
+
+const settingsFor = (url: string) => ({
+  validators: {
+    networks: { hoodi: { epochsPerHour: 3, epochsPerDay: 6, watch, beacon: { urls: [url], fromEpoch: 2 } } },
+  },
+})
+
+const child = (dir: string, store: object, url: string) => `
+  const { openStores } = await load('server/storage/open.ts')
+  const { dutiesHere } = await load('server/validators/duties/store.ts')
+  const { settingsWith } = await load('test/context.ts')
+  const { systemClock } = await load('server/runtime/clock.ts')
+  const { silentLog } = await load('server/runtime/log.ts')
+  const { withChainTimes } = await load('server/validators/ingest/read/chain-identity.ts')
+  const { followerOf } = await load('server/validators/ingest/start.ts')
+  const stores = await openStores(${JSON.stringify(dir)}, ${JSON.stringify(store)})
+  const context = { state: stores.state, duties: dutiesHere(stores.duties), settings: settingsWith(${JSON.stringify(settingsFor(url))}), clock: systemClock, log: silentLog }
+  const settings = await withChainTimes(context)
+  const follower = await followerOf({ ...context, settings }, 'hoodi')
+  await follower.catchUp(new AbortController().signal, ({ until }) => say(String(until)))
+  await stores.close()
+  say('done')
+`
+
+test('killed at any point and started again, ingest writes the same rows as a clean run', async () => {
+  const draws = createSeededRandom('kill')
+  let running: OtherProcess | undefined
+  let killAt = 0
+  await using node = await openReplay({
+    meddle: (exchange, count) => {
+      if (count < killAt) return exchange
+      // Dies while it waits for an answer, or while it writes what it had before.
+      void running?.kill()
+      return undefined
+    },
+  })
+  await using clean = await openContext(settingsFor(node.url))
+  await using broken = await openContext(settingsFor(node.url))
+  // Its files are for the other process.
+  await broken.dutiesState.close()
+  await broken.state.close()
+
+  killAt = Number.POSITIVE_INFINITY
+  const settings = await withChainTimes({ ...clean, clock: systemClock })
+  const follower = await openFollower({ ...clean, settings, clock: systemClock }, 'hoodi')
+  await follower.catchUp(new AbortController().signal)
+
+  let kills = 0
+  for (let said: string | undefined; said !== 'done'; ) {
+    // A start needs some twenty questions before it can write anything; the last one runs to the end.
+    killAt = kills < 6 ? node.requests.length + draws.whole(25, 120) : Number.POSITIVE_INFINITY
+    running = startProcess(child(broken.dir, broken.settings.store, node.url))
+    for (let line = await running.line(); line !== undefined; line = await running.line()) said = line
+    await running.kill()
+    if (said !== 'done') kills += 1
+    assert(kills < 12, 'it never comes to an end')
+  }
+  assert(kills >= 3, `only ${kills} kills`)
+  const dutiesState = await openDuties(broken.dir, broken.settings.store)
+  try {
+    const again = { dutiesState, duties: dutiesHere(dutiesState), settings }
+    assert((await storedRows(again, 'hoodi', 'hours')).length > 100)
+    assert.deepEqual(await everythingStored(again), await everythingStored({ ...clean, settings }))
+  } finally {
+    await dutiesState.close()
+  }
+})

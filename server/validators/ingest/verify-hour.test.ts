@@ -1,0 +1,114 @@
+// A recorded node's chain, ingested, then asked about once more.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Epoch } from '#core/chain-time.ts'
+import { systemClock } from '#runtime/clock.ts'
+import { openReplay, type Replay } from '#test/beacon-replay.ts'
+import { openContext, type TestContext } from '#test/context.ts'
+import { addChunk, ChunkReader } from '../duties/chunk.ts'
+import { Cells } from '../duties/chunk-format.ts'
+import { dropHours } from '../duties/hours.ts'
+import { levels, networkId, placeOf, rowId, segmentAt } from '../duties/layout.ts'
+import { packCells } from '../duties/pack-chunk.ts'
+import { dataByIds, putRows } from '../duties/rows.ts'
+import { measures } from '../ratings/measures.ts'
+import { withChainTimes } from './read/chain-identity.ts'
+import { openFollower } from './start.ts'
+import { storedHours, verifyHour } from './verify-hour.ts'
+
+/** Hours of two epochs; 13 epochs are final and read, so six hours and a half. */
+async function openIngested(node: Replay, watch: readonly string[] = []) {
+  const hoodi = { epochsPerHour: 2, epochsPerDay: 4, beacon: { urls: [node.url], fromEpoch: 0 }, watch: [...watch] }
+  const context = await openContext({ validators: { networks: { hoodi } } })
+  const live = { ...context, clock: systemClock }
+  const settings = await withChainTimes(live)
+  await (await openFollower({ ...live, settings }, 'hoodi')).catchUp(new AbortController().signal)
+  return { ...context, settings }
+}
+
+/** Changes the stored row that holds this validator in the hour. */
+async function changeRow(
+  { dutiesState, settings }: TestContext,
+  hour: number,
+  validator: number,
+  change: (cells: Cells) => void,
+): Promise<void> {
+  const { piece: segment } = segmentAt(settings.validators.networks.hoodi, (hour * 2) as Epoch)
+  const id = rowId(levels.hours, networkId('hoodi'), segment, placeOf(levels.hours, validator))
+  await dutiesState.write(async (tx) => {
+    const cells = new Cells(levels.hours.validators, measures.length)
+    const before = (await dataByIds(tx, levels.hours.table, [id])).get(id)
+    if (before) addChunk(new ChunkReader(measures.length), before, cells)
+    change(cells)
+    await putRows(tx, levels.hours.table, [{ id, data: packCells(cells) }])
+  })
+}
+
+const signal = () => AbortSignal.timeout(60_000)
+
+test('an hour read again agrees with what is stored, first, middle and last; half an hour is not drawn', async () => {
+  await using node = await openReplay({ derived: true })
+  await using context = await openIngested(node)
+  assert.deepEqual(await storedHours(context, 'hoodi'), [{ from: 0, until: 6 }])
+  for (const hour of [0, 3, 5]) {
+    const { checked, differing } = await verifyHour(context, 'hoodi', hour, signal())
+    assert.deepEqual(differing, [])
+    assert.ok(checked > 10)
+  }
+})
+
+test('a figure that was changed, a row that is gone and one that nobody earned are each found', async () => {
+  await using node = await openReplay({ derived: true })
+  await using context = await openIngested(node)
+  await changeRow(context, 3, 4, (cells) => {
+    cells.add(4, measures.indexOf('earnings'), 1)
+    cells.isPresent[5] = 0
+    cells.isPresent[6] = 0
+  })
+  await changeRow(context, 3, 9999, (cells) => {
+    cells.isPresent[9999 % levels.hours.validators] = 1
+  })
+  const { differing } = await verifyHour(context, 'hoodi', 3, signal())
+  assert.match(differing[0] ?? '', /^hoodi hour 3 validator 4: earnings is -?\d+, the node gives -?\d+$/)
+  assert.deepEqual(differing.slice(1), [
+    'hoodi hour 3 validator 5: no row is stored',
+    'hoodi hour 3 validator 6: no row is stored',
+    'hoodi hour 3 validator 9999: the node knows of no duty',
+  ])
+})
+
+test('with a watch list only those on it are compared', async () => {
+  await using node = await openReplay({ derived: true })
+  await using context = await openIngested(node, ['3', '7'])
+  assert.deepEqual(await verifyHour(context, 'hoodi', 2, signal()), { checked: 2, differing: [] })
+})
+
+test('a watch list that has changed since: who was not on it then, or is not any more, is left out', async () => {
+  await using node = await openReplay({ derived: true })
+  await using context = await openIngested(node, ['3', '7'])
+  const hoodi = context.settings.validators.networks.hoodi
+  const networks = { ...context.settings.validators.networks, hoodi: { ...hoodi, watch: ['3', '5'] } }
+  const now = {
+    ...context,
+    settings: { ...context.settings, validators: { ...context.settings.validators, networks } },
+  }
+  assert.deepEqual(await verifyHour(now, 'hoodi', 2, signal()), { checked: 1, differing: [] })
+})
+
+test('amounts of an execution source that was added since are no difference', async () => {
+  await using node = await openReplay({ derived: true })
+  await using context = await openIngested(node)
+  await changeRow(context, 1, 0, (cells) => {
+    cells.columns[measures.indexOf('execution_unknown')]?.fill(0)
+    for (let cell = 0; cell < cells.count; cell++) cells.add(cell, measures.indexOf('priority_fee'), 77)
+  })
+  assert.deepEqual((await verifyHour(context, 'hoodi', 1, signal())).differing, [])
+})
+
+test('hours that have expired cannot be drawn', async () => {
+  await using node = await openReplay({ derived: true })
+  await using context = await openIngested(node)
+  await context.dutiesState.write((tx) => dropHours(tx, 'hoodi', context.settings.validators.networks.hoodi, 2))
+  assert.deepEqual(await storedHours(context, 'hoodi'), [{ from: 4, until: 6 }])
+  assert.deepEqual(await storedHours(context, 'mainnet'), [])
+})

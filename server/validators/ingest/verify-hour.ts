@@ -1,0 +1,91 @@
+// An hour of duties made once more from a beacon node and held against what is stored, for the doctor (behaviour/operations.md#doctor). It goes
+// through the mill that made them, on a thread of its own, and writes nothing.
+import type { Network } from '#api/wire/validators.ts'
+import { type ChainHour, epochsOfHour } from '#core/chain-time.ts'
+import type { Range } from '#core/ranges.ts'
+import type { ValidatorsContext } from '../context.ts'
+import { hourEpochs } from '../duties/hours.ts'
+import type { HourSums } from '../duties/inspect.ts'
+import { plainTime } from '../duties/layout.ts'
+import { describeWindowsMismatch, refuseOtherWindows } from '../duties/networks.ts'
+import { queryDuties } from '../duties/store.ts'
+import { keptThrough, type Watched } from '../duties/watch-ranges.ts'
+import { type Measure, measures } from '../ratings/measures.ts'
+import type { ProcessedSegment } from './epochs/epoch-processor.ts'
+import { openEpochProcessors } from './epochs/open-processors.ts'
+import { readProcessorStart } from './start.ts'
+
+/** Known only where an execution source was: one that was added or taken away since is no difference. */
+const executionMeasures: readonly Measure[] = [
+  'execution_unknown',
+  'missed_execution_reward',
+  'priority_fee',
+  'baseline_mev',
+  'external_reward',
+]
+
+/** Hours that were read completely and are still kept. */
+export async function storedHours(
+  { duties, settings }: Pick<ValidatorsContext, 'duties' | 'settings'>,
+  network: Network,
+): Promise<Range[]> {
+  const { epochsPerHour } = settings.validators.networks[network]
+  return (await hourEpochs(duties, network))
+    .map(({ from, until }) => ({ from: Math.ceil(from / epochsPerHour), until: Math.floor(until / epochsPerHour) }))
+    .filter(({ from, until }) => from < until)
+}
+
+/** Rows compared, and each that differs in words. Throws what the node cannot tell. */
+export async function verifyHour(
+  context: Pick<ValidatorsContext, 'duties' | 'settings'>,
+  network: Network,
+  hour: number,
+  signal: AbortSignal,
+): Promise<{ readonly checked: number; readonly differing: readonly string[] }> {
+  const time = context.settings.validators.networks[network]
+  refuseOtherWindows(await describeWindowsMismatch(context.duties, network, time))
+  const { from, until } = epochsOfHour(time, hour as ChainHour)
+  const start = await readProcessorStart(context, network)
+  const beacon = { ...start.settings.beacon, auditValidators: 0 }
+  await using processors = openEpochProcessors([{ ...start, settings: { ...start.settings, beacon } }])
+  const segment = await processors.of(network).processSegment({ from, until, scores: new Map() }, signal)
+  const stored = await queryDuties(context.duties, 'hourSums', { network, time: plainTime(time), hour })
+  const kept = await keptThrough(context.duties, network, { from, until })
+  const read: Watched = segment.watched ? new Set(segment.watched.validators) : 'everyone'
+  // A watch list may have changed since: only who was on it then and is on it now can be compared.
+  const isCompared = (index: number) => [kept, read].every((one) => one === 'everyone' || one.has(index))
+  return compareHour(segment, stored, `${network} hour ${hour}`, isCompared)
+}
+
+function compareHour(
+  { validator, sums }: ProcessedSegment,
+  stored: HourSums,
+  label: string,
+  isCompared: (index: number) => boolean,
+): { readonly checked: number; readonly differing: readonly string[] } {
+  const rows = new Map(
+    Array.from(stored.validator, (index, row) => [index, row] as const).filter(([index]) => isCompared(index)),
+  )
+  const differing: string[] = []
+  let checked = 0
+  for (let at = 0; at < validator.length; at++) {
+    const index = validator[at] as number
+    if (!isCompared(index)) continue
+    checked += 1
+    const row = rows.get(index)
+    rows.delete(index)
+    if (row === undefined) {
+      differing.push(`${label} validator ${index}: no row is stored`)
+      continue
+    }
+    const isAlike = stored.sums.execution_unknown[row] === sums.execution_unknown[at]
+    const compared = isAlike ? measures : measures.filter((name) => !executionMeasures.includes(name))
+    const mismatch = compared.find((name) => stored.sums[name][row] !== sums[name][at])
+    if (mismatch)
+      differing.push(
+        `${label} validator ${index}: ${mismatch} is ${stored.sums[mismatch][row]}, the node gives ${sums[mismatch][at]}`,
+      )
+  }
+  for (const index of rows.keys()) differing.push(`${label} validator ${index}: the node knows of no duty`)
+  return { checked, differing }
+}

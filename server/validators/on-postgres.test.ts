@@ -1,0 +1,242 @@
+// Duties on PostgreSQL: the same bytes as from SQLite, for any question, over the same networks; and the tests of how duties are stored once
+// more.
+import { strict as assert } from 'node:assert'
+import { after, before, describe, test } from 'node:test'
+import fc from 'fast-check'
+import { type Network, networks } from '#api/wire/validators.ts'
+import type { ChainTime, Epoch } from '#core/chain-time.ts'
+import { systemClock } from '#runtime/clock.ts'
+import { createSeededRandom } from '#simulator/seeded-random.ts'
+import { openDuties, openState } from '#storage/open.ts'
+import { stateWith } from '#test/authorization.ts'
+import { openReplay } from '#test/beacon-replay.ts'
+import { openContext, type TestContext } from '#test/context.ts'
+import { isLongRun } from '#test/long.ts'
+import { noPostgres, type PostgresServer, startPostgres } from '#test/postgres.ts'
+import { everythingStored } from '#test/stored-duties.ts'
+import { passOnPostgres } from '#test/tests-on-postgres.ts'
+import { drawDuties, drawValidators } from '#test/validators-acting.ts'
+import { callHandler, register, writeEpochs } from '#test/validators-world.ts'
+import { plainTime } from './duties/layout.ts'
+import { dutiesHere, mergeDuties } from './duties/store.ts'
+import { aggregateEffectiveness } from './endpoints/aggregate-effectiveness.ts'
+import { effectiveness } from './endpoints/effectiveness.ts'
+import { withChainTimes } from './ingest/read/chain-identity.ts'
+import { openFollower } from './ingest/start.ts'
+
+const never = new AbortController().signal
+
+// Days of 24 h, of 26 h 40 min, and shorter than a UTC day.
+const clocks: Record<Network, ChainTime> = {
+  mainnet: { genesisUnix: 1_767_184_000, slotSeconds: 600, slotsPerEpoch: 8, epochsPerHour: 3, epochsPerDay: 18 },
+  hoodi: { genesisUnix: 1_767_230_000, slotSeconds: 600, slotsPerEpoch: 8, epochsPerHour: 4, epochsPerDay: 20 },
+  holesky: { genesisUnix: 1_767_200_123, slotSeconds: 300, slotsPerEpoch: 8, epochsPerHour: 5, epochsPerDay: 25 },
+}
+/** Inside hours and days, out of order, and with a hole. */
+const readRanges: readonly [number, number][] = [
+  [31, 130],
+  [200, 300],
+  [130, 180],
+]
+const laterRanges: typeof readRanges = [
+  [180, 200],
+  [300, 411],
+]
+
+const bound = fc.option(fc.nat({ max: 30 }), { nil: undefined })
+const pageNumber = fc.nat({ max: 10 })
+const aggregate = fc.record({
+  network: fc.constantFrom(...networks),
+  granularity: fc.constantFrom('day', 'week', 'month', 'quarter', 'year', 'all'),
+  groupBy: fc.constantFrom('validator', 'timeWindow'),
+  filterType: fc.constantFrom('day', 'hour'),
+  from: bound,
+  to: bound,
+  size: fc.integer({ min: 0, max: 40 }),
+  places: fc.uniqueArray(pageNumber, { minLength: 1, maxLength: 11 }),
+})
+const single = fc.record({
+  network: fc.constantFrom(...networks),
+  granularity: fc.constantFrom('hour', 'day', 'week', 'month', 'quarter', 'year', 'all'),
+  utc: fc.boolean(),
+  place: pageNumber,
+  fromDay: bound,
+  limit: fc.integer({ min: 1, max: 120 }),
+  offset: fc.nat({ max: 20 }),
+  sortBy: fc.constantFrom(undefined, 'hour', 'day', 'startEpoch', 'uptime', 'validatorEffectiveness'),
+  sortOrder: fc.constantFrom('asc', 'desc'),
+})
+
+describe('ratings on PostgreSQL', { skip: noPostgres }, () => {
+  let server: PostgresServer
+  before(async () => {
+    server = await startPostgres()
+  })
+  after(() => server?.[Symbol.asyncDispose]())
+
+  /** A context with both databases there. */
+  async function openShared(overrides: object): Promise<TestContext> {
+    const context = await openContext(overrides)
+    const url = await server.schema()
+    const [state, dutiesState] = [await openState('', { state: url }), await openDuties('', { state: url })]
+    return {
+      ...{ ...context, state, dutiesState, duties: dutiesHere(dutiesState) },
+      async [Symbol.asyncDispose]() {
+        await dutiesState.close()
+        await state.close()
+        await context[Symbol.asyncDispose]()
+      },
+    }
+  }
+
+  test('4.5 and 4.6 answer with the same bytes as on SQLite, before and after days are merged', async () => {
+    await using near = await openContext({ validators: { networks: clocks } })
+    await using far = await openShared({ validators: { networks: clocks } })
+    const contexts = [near, far]
+    assert.deepEqual([near.duties.engine, far.duties.engine], [near.state.engine, 'postgres'])
+    const indices = {} as Record<Network, number[]>
+    const fillings = networks.map((network) => ({ network, ...filling(contexts, network) }))
+    for (const { network, cast, fill } of fillings) {
+      indices[network] = cast.map(({ index }) => index)
+      for (const context of contexts) await register(context, network, indices[network])
+      await fill(readRanges)
+    }
+    const compare = async (numRuns: number) => {
+      await fc.assert(
+        fc.asyncProperty(aggregate, async ({ places, from, to, ...rest }) => {
+          const named = places.map((at) => indices[rest.network][at] as number)
+          const bounds = { ...(from !== undefined && { from: `${from}` }), ...(to !== undefined && { to: `${to}` }) }
+          const asked = { ...rest, indices: named, ...bounds }
+          const [one, other] = contexts.map((context) => callHandler(aggregateEffectiveness, context, asked as never))
+          assert.equal(JSON.stringify(await other), JSON.stringify(await one))
+        }),
+        { numRuns },
+      )
+      await fc.assert(
+        fc.asyncProperty(single, async ({ place, fromDay, sortBy, ...rest }) => {
+          const index = String(indices[rest.network][place])
+          const more = { ...(fromDay !== undefined && { fromDay }), ...(sortBy && { sortBy }) }
+          const asked = { ...rest, ...more, validator_index_or_pubkey: index }
+          const [one, other] = contexts.map((context) => callHandler(effectiveness, context, asked as never))
+          assert.equal(JSON.stringify(await other), JSON.stringify(await one))
+        }),
+        { numRuns },
+      )
+    }
+    await compare(12)
+    const merge = (until: number) =>
+      Promise.all(
+        contexts.map(async ({ duties }) => {
+          let blocks = 0
+          for (const network of networks)
+            blocks += await mergeDuties(duties, { network, time: plainTime(clocks[network]), until }, never)
+          return blocks
+        }),
+      )
+    const [one = 0, other] = await merge(300)
+    assert.ok(one > 0)
+    assert.equal(other, one)
+    await compare(6)
+    // Holes are filled, and what was merged is merged again.
+    for (const { fill } of fillings) await fill(laterRanges)
+    await merge(411)
+    await compare(12)
+    assert.deepEqual(await everythingStored(far), await everythingStored(near))
+  })
+
+  /** The same duties in all of them. */
+  function filling(contexts: readonly TestContext[], network: Network) {
+    const draws = createSeededRandom('on postgres').fork(network)
+    const cast = drawValidators(draws, 11, { from: 31 as Epoch, until: 411 as Epoch })
+    const fill = async (ranges: typeof readRanges) => {
+      for (const [from, until] of ranges) {
+        const epochs = { from: from as Epoch, until: until as Epoch }
+        const rows = drawDuties(draws, cast, epochs, network !== 'holesky')
+        for (const context of contexts) await writeEpochs(context, network, epochs, rows)
+      }
+    }
+    return { cast, fill }
+  }
+
+  test('a network that is read from a node that fails again and again has the rows of SQLite', async () => {
+    await using good = await openReplay()
+    let count = 0
+    await using bad = await openReplay({ meddle: (exchange) => (++count % 23 === 0 ? undefined : exchange) })
+    const settingsFor = (url: string) => ({
+      validators: { networks: { hoodi: { epochsPerHour: 3, epochsPerDay: 6, beacon: { urls: [url], fromEpoch: 2 } } } },
+    })
+    await using near = await openContext(settingsFor(good.url))
+    await using far = await openShared(settingsFor(bad.url))
+    for (const context of [near, far]) {
+      const settings = await withChainTimes({ ...context, clock: systemClock })
+      const follower = await openFollower({ ...context, settings, clock: systemClock }, 'hoodi')
+      const isDone = () =>
+        follower.catchUp(never).then(
+          () => true,
+          () => false,
+        )
+      for (let tries = 1; !(await isDone()); tries += 1) assert(tries < 40)
+    }
+    assert(count > 23)
+    const stored = await everythingStored(near)
+    assert.ok(JSON.stringify(stored).length > 10_000)
+    assert.deepEqual(await everythingStored(far), stored)
+  })
+
+  test('the tests of how duties are stored, merged and read pass', async () => {
+    const quick = [
+      'duties/commit',
+      'duties/hours',
+      'duties/missed',
+      'duties/networks',
+      'duties/watch-ranges',
+      'explain',
+    ]
+    // These go through many seeds, or kill a process at many points.
+    const long = ['duties/merge', 'duties/read', 'duties/summaries', 'ratings', 'ingest/survival']
+    const slow = /however the epochs are cut|of a simulated network/
+    const names = [...quick, ...(isLongRun ? long : [])].map((name) => `validators/${name}`)
+    await passOnPostgres(server.url, names, isLongRun ? undefined : slow)
+  })
+
+  test('connections that are cut while epochs are written: each epoch is counted once', async () => {
+    await using near = await openContext({ validators: { networks: clocks } })
+    await using far = await openShared({ validators: { networks: clocks } })
+    const cut = () =>
+      server.sql(
+        `select pg_terminate_backend(pid)::int as ended from pg_stat_activity
+         where application_name = 'tetrad' and state <> 'idle' and pid <> pg_backend_pid()`,
+      )
+    let moment: 'before the work' | 'after the work' | 'with the commit' | undefined
+    let runs = 0
+    const cuts: Promise<unknown>[] = []
+    const cutting = stateWith(far.dutiesState, {
+      write: (work, options) =>
+        far.dutiesState.write(async (tx) => {
+          const now = moment
+          moment = undefined
+          runs += 1
+          if (now === 'before the work') await cut()
+          const result = await work(tx)
+          if (now === 'after the work') await cut()
+          if (now === 'with the commit') cuts.push(cut())
+          return result
+        }, options),
+    })
+    const draws = createSeededRandom('cut')
+    const cast = drawValidators(draws, 5, { from: 0 as Epoch, until: 36 as Epoch })
+    const moments = ['before the work', 'after the work', 'with the commit'] as const
+    for (let from = 0; from < 36; from += 3) {
+      const epochs = { from: from as Epoch, until: (from + 3) as Epoch }
+      const rows = drawDuties(draws, cast, epochs, true)
+      await writeEpochs(near, 'hoodi', epochs, rows)
+      moment = moments[(from / 3) % moments.length]
+      const written = await writeEpochs({ ...far, duties: dutiesHere(cutting) }, 'hoodi', epochs, rows)
+      assert.deepEqual(written, [epochs])
+      // A cut that comes late must not hit the next one.
+      await Promise.all(cuts)
+    }
+    assert.ok(runs >= 20, `12 commits ran ${runs} times`)
+    assert.deepEqual(await everythingStored(far), await everythingStored(near))
+  })
+})

@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Duties } from '#storage/duties.ts'
+import { openContext } from '#test/context.ts'
+import { writeEpochs } from '#test/validators-world.ts'
+import { networkId } from '../duties/layout.ts'
+import { getNetworkCoverage, withStableCoverage } from './coverage.ts'
+
+/** The same store, with every read going through `before` first. */
+const watching = (duties: Duties, before: () => void): Duties => ({
+  ...duties,
+  get: async (sql, ...values) => {
+    before()
+    return duties.get(sql, ...values)
+  },
+  all: async (sql, ...values) => {
+    before()
+    return duties.all(sql, ...values)
+  },
+})
+
+function counting(duties: Duties): { duties: Duties; asked: () => number } {
+  let queries = 0
+  const counted = watching(duties, () => {
+    queries += 1
+  })
+  return { duties: counted, asked: () => queries }
+}
+
+test('the coverage of a network is read once, and again after the next write', async () => {
+  await using context = await openContext()
+  const { duties, asked } = counting(context.duties)
+  assert.deepEqual(await getNetworkCoverage({ ...context, duties }, 'hoodi'), { covered: [], isWatched: false })
+  const once = asked()
+  assert(once > 0)
+  await Promise.all([
+    getNetworkCoverage({ ...context, duties }, 'hoodi'),
+    getNetworkCoverage({ ...context, duties }, 'hoodi'),
+  ])
+  assert.equal(asked(), once)
+  await writeEpochs(context, 'hoodi', { from: 4, until: 6 }, [])
+  assert.deepEqual(await getNetworkCoverage({ ...context, duties }, 'hoodi'), {
+    covered: [{ from: 4, until: 6 }],
+    isWatched: false,
+  })
+  assert.equal(asked(), 2 * once)
+  assert.deepEqual((await getNetworkCoverage({ ...context, duties }, 'mainnet')).covered, [])
+})
+
+test('a watch list that is added later is noticed', async () => {
+  await using context = await openContext()
+  assert.equal((await getNetworkCoverage(context, 'hoodi')).isWatched, false)
+  await context.dutiesState.write((tx) => tx.run('insert into watch_ranges values (?, 2, 0, 9)', networkId('hoodi')))
+  assert.equal((await getNetworkCoverage(context, 'hoodi')).isWatched, true)
+  assert.equal((await getNetworkCoverage(context, 'mainnet')).isWatched, false)
+})
+
+test('a read that failed is repeated', async () => {
+  await using context = await openContext()
+  let fails = true
+  const duties = watching(context.duties, () => {
+    if (fails) throw new Error('not now')
+  })
+  await assert.rejects(getNetworkCoverage({ ...context, duties }, 'hoodi'), /not now/)
+  fails = false
+  assert.deepEqual((await getNetworkCoverage({ ...context, duties }, 'hoodi')).covered, [])
+})
+
+test('what an answer reads belongs to one coverage: it is read again when an epoch was committed meanwhile', async () => {
+  await using context = await openContext()
+  await writeEpochs(context, 'hoodi', { from: 0, until: 1 }, [])
+  let runs = 0
+  const read = async (commits: number) => {
+    const { covered } = await getNetworkCoverage(context, 'hoodi')
+    runs += 1
+    if (runs <= commits) await writeEpochs(context, 'hoodi', { from: runs, until: runs + 1 }, [])
+    return covered
+  }
+  assert.deepEqual(await withStableCoverage(context, 'hoodi', () => read(2)), [{ from: 0, until: 3 }])
+  assert.equal(runs, 3)
+  // Another network's epochs do not matter, and an answer that is overtaken all the time is given in the end.
+  runs = 0
+  await withStableCoverage(context, 'mainnet', () => read(0))
+  assert.equal(runs, 1)
+  runs = 10
+  await withStableCoverage(context, 'hoodi', () => read(100))
+  assert.equal(runs, 15)
+})

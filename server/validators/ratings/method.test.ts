@@ -1,0 +1,88 @@
+import { strict as assert } from 'node:assert'
+import { readFile } from 'node:fs/promises'
+import { test } from 'node:test'
+import { aggregateFields, effectivenessNumbers } from '#api/wire/validators.ts'
+import { complete } from '#core/schema-check.ts'
+import type { Handler } from '#http/handler.ts'
+import { openContext, testRequestInfo } from '#test/context.ts'
+import { perfect, register, writeEpochs } from '#test/validators-world.ts'
+import { aggregateEffectiveness } from '../endpoints/aggregate-effectiveness.ts'
+import { effectiveness } from '../endpoints/effectiveness.ts'
+import { explain } from '../endpoints/explain.ts'
+import { measures } from './measures.ts'
+import { aggregateFigures, type Figure, figures } from './method.ts'
+import { readRecords } from './records.ts'
+
+const page = await readFile(new URL('../../../docs/methodology.md', import.meta.url), 'utf8')
+
+/** Rows of the table whose head begins with these cells, as cells. */
+function table(...head: string[]): string[][] {
+  const start = page.indexOf(`| ${head.join(' | ')} |\n`)
+  assert(start >= 0, `the page has no table ${head.join(', ')}`)
+  const lines = page.slice(start).split('\n').slice(2)
+  const cells = lines.slice(
+    0,
+    lines.findIndex((line) => !line.startsWith('|')),
+  )
+  return cells.map((line) =>
+    line
+      .split('|')
+      .slice(1, -1)
+      .map((cell) => cell.trim()),
+  )
+}
+const namesIn = (cell = '') => [...cell.matchAll(/`(\w+)`/g)].map(([, name]) => name ?? '')
+
+test('the page explains every measure and every field, and no others', () => {
+  const explained = table('measure', 'meaning, per epoch', 'from').flatMap(([name]) => namesIn(name))
+  assert.deepEqual(explained.sort(), [...measures].sort())
+  const derived = table('field', 'formula').flatMap(([name]) => namesIn(name))
+  assert.deepEqual(derived.sort(), [...new Set([...aggregateFields, ...effectivenessNumbers])].sort())
+})
+
+test('the store gives the figures of the worked example', async () => {
+  const example = table('measure', 'A', 'B')
+  const rowOf = (column: number) =>
+    Object.fromEntries(example.map((cells) => [namesIn(cells[0])[0], Number(cells[column])]))
+  await using context = await openContext()
+  await writeEpochs(context, 'mainnet', { from: 0, until: 225 }, [
+    { ...rowOf(1), epoch: 7, validator: 1 },
+    { ...rowOf(2), epoch: 7, validator: 2 },
+  ])
+  const expected = table('field', 'A', 'B', 'both')
+  assert.equal(expected.length, 16)
+  const all: Record<string, Figure> = { ...aggregateFigures, ...figures }
+  const names = expected.map(([name]) => namesIn(name)[0] ?? '')
+  const wanted = Object.fromEntries(names.map((name) => [name, all[name] ?? assert.fail(name)]))
+  const time = context.settings.validators.networks.mainnet
+  for (const [column, who] of [
+    [1, [1]],
+    [2, [2]],
+    [3, [1, 2]],
+  ] as const) {
+    const span = { network: 'mainnet', time, isUtc: false, days: { from: 0, until: 1 }, byValidator: false } as const
+    const windows = { keyOf: (day: number) => day }
+    const { figures: found } = await readRecords(context.duties, { ...span, who, windows }, wanted)
+    for (const cells of expected) {
+      const name = namesIn(cells[0])[0] ?? ''
+      const value = found[name]?.[0] as number
+      assert.equal(String(Number.isNaN(value) ? null : value), cells[column], `${name} of ${who}`)
+    }
+  }
+})
+
+test('every answer that holds figures tells the version of the method, and the page is about that one', async () => {
+  await using context = await openContext()
+  await register(context, 'mainnet', [5])
+  await writeEpochs(context, 'mainnet', { from: 0, until: 1 }, [{ ...perfect, epoch: 0, validator: 5 }])
+  const [, version] = /^Method, version (\d+)\./m.exec(page) ?? []
+  const told = async (answer: Handler, given: object) => {
+    const { value } = complete(answer.endpoint.input, given)
+    const outcome = await answer.handle(value as never, context, testRequestInfo())
+    return outcome.is === 'body' ? outcome.headers : undefined
+  }
+  const expected = { 'x-tetrad-method': version }
+  assert.deepEqual(await told(aggregateEffectiveness as Handler, { indices: [5] }), expected)
+  assert.deepEqual(await told(effectiveness as Handler, { validator_index_or_pubkey: '5' }), expected)
+  assert.deepEqual(await told(explain as Handler, { validator_index_or_pubkey: '5' }), expected)
+})

@@ -1,0 +1,90 @@
+// Records of 4.5 and 4.6 from sums: asks the duties database for them and forms the figures.
+import type { Network } from '#api/wire/validators.ts'
+import type { ChainTime } from '#core/chain-time.ts'
+import type { Range } from '#core/ranges.ts'
+import type { Duties } from '#storage/duties.ts'
+import { plainTime, validatorsMax } from '../duties/layout.ts'
+import type { RecordList } from '../duties/list-records.ts'
+import type { RecordQuery } from '../duties/record-query.ts'
+import { queryDuties } from '../duties/store.ts'
+import type { RecordSums } from '../duties/sum-records.ts'
+import { type Figure, inputsFor, type RecordValues, type ScoreTotals } from './method.ts'
+import { keysOf, type Windows } from './windows.ts'
+
+/** What records are wanted. */
+export interface RecordRequest {
+  readonly network: Network
+  readonly time: ChainTime
+  /** Distinct. */
+  readonly who: readonly number[]
+  readonly isUtc: boolean
+  readonly days: Range
+  /** Undefined: hours, each a record of its own. */
+  readonly windows: Pick<Windows, 'keyOf'> | undefined
+  readonly cut?: RecordQuery['cut']
+  readonly byValidator: boolean
+  /** Leaves out this window's validators up to this index. */
+  readonly after?: { readonly window: number; readonly validator: number } | undefined
+  /** Aborts when nobody waits for the records any more. */
+  readonly signal?: AbortSignal | undefined
+}
+
+const toRecordQuery = ({ network, time, who, isUtc, days, windows, cut, byValidator }: RecordRequest): RecordQuery => ({
+  network,
+  time: plainTime(time),
+  validators: who.filter((index) => index < validatorsMax).sort((a, b) => a - b),
+  isUtc,
+  days,
+  grain: windows ? 'days' : 'hours',
+  cut,
+  windowOf: windows ? keysOf(windows, days) : [],
+  byValidator,
+})
+
+/** Records by column: number n of each is about record n. */
+export interface Records<F extends string> extends Pick<RecordSums, 'window' | 'validator' | 'day' | 'hour'> {
+  /** NaN: not known, or it does not exist. */
+  readonly figures: Readonly<Record<F, Float64Array>>
+}
+
+/** All records, in no particular order. */
+export async function readRecords<F extends string>(
+  duties: Duties,
+  request: RecordRequest,
+  figures: Readonly<Record<F, Figure>>,
+): Promise<Records<F>> {
+  const list = Object.entries(figures) as [F, Figure][]
+  const needed = inputsFor(list.map(([, figure]) => figure))
+  const found = await queryDuties(
+    duties,
+    'sumRecords',
+    { query: toRecordQuery(request), wanted: needed },
+    request.signal,
+  )
+  const { window, validator, day, hour } = found
+  const values = valuesOf(found)
+  const columns = Object.fromEntries(list.map(([name, figure]) => [name, figure.of(values)]))
+  return { window, validator, day, hour, figures: columns as Record<F, Float64Array> }
+}
+
+/** The figures of one record. Null: not known, or it does not exist. */
+export function figuresAt<F extends string>({ figures }: Records<F>, at: number): Record<F, number | null> {
+  const own = {} as Record<F, number | null>
+  for (const name in figures) {
+    const value = figures[name][at] as number
+    own[name] = Number.isNaN(value) ? null : value
+  }
+  return own
+}
+
+const valuesOf = ({ sums, scores }: RecordSums): RecordValues => ({
+  sum: (measure) => sums[measure] as Float64Array,
+  score: (score) => {
+    const { sums: scored, counts } = scores[score] as ScoreTotals
+    return scored.map((sum, at) => sum / (counts[at] as number))
+  },
+})
+
+/** How many records there are, and the first of them: newest window first, then by validator. */
+export const listRecords = (duties: Duties, request: RecordRequest, count: number): Promise<RecordList> =>
+  queryDuties(duties, 'listRecords', { query: toRecordQuery(request), after: request.after, count }, request.signal)

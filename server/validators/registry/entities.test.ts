@@ -1,0 +1,96 @@
+// Entities out of files: every way to name a validator, what is rejected, and what becomes of what was known before.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { openContext, testNowMs } from '#test/context.ts'
+import { putDeposits } from '#test/validators-world.ts'
+import { importEntities, parseEntityRecords } from './entities.ts'
+import { putValidators, readValidator } from './registry.ts'
+
+const keyOf = (index: number) => `0x${String(index).padStart(96, '0')}`
+const [withdrawals, payer] = [`0x${'ab'.repeat(20)}`, `0x${'cd'.repeat(20)}`]
+
+async function openRegistry() {
+  const context = await openContext()
+  const entry = (index: number, withdrawalAddress: string | null) => ({
+    index,
+    pubkey: keyOf(index),
+    activationEligibilityEpoch: 0,
+    activationEpoch: 0,
+    exitEpoch: null,
+    withdrawableEpoch: null,
+    withdrawalAddress,
+  })
+  await putValidators(context.state, 'hoodi', [
+    entry(1, null),
+    entry(2, withdrawals),
+    entry(3, withdrawals),
+    entry(4, null),
+  ])
+  await putDeposits(context.state, 'hoodi', [{ index: 4, address: payer }])
+  return context
+}
+
+const csv = `index,pubkey,depositAddress,withdrawalAddress,pool,nodeOperators
+1,,,,"North, Pool",Fjord; Basalt
+,${keyOf(2).toUpperCase().replace('0X', '0x')},,,South,
+,,${payer},,East,Cedar
+,,,${withdrawals},West,
+9,,,,Nobody,
+1,${keyOf(1)},,,Both,
+,,0x12,,Odd,
+`
+
+test('validators are named by index, key, deposit or withdrawal address; later lines win; what fits nobody is rejected with its line', async () => {
+  await using context = await openRegistry()
+  const totals = await importEntities(context.state, 'hoodi', parseEntityRecords(csv), 'file.csv', testNowMs)
+  assert.deepEqual([totals.records, totals.validators, totals.changed], [7, 4, 5])
+  assert.deepEqual(
+    totals.rejects.map(({ at, reason: why }) => [at, why]),
+    [
+      [6, 'no known validator has this name'],
+      [7, 'exactly one of index, pubkey, depositAddress, withdrawalAddress says who is meant'],
+      [8, 'depositAddress cannot be read'],
+    ],
+  )
+  const pools = await Promise.all(
+    [1, 2, 3, 4].map(async (index) => (await readValidator(context.state, 'hoodi', index))?.entity),
+  )
+  assert.deepEqual(
+    pools.map((entity) => entity?.pool),
+    ['North, Pool', 'West', 'West', 'East'],
+  )
+  assert.deepEqual(pools[0]?.nodeOperators, ['Fjord', 'Basalt'])
+})
+
+test('the same file again changes nothing; another one keeps what was there, with its source and times', async () => {
+  await using context = await openRegistry()
+  const one = parseEntityRecords('[{"index":1,"pool":"Old","nodeOperators":["A"]}]')
+  await importEntities(context.state, 'hoodi', one, 'old.json', 1000)
+  assert.equal((await importEntities(context.state, 'hoodi', one, 'old.json', 2000)).changed, 0)
+  await importEntities(context.state, 'hoodi', parseEntityRecords('[{"index":"1","pool":"New"}]'), 'new.json', 3000)
+  const history = await context.state.all('select pool, source, from_ms, until_ms from validator_entity_history')
+  assert.deepEqual(
+    history.map((row) => ({ ...(row as object) })),
+    [{ pool: 'Old', source: 'old.json', from_ms: 1000, until_ms: 3000 }],
+  )
+  assert.equal((await readValidator(context.state, 'hoodi', 1))?.entity?.pool, 'New')
+  assert.equal((await readValidator(context.state, 'hoodi', 2))?.entity, undefined, 'nothing is guessed about others')
+})
+
+describe('CSV', () => {
+  test('quotes hold commas, line ends and quotes', () => {
+    assert.deepEqual(
+      parseEntityRecords('pool,subpool\r\n"x, ""y""","1\n2"\n\nlast,\n').map(({ at, record }) => [at, record]),
+      [
+        [2, { pool: 'x, "y"', subpool: '1\n2' }],
+        [5, { pool: 'last' }],
+      ],
+    )
+  })
+
+  test('a quote that is not closed is named by its line, an unknown column by its name', () => {
+    assert.throws(() => parseEntityRecords('index\n"b'), /line 2: a quote is opened here/)
+    assert.throws(() => parseEntityRecords('index,pool\n1,"a"b\n2,c\n'), /line 2: a closing quote/)
+    assert.throws(() => parseEntityRecords('index,color\n1,red\n'), /unknown columns: color/)
+  })
+})

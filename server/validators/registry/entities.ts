@@ -1,0 +1,259 @@
+// Who is behind a validator, told by people in files: CSV or JSON, by index, key, deposit or withdrawal address.
+//
+// 1. A record that names nobody who is known, or names in a way that cannot be read, is rejected with its line; the others count.
+// 2. What is replaced goes to the history with its source and its time. The same file again changes nothing.
+// 3. A validator that no file speaks of stays without an entity; nothing is guessed (behaviour/validators.md#validator-metadata).
+import type { Network } from '#api/wire/validators.ts'
+import { csvRows } from '#core/csv.ts'
+import { cursorOf, moveCursor } from '#storage/coverage.ts'
+import type { State, StateReader, StateWriter } from '#storage/state.ts'
+import { toBytes } from './registry.ts'
+
+/** The fields that a file may have; exactly one of the first four says who is meant. */
+const entityFields = [
+  'index',
+  'pubkey',
+  'depositAddress',
+  'withdrawalAddress',
+  'pool',
+  'subpool',
+  'dvtNetwork',
+  'nodeOperators',
+  'dvtOperators',
+] as const
+type EntityField = (typeof entityFields)[number]
+const selectorFields = ['index', 'pubkey', 'depositAddress', 'withdrawalAddress'] as const
+
+export type EntityRecord = Readonly<Partial<Record<EntityField, unknown>>>
+
+export interface EntityReject {
+  /** Line of a CSV file, or place in a JSON list, from 1. */
+  readonly at: number
+  readonly reason: string
+  readonly record: unknown
+}
+
+export interface EntityTotals {
+  readonly records: number
+  readonly validators: number
+  readonly changed: number
+  readonly rejects: readonly EntityReject[]
+}
+
+const recordsPerWrite = 500
+
+/** A JSON list of objects, or CSV with a header line; lists inside CSV cells are separated by semicolons. */
+export function parseEntityRecords(text: string): { at: number; record: EntityRecord }[] {
+  if (/^\s*\[/.test(text)) {
+    return (JSON.parse(text) as unknown[]).map((record, index) => ({
+      at: index + 1,
+      record: (record ?? {}) as EntityRecord,
+    }))
+  }
+  const rows = [...csvRows(text)]
+  const bad = rows.find(({ reason }) => reason !== undefined)
+  if (bad) throw new Error(`line ${bad.line}: ${bad.reason}`)
+  const [head, ...lines] = rows.filter(({ cells }) => cells.some((cell) => cell !== ''))
+  const names = head?.cells.map((name) => name.trim()) ?? []
+  const unknown = names.filter((name) => !entityFields.includes(name as EntityField))
+  if (unknown.length > 0)
+    throw new Error(`unknown columns: ${unknown.join(', ')}; known are ${entityFields.join(', ')}`)
+  return lines.map(({ line, cells }) => {
+    const given = names
+      .map((name, column) => [name, cells[column]?.trim() ?? ''] as const)
+      .filter(([, cell]) => cell !== '')
+    return { at: line, record: Object.fromEntries(given) as EntityRecord }
+  })
+}
+
+export async function importEntities(
+  state: State,
+  network: Network,
+  records: readonly { readonly at: number; readonly record: EntityRecord }[],
+  source: string,
+  nowMs: number,
+): Promise<EntityTotals> {
+  const rejects: EntityReject[] = []
+  const seen = new Set<number>()
+  let changed = 0
+  for (let from = 0; from < records.length; from += recordsPerWrite) {
+    const part = records.slice(from, from + recordsPerWrite)
+    const done = await state.write((tx) => putRecords(tx, network, part, source, nowMs))
+    rejects.push(...done.rejects)
+    for (const index of done.seen) seen.add(index)
+    changed += done.changed
+  }
+  return { records: records.length, validators: seen.size, changed, rejects }
+}
+
+async function putRecords(
+  tx: StateWriter,
+  network: Network,
+  records: readonly { readonly at: number; readonly record: EntityRecord }[],
+  source: string,
+  nowMs: number,
+) {
+  const done = { rejects: [] as EntityReject[], seen: [] as number[], changed: 0 }
+  for (const { at, record } of records) {
+    const read = parseEntity(record)
+    const indices = 'why' in read ? [] : await findIndices(tx, network, read)
+    if ('why' in read || indices.length === 0) {
+      done.rejects.push({ at, reason: 'why' in read ? read.why : 'no known validator has this name', record })
+      continue
+    }
+    for (const index of indices) {
+      done.seen.push(index)
+      if (await putEntity(tx, network, index, read, source, nowMs)) done.changed += 1
+    }
+  }
+  if (done.changed > 0) await moveCursor(tx, entitiesStream(network), (await entitiesVersion(tx, network)) + 1)
+  return done
+}
+
+const entitiesStream = (network: Network): string => `entities/${network}`
+
+/** Grows with every change of the network's entities. */
+export const entitiesVersion = async (state: StateReader, network: Network): Promise<number> =>
+  (await cursorOf(state, entitiesStream(network))) ?? 0
+
+interface ParsedEntity {
+  readonly by: (typeof selectorFields)[number]
+  readonly name: string
+  readonly pool: string | null
+  readonly subpool: string | null
+  readonly dvtNetwork: string | null
+  readonly nodeOperators: readonly string[]
+  readonly dvtOperators: readonly string[]
+}
+
+const selectorPatterns = {
+  index: /^\d{1,10}$/,
+  pubkey: /^(0x)?[0-9a-f]{96}$/i,
+  depositAddress: /^0x[0-9a-f]{40}$/i,
+  withdrawalAddress: /^0x[0-9a-f]{40}$/i,
+} as const
+
+function parseEntity(record: EntityRecord): ParsedEntity | { readonly why: string } {
+  const given = selectorFields.filter((field) => record[field] !== undefined && record[field] !== null)
+  const [by] = given
+  if (!by || given.length > 1) return { why: `exactly one of ${selectorFields.join(', ')} says who is meant` }
+  const name = String(record[by])
+  if (!selectorPatterns[by].test(name)) return { why: `${by} cannot be read` }
+  const texts = (['pool', 'subpool', 'dvtNetwork'] as const).map((field) => readText(record[field]))
+  const lists = (['nodeOperators', 'dvtOperators'] as const).map((field) => readList(record[field]))
+  const [pool, subpool, dvtNetwork] = texts
+  const [nodeOperators, dvtOperators] = lists
+  if (pool === undefined || subpool === undefined || dvtNetwork === undefined) return { why: 'a name is no text' }
+  if (!nodeOperators || !dvtOperators) return { why: 'operators are no list of texts' }
+  return { by, name, pool, subpool, dvtNetwork, nodeOperators, dvtOperators }
+}
+
+const readText = (value: unknown): string | null | undefined =>
+  value === undefined || value === null || value === '' ? null : typeof value === 'string' ? value : undefined
+
+function readList(value: unknown): string[] | undefined {
+  if (value === undefined || value === null) return []
+  const list = typeof value === 'string' ? value.split(';').map((one) => one.trim()) : value
+  return Array.isArray(list) && list.every((one) => typeof one === 'string')
+    ? list.filter((one) => one !== '')
+    : undefined
+}
+
+async function findIndices(tx: StateReader, network: Network, { by, name }: ParsedEntity): Promise<number[]> {
+  const found = (sql: string, value: Uint8Array | number) =>
+    tx.all<{ validator_index: number }>(`select validator_index from ${sql}`, network, value)
+  const rows =
+    by === 'depositAddress'
+      ? await found('validator_deposits where network = ? and address = ?', toBytes(name))
+      : by === 'withdrawalAddress'
+        ? await found('validators where network = ? and withdrawal_address = ?', toBytes(name))
+        : by === 'pubkey'
+          ? await found('validators where network = ? and pubkey = ?', toBytes(name))
+          : await found('validators where network = ? and validator_index = ?', Number(name))
+  return rows.map((row) => row.validator_index)
+}
+
+/** Keeps what validators are found by in step with the entity that changes (behaviour/validators.md#find-validators). */
+async function updateFindIndex(
+  tx: StateWriter,
+  network: Network,
+  index: number,
+  before: Readonly<Record<string, string | null>> | undefined,
+  { pool, nodeOperators }: ParsedEntity,
+): Promise<void> {
+  const poolBefore = before?.pool ?? null
+  if (poolBefore !== pool) {
+    if (poolBefore !== null) {
+      const own = [network, poolBefore]
+      await tx.run('update validator_pools set validators = validators - 1 where network = ? and pool = ?', ...own)
+      await tx.run('delete from validator_pools where network = ? and pool = ? and validators = 0', ...own)
+    }
+    if (pool !== null) {
+      await tx.run(
+        `insert into validator_pools (network, pool, validators) values (?, ?, 1)
+         on conflict (network, pool) do update set validators = validator_pools.validators + 1`,
+        network,
+        pool,
+      )
+    }
+  }
+  for (const operator of JSON.parse(before?.node_operators ?? '[]') as string[]) {
+    await tx.run(
+      'delete from validator_operators where network = ? and operator = ? and validator_index = ?',
+      network,
+      operator,
+      index,
+    )
+  }
+  for (const operator of new Set(nodeOperators)) {
+    await tx.run(
+      'insert into validator_operators (network, operator, validator_index) values (?, ?, ?)',
+      network,
+      operator,
+      index,
+    )
+  }
+}
+
+/** True when anything was different. */
+async function putEntity(
+  tx: StateWriter,
+  network: Network,
+  index: number,
+  entity: ParsedEntity,
+  source: string,
+  nowMs: number,
+): Promise<boolean> {
+  const values = [
+    entity.pool,
+    entity.subpool,
+    entity.dvtNetwork,
+    JSON.stringify(entity.nodeOperators),
+    JSON.stringify(entity.dvtOperators),
+    source,
+  ]
+  const columns = 'pool, subpool, dvt_network, node_operators, dvt_operators, source'
+  const before = await tx.get<Record<string, string | null>>(
+    `select ${columns} from validator_entities where network = ? and validator_index = ?`,
+    network,
+    index,
+  )
+  if (before && Object.values(before).every((value, at) => value === values[at])) return false
+  await updateFindIndex(tx, network, index, before, entity)
+  await tx.run(
+    `insert into validator_entity_history (network, validator_index, ${columns}, from_ms, until_ms)
+     select network, validator_index, ${columns}, updated_ms, ? from validator_entities where network = ? and validator_index = ?`,
+    nowMs,
+    network,
+    index,
+  )
+  await tx.run('delete from validator_entities where network = ? and validator_index = ?', network, index)
+  await tx.run(
+    `insert into validator_entities (network, validator_index, ${columns}, updated_ms) values (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    network,
+    index,
+    ...values,
+    nowMs,
+  )
+  return true
+}

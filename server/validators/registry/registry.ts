@@ -1,0 +1,157 @@
+// The registry of validators in the state store: what the network says about each, who paid its deposits, and the
+// entity behind it. Keys and addresses are bytes inside and lower-case 0x text outside.
+import type { Network } from '#api/wire/validators.ts'
+import type { State, StateReader } from '#storage/state.ts'
+
+export interface ValidatorEntry {
+  readonly index: number
+  /** 0x and 96 hexadecimal digits. */
+  readonly pubkey: string
+  readonly activationEligibilityEpoch: number | null
+  readonly activationEpoch: number | null
+  readonly exitEpoch: number | null
+  readonly withdrawableEpoch: number | null
+  readonly withdrawalAddress: string | null
+}
+
+export interface EntityEntry {
+  readonly pool: string | null
+  readonly subpool: string | null
+  readonly dvtNetwork: string | null
+  readonly nodeOperators: readonly string[]
+  readonly dvtOperators: readonly string[]
+}
+
+/** Keys in one statement; well below every engine's limit on parameters. */
+const keysPerQuery = 500
+
+export const toBytes = (hex: string): Uint8Array => Buffer.from(hex.replace(/^0x/i, ''), 'hex')
+export const toHex = (bytes: Uint8Array): string => `0x${Buffer.from(bytes).toString('hex')}`
+
+/** Adds validators or brings them up to date; each is named once. */
+export async function putValidators(state: State, network: Network, entries: readonly ValidatorEntry[]): Promise<void> {
+  const rows = entries.map((entry) => [
+    network,
+    entry.index,
+    toBytes(entry.pubkey),
+    entry.activationEligibilityEpoch,
+    entry.activationEpoch,
+    entry.exitEpoch,
+    entry.withdrawableEpoch,
+    entry.withdrawalAddress === null ? null : toBytes(entry.withdrawalAddress),
+  ])
+  const set = entryColumns.map((column) => `${column} = excluded.${column}`).join(', ')
+  await state.write((tx) =>
+    tx.insertMany(
+      'validators',
+      ['network', 'validator_index', ...entryColumns],
+      rows,
+      `on conflict (network, validator_index) do update set ${set}`,
+    ),
+  )
+}
+
+const entryColumns = [
+  'pubkey',
+  'activation_eligibility_epoch',
+  'activation_epoch',
+  'exit_epoch',
+  'withdrawable_epoch',
+  'withdrawal_address',
+] as const
+
+/** The index of a known validator, asked by index or public key. */
+export async function findIndex(
+  state: StateReader,
+  network: Network,
+  indexOrPubkey: string,
+): Promise<number | undefined> {
+  const [column, value] = /^\d{1,12}$/.test(indexOrPubkey)
+    ? (['validator_index', Number(indexOrPubkey)] as const)
+    : (['pubkey', toBytes(indexOrPubkey)] as const)
+  const row = await state.get<{ validator_index: number }>(
+    `select validator_index from validators where network = ? and ${column} = ?`,
+    network,
+    value,
+  )
+  return row?.validator_index
+}
+
+/** The indices of those keys that are known, each once. */
+export async function indicesOf(state: StateReader, network: Network, pubkeys: readonly string[]): Promise<number[]> {
+  const found = new Set<number>()
+  for (let from = 0; from < pubkeys.length; from += keysPerQuery) {
+    const keys = pubkeys.slice(from, from + keysPerQuery).map(toBytes)
+    const rows = await state.all<{ validator_index: number }>(
+      `select validator_index from validators where network = ? and pubkey in (${keys.map(() => '?').join()})`,
+      network,
+      ...keys,
+    )
+    for (const row of rows) found.add(row.validator_index)
+  }
+  return [...found]
+}
+
+interface RegistryRow {
+  readonly validator_index: number
+  readonly pubkey: Uint8Array
+  readonly activation_eligibility_epoch: number | null
+  readonly activation_epoch: number | null
+  readonly exit_epoch: number | null
+  readonly withdrawable_epoch: number | null
+  readonly withdrawal_address: Uint8Array | null
+  /** Null with all other entity columns when no entity is known. */
+  readonly node_operators: string | null
+  readonly dvt_operators: string | null
+  readonly pool: string | null
+  readonly subpool: string | null
+  readonly dvt_network: string | null
+}
+
+export interface RegistryEntry extends ValidatorEntry {
+  readonly depositAddresses: readonly string[]
+  readonly entity: EntityEntry | undefined
+}
+
+/** Everything that is known about one validator. */
+export async function readValidator(
+  state: StateReader,
+  network: Network,
+  index: number,
+): Promise<RegistryEntry | undefined> {
+  const row = await state.get<RegistryRow>(
+    `select v.*, e.pool, e.subpool, e.dvt_network, e.node_operators, e.dvt_operators
+     from validators v left join validator_entities e on e.network = v.network and e.validator_index = v.validator_index
+     where v.network = ? and v.validator_index = ?`,
+    network,
+    index,
+  )
+  if (!row) return undefined
+  const deposits = await state.all<{ address: Uint8Array }>(
+    'select address from validator_deposits where network = ? and validator_index = ? order by place, address',
+    network,
+    index,
+  )
+  return {
+    index: row.validator_index,
+    pubkey: toHex(row.pubkey),
+    activationEligibilityEpoch: row.activation_eligibility_epoch,
+    activationEpoch: row.activation_epoch,
+    exitEpoch: row.exit_epoch,
+    withdrawableEpoch: row.withdrawable_epoch,
+    withdrawalAddress: row.withdrawal_address && toHex(row.withdrawal_address),
+    depositAddresses: deposits.map(({ address }) => toHex(address)),
+    entity: entityOf(row),
+  }
+}
+
+const entityOf = (row: RegistryRow): RegistryEntry['entity'] =>
+  row.node_operators === null || row.dvt_operators === null
+    ? undefined
+    : {
+        pool: row.pool,
+        subpool: row.subpool,
+        dvtNetwork: row.dvt_network,
+        nodeOperators: JSON.parse(row.node_operators) as string[],
+        dvtOperators: JSON.parse(row.dvt_operators) as string[],
+      }

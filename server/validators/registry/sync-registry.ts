@@ -1,0 +1,98 @@
+// Brings the registry up to date from a state: only what has changed is written, so that a network of a million costs a
+// million rows once and a handful per epoch after that. What has changed is found where states are read, and written
+// where the stores are.
+import type { Network } from '#api/wire/validators.ts'
+import { nextEventLoopTurn } from '#runtime/clock.ts'
+import {
+  hasSameCredentials,
+  pubkeyOf,
+  selectValidatorKeys,
+  type ValidatorKeys,
+  withdrawalAddressOf,
+} from '#sources/beacon/validator-keys.ts'
+import type { Validators } from '#sources/beacon/validators.ts'
+import type { State } from '#storage/state.ts'
+import { linkDeposits } from '../ingest/deposits/deposits.ts'
+import { putValidators, toHex, type ValidatorEntry } from './registry.ts'
+
+/** Rows in one transaction: others write, and are answered, in between. */
+const rowsPerWrite = 1000
+
+const epochColumns = ['eligible', 'activation', 'exit', 'withdrawable'] as const
+type EpochColumns = Readonly<Record<(typeof epochColumns)[number], Float64Array>>
+
+/** Entries that are new or different, as columns in rising order of index. */
+export interface RegistryChanges extends EpochColumns, ValidatorKeys {
+  readonly index: Int32Array
+}
+
+/** What of a state the registry knows. */
+export type RegistrySnapshot = EpochColumns & ValidatorKeys & Pick<Validators, 'count'>
+
+export const takeRegistrySnapshot = (state: Validators): RegistrySnapshot => {
+  const { count, pubkeys, credentials, eligible, activation, exit, withdrawable } = state
+  return { count, pubkeys, credentials, eligible, activation, exit, withdrawable }
+}
+
+/** `before`: what was enrolled last, if anything. `kept`: those who are; undefined: everyone. */
+export function findRegistryChanges(
+  validators: Validators,
+  before: RegistrySnapshot | undefined,
+  kept: Uint8Array | undefined,
+): RegistryChanges {
+  const changed = new Int32Array(validators.count)
+  let count = 0
+  for (let index = 0; index < validators.count; index++) {
+    if (kept?.[index] !== 0 && isChanged(validators, before, index)) changed[count++] = index
+  }
+  const index = changed.slice(0, count)
+  const column = (name: (typeof epochColumns)[number]) =>
+    Float64Array.from(index, (at) => validators[name][at] as number)
+  return {
+    index,
+    ...selectValidatorKeys(validators, index),
+    eligible: column('eligible'),
+    activation: column('activation'),
+    exit: column('exit'),
+    withdrawable: column('withdrawable'),
+  }
+}
+
+function isChanged(now: Validators, before: RegistrySnapshot | undefined, index: number): boolean {
+  if (!before) return true
+  if (index >= before.count || epochColumns.some((name) => now[name][index] !== before[name][index])) return true
+  return !hasSameCredentials(now, before, index)
+}
+
+export async function syncRegistry(state: State, network: Network, changes: RegistryChanges): Promise<void> {
+  const { index } = changes
+  for (let from = 0; from < index.length; from += rowsPerWrite) {
+    const rows = Array.from({ length: Math.min(rowsPerWrite, index.length - from) }, (_, at) => from + at)
+    await putValidators(
+      state,
+      network,
+      rows.map((row) => toValidatorEntry(changes, row)),
+    )
+    const [first, last] = [index[from] as number, index[from + rows.length - 1] as number]
+    await linkDeposits(state, network, { from: first, until: last + 1 })
+    // A million rows are written without ever waiting for anything; callers are not to wait for all of them.
+    await nextEventLoopTurn()
+  }
+}
+
+function toValidatorEntry(changes: RegistryChanges, row: number): ValidatorEntry {
+  const epoch = (name: (typeof epochColumns)[number]) => {
+    const at = changes[name][row] as number
+    return Number.isFinite(at) ? at : null
+  }
+  const address = withdrawalAddressOf(changes, row)
+  return {
+    index: changes.index[row] as number,
+    pubkey: toHex(pubkeyOf(changes, row)),
+    activationEligibilityEpoch: epoch('eligible'),
+    activationEpoch: epoch('activation'),
+    exitEpoch: epoch('exit'),
+    withdrawableEpoch: epoch('withdrawable'),
+    withdrawalAddress: address ? toHex(address) : null,
+  }
+}

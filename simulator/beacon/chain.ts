@@ -1,0 +1,319 @@
+// The state of a simulated chain and its rules, written as the consensus specifications write them: one validator at a time,
+// bigints, nothing shared with the ingest that is tested against it.
+import type { Fork } from '#sources/beacon/consensus.ts'
+import type { NetworkPlan } from './plan.ts'
+import type { Identity, SimPendingDeposit, SimValidator, VotePay } from './records.ts'
+import type { Truth } from './truth.ts'
+
+export const far = Number.POSITIVE_INFINITY
+export const eth = 1_000_000_000n
+const slashingsVector = 8
+/** Waiting deposits that get through at an epoch's end. */
+const depositsPerEpoch = 3
+
+/** Everything that changes: plain data, so that it can be put aside and taken up again. */
+export interface ChainData {
+  readonly validators: SimValidator[]
+  justified: number
+  previousJustified: number
+  finalized: number
+  bits: readonly boolean[]
+  readonly slashed: bigint[]
+  /** Deposits that wait for an epoch's end. */
+  readonly queue: SimPendingDeposit[]
+  readonly consolidations: { readonly from: number; readonly to: number; readonly epoch: number }[]
+}
+
+export const freshChain = (): ChainData => ({
+  validators: [],
+  justified: 0,
+  previousJustified: 0,
+  finalized: 0,
+  bits: [false, false, false, false],
+  slashed: new Array<bigint>(slashingsVector).fill(0n),
+  queue: [],
+  consolidations: [],
+})
+
+/** Of an epoch, as long as it lasts. */
+interface EpochStake {
+  readonly active: readonly number[]
+  readonly total: bigint
+  readonly perIncrement: bigint
+}
+
+export class ChainState {
+  readonly plan: NetworkPlan
+  readonly data: ChainData
+  readonly #truth: Truth
+  readonly #stakes = new Map<number, EpochStake>()
+
+  constructor(plan: NetworkPlan, truth: Truth, data: ChainData) {
+    this.plan = plan
+    this.#truth = truth
+    this.data = data
+  }
+
+  get validators(): SimValidator[] {
+    return this.data.validators
+  }
+
+  isFrom(fork: Fork, epoch: number): boolean {
+    return epoch >= (this.plan.forkEpochs[fork] ?? far)
+  }
+
+  active(epoch: number): readonly number[] {
+    return this.#stakeAt(epoch).active
+  }
+
+  /** Gwei, of effective balances. */
+  totalActive(epoch: number): bigint {
+    return this.#stakeAt(epoch).total
+  }
+
+  perIncrement(epoch: number): bigint {
+    return this.#stakeAt(epoch).perIncrement
+  }
+
+  baseReward(index: number, epoch: number): bigint {
+    return (this.at(index).effective / eth) * this.perIncrement(epoch)
+  }
+
+  at(index: number): SimValidator {
+    return this.validators[index] as SimValidator
+  }
+
+  /** Balance changes that are earned belong to the epoch whose first state they follow. */
+  earn(index: number, amount: bigint, slot: number): void {
+    const validator = this.at(index)
+    const taken = validator.balance + amount < 0n ? -validator.balance : amount
+    validator.balance += taken
+    this.#truth.add(Math.floor((slot - 1) / this.plan.slotsPerEpoch), index, 'earnings', taken)
+  }
+
+  enter(identity: Identity, balance: bigint, activation: number): void {
+    this.validators.push({
+      ...identity,
+      balance,
+      effective: least(balance - (balance % eth), 32n * eth),
+      slashed: false,
+      eligible: activation,
+      activation,
+      exit: far,
+      withdrawable: far,
+      score: 0n,
+      previous: 0,
+      current: 0,
+    })
+  }
+
+  /** Tells the proposer's reward. */
+  slash(index: number, proposer: number, slot: number): bigint {
+    const epoch = Math.floor(slot / this.plan.slotsPerEpoch)
+    const validator = this.at(index)
+    this.beginExit(index, epoch)
+    validator.slashed = true
+    validator.withdrawable = Math.max(validator.withdrawable, epoch + slashingsVector)
+    const at = epoch % slashingsVector
+    this.data.slashed[at] = (this.data.slashed[at] as bigint) + validator.effective
+    const quotient = this.isFrom('electra', epoch) ? 4096n : this.isFrom('bellatrix', epoch) ? 32n : 64n
+    this.earn(index, -(validator.effective / quotient), slot)
+    const reward = validator.effective / (this.isFrom('electra', epoch) ? 4096n : 512n)
+    this.earn(proposer, reward, slot)
+    this.#truth.add(epoch, proposer, 'block_reward', reward)
+    this.#truth.add(epoch, proposer, 'slashes_collected', 1)
+    this.#truth.add(epoch, index, 'slashes_received', 1)
+    return reward
+  }
+
+  /** Exits, unless it has begun to. */
+  beginExit(index: number, epoch: number): void {
+    const validator = this.at(index)
+    if (validator.exit === far) Object.assign(validator, { exit: epoch + 2, withdrawable: epoch + 4 })
+  }
+
+  /** What happens between the last slot of an epoch and the first one of the next. Tells what was paid for votes. */
+  endEpoch(ended: number): ReadonlyMap<number, VotePay> {
+    const slot = (ended + 1) * this.plan.slotsPerEpoch
+    this.#justify(ended)
+    if (ended > 0) this.#updateScores(ended)
+    const paid = ended > 0 ? this.#payVotes(ended, slot) : new Map<number, VotePay>()
+    for (const validator of this.validators) {
+      if (validator.eligible === far && validator.effective >= 32n * eth) validator.eligible = ended + 1
+      if (validator.eligible <= ended && validator.activation === far) validator.activation = ended + 2
+    }
+    this.#punishSlashed(ended, slot)
+    this.#processQueues(ended)
+    for (const validator of this.validators) updateEffective(validator, this.isFrom('electra', ended))
+    this.data.slashed[(ended + 1) % slashingsVector] = 0n
+    for (const validator of this.validators) {
+      validator.previous = validator.current
+      validator.current = 0
+    }
+    this.#stakes.clear()
+    return paid
+  }
+
+  #stakeAt(epoch: number): EpochStake {
+    const known = this.#stakes.get(epoch)
+    if (known) return known
+    const active = [...this.validators.keys()].filter((index) => {
+      const { activation, exit } = this.at(index)
+      return activation <= epoch && epoch < exit
+    })
+    const total = atLeastOneEth(active.reduce((sum, index) => sum + this.at(index).effective, 0n))
+    const standing = { active, total, perIncrement: (eth * 64n) / integerRoot(total) }
+    this.#stakes.set(epoch, standing)
+    return standing
+  }
+
+  /** Unslashed, active in the epoch, with the flag. */
+  #stakeOf(epoch: number, which: 'previous' | 'current', bit: number): bigint {
+    const having = this.active(epoch).filter((index) => !this.at(index).slashed && this.at(index)[which] & bit)
+    return atLeastOneEth(having.reduce((sum, index) => sum + this.at(index).effective, 0n))
+  }
+
+  #justify(current: number): void {
+    if (current <= 1) return
+    const { data } = this
+    const total = this.totalActive(current)
+    const [oldPrevious, oldCurrent] = [data.previousJustified, data.justified]
+    data.previousJustified = data.justified
+    let [b0, b1, b2, b3] = [false, ...data.bits.slice(0, 3)] as [boolean, boolean, boolean, boolean]
+    if (this.#stakeOf(current - 1, 'previous', 2) * 3n >= total * 2n) {
+      data.justified = current - 1
+      b1 = true
+    }
+    if (this.#stakeOf(current, 'current', 2) * 3n >= total * 2n) {
+      data.justified = current
+      b0 = true
+    }
+    data.bits = [b0, b1, b2, b3]
+    if (b1 && b2 && b3 && oldPrevious + 3 === current) data.finalized = oldPrevious
+    if (b1 && b2 && oldPrevious + 2 === current) data.finalized = oldPrevious
+    if (b0 && b1 && b2 && oldCurrent + 2 === current) data.finalized = oldCurrent
+    if (b0 && b1 && oldCurrent + 1 === current) data.finalized = oldCurrent
+  }
+
+  #isLeaking(ended: number): boolean {
+    return ended - 1 - this.data.finalized > 2
+  }
+
+  /** Who takes part in what is paid for the votes of the epoch before. */
+  #eligible(ended: number): number[] {
+    return [...this.validators.keys()].filter((index) => {
+      const { slashed, withdrawable, activation, exit } = this.at(index)
+      return (activation <= ended - 1 && ended - 1 < exit) || (slashed && ended < withdrawable)
+    })
+  }
+
+  #updateScores(ended: number): void {
+    const isLeaking = this.#isLeaking(ended)
+    for (const index of this.#eligible(ended)) {
+      const validator = this.at(index)
+      const hasTarget = !validator.slashed && (validator.previous & 2) !== 0
+      if (hasTarget) validator.score -= validator.score > 1n ? 1n : validator.score
+      else validator.score += 4n
+      if (!isLeaking) validator.score -= validator.score < 16n ? validator.score : 16n
+    }
+  }
+
+  #payVotes(ended: number, slot: number): Map<number, VotePay> {
+    const epoch = ended - 1
+    const isLeaking = this.#isLeaking(ended)
+    const increments = this.totalActive(ended) / eth
+    const quotient = this.isFrom('bellatrix', ended) ? 16_777_216n : 50_331_648n
+    const shares = [1, 2, 4].map((bit) => this.#stakeOf(epoch, 'previous', bit) / eth) as [bigint, bigint, bigint]
+    const paid = new Map<number, VotePay>()
+    const ideals = new Map<number, bigint>()
+    for (const index of this.#eligible(ended)) {
+      const validator = this.at(index)
+      const base = this.baseReward(index, ended)
+      const flags = validator.slashed ? 0 : validator.previous
+      const ideal = (weight: bigint, share: bigint) => (isLeaking ? 0n : (base * weight * share) / (increments * 64n))
+      const [source, target, head] = [ideal(14n, shares[0]), ideal(26n, shares[1]), ideal(14n, shares[2])]
+      ideals.set(index, source + target + head)
+      paid.set(index, {
+        source: flags & 1 ? source : -((base * 14n) / 64n),
+        target: flags & 2 ? target : -((base * 26n) / 64n),
+        head: flags & 4 ? head : 0n,
+        inactivity: flags & 2 ? 0n : -((validator.effective * validator.score) / (4n * quotient)),
+      })
+    }
+    for (const [index, pay] of paid) {
+      this.#writePay(epoch, index, pay, ideals.get(index) as bigint)
+      for (const part of [pay.source, pay.target, pay.head, pay.inactivity]) this.earn(index, part, slot)
+    }
+    return paid
+  }
+
+  #writePay(epoch: number, index: number, { source, target, head, inactivity }: VotePay, ideal: bigint): void {
+    const row = this.#truth.row(epoch, index)
+    const add = (name: Parameters<Truth['add']>[2], value: bigint) => this.#truth.add(epoch, index, name, value)
+    const gain = (part: bigint) => (part > 0n ? part : 0n)
+    const loss = (part: bigint) => (part < 0n ? part : 0n)
+    if (inactivity < 0n) this.#truth.note('leak')
+    add('attestation_reward', gain(source) + gain(target) + head)
+    if (!row.included || this.at(index).slashed) {
+      add('missed_attestation_penalty', loss(source) + loss(target) + inactivity)
+      if (row.assigned && !row.included) add('missed_attestation_reward', ideal)
+    } else {
+      add('late_source_penalty', loss(source))
+      add(row.correct_target ? 'late_target_penalty' : 'wrong_target_penalty', loss(target) + inactivity)
+    }
+  }
+
+  /** Halfway to their withdrawal the slashed pay in proportion to all that were slashed around the same time. */
+  #punishSlashed(ended: number, slot: number): void {
+    const total = this.totalActive(ended)
+    const sum = this.data.slashed.reduce((all, one) => all + one, 0n) * (this.isFrom('bellatrix', ended) ? 3n : 2n)
+    const adjusted = least(sum, total)
+    this.validators.forEach((validator, index) => {
+      if (!validator.slashed || ended + slashingsVector / 2 !== validator.withdrawable) return
+      this.earn(index, -(((validator.effective / eth) * adjusted) / total) * eth, slot)
+    })
+  }
+
+  #processQueues(ended: number): void {
+    if (!this.isFrom('electra', ended)) return
+    const { queue, consolidations, finalized } = this.data
+    const { slotsPerEpoch } = this.plan
+    const due = queue.slice(0, depositsPerEpoch).filter(({ slot }) => slot <= finalized * slotsPerEpoch)
+    for (const { gwei, slot: _, ...who } of queue.splice(0, due.length)) {
+      const known = this.validators.find(({ pubkey }) => pubkey === who.pubkey)
+      if (known) known.balance += gwei
+      else this.enter(who, gwei, far)
+    }
+    // What was asked for in this very epoch waits for the next one's end.
+    const waiting = consolidations.filter(({ epoch }) => epoch < ended).length
+    for (const { from, to } of consolidations.splice(0, waiting)) {
+      const source = this.at(from)
+      const moved = least(source.balance, source.effective)
+      source.balance -= moved
+      this.at(to).balance += moved
+    }
+  }
+}
+
+function updateEffective(validator: SimValidator, isElectra: boolean): void {
+  const { balance, effective } = validator
+  const max = isElectra && validator.credentials.startsWith('0x02') ? 2048n * eth : 32n * eth
+  if (balance + eth / 4n >= effective && effective + (eth * 5n) / 4n >= balance) return
+  validator.effective = least(balance - (balance % eth), max)
+}
+
+/** Math.min knows no bigints. */
+export const least = (a: bigint, b: bigint): bigint => (a < b ? a : b)
+
+const atLeastOneEth = (sum: bigint): bigint => (sum < eth ? eth : sum)
+
+/** Newton, as the specifications have it. */
+export function integerRoot(value: bigint): bigint {
+  let x = value
+  let y = (x + 1n) / 2n
+  while (y < x) {
+    x = y
+    y = (x + value / x) / 2n
+  }
+  return x
+}

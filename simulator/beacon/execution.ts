@@ -1,0 +1,170 @@
+// The execution node beside a simulated beacon node: JSON-RPC over HTTP, as far as fees, payments of builders and deposits are
+// read from it. Everything it knows stands in the world's payloads.
+import { type SimServer, startSimServer } from './listen.ts'
+import { slotIn } from './payload.ts'
+import { depositContract } from './plan.ts'
+import type { EpochRecord, SimBlock, SimDeposit, SimNetwork, SimPayload } from './records.ts'
+
+interface JsonRpcRequest {
+  readonly id: number
+  readonly method: string
+  readonly params: readonly unknown[]
+}
+
+export function openExecution(network: SimNetwork, chainId: string): Promise<SimServer> {
+  const node = new Execution(network, chainId)
+  return startSimServer(async (_, text, response) => {
+    const requests = JSON.parse(text) as JsonRpcRequest | readonly JsonRpcRequest[]
+    const replies = Array.isArray(requests)
+      ? await Promise.all(requests.map((one: JsonRpcRequest) => node.reply(one)))
+      : await node.reply(requests as JsonRpcRequest)
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(replies))
+  })
+}
+
+const hex = (value: number | bigint): string => `0x${value.toString(16)}`
+/** keccak256 of `DepositEvent(bytes,bytes,bytes,bytes,bytes)`. */
+const depositTopic = '0x649bbc62d0e31342afea4e5cd82d4049e7e1ee912fc0889aa790803be39038c5'
+/** Transactions of deposits are told by this, and their number behind it. */
+const depositPrefix = `0x${'dd'.repeat(28)}`
+
+interface Filter {
+  readonly address: string
+  readonly fromBlock: string
+  readonly toBlock: string
+}
+
+class Execution {
+  readonly #network: SimNetwork
+  readonly #chainId: string
+
+  constructor(world: SimNetwork, chainId: string) {
+    this.#network = world
+    this.#chainId = chainId
+  }
+
+  async reply({ id, method, params }: JsonRpcRequest) {
+    const result = await this.#result(method, params)
+    return result === undefined
+      ? { jsonrpc: '2.0', id, error: { code: -32601, message: `there is no method ${method}` } }
+      : { jsonrpc: '2.0', id, result }
+  }
+
+  async #result(method: string, [first]: readonly unknown[]): Promise<unknown> {
+    switch (method) {
+      case 'eth_chainId':
+        return hex(BigInt(this.#chainId))
+      case 'eth_getBlockByNumber':
+        return first === 'finalized' ? this.#final() : null
+      case 'eth_getBlockByHash':
+        return this.#payload(String(first), (payload) => blockJson(payload))
+      case 'eth_getBlockReceipts':
+        return this.#payload(String(first), receiptsJson)
+      case 'eth_getLogs':
+        return this.#logs(first as Filter)
+      case 'eth_getTransactionByHash':
+        return this.#sender(String(first))
+      default:
+        return undefined
+    }
+  }
+
+  async #epochOf(slot: number): Promise<EpochRecord | undefined> {
+    return this.#network.epoch(Math.floor(slot / this.#network.plan.slotsPerEpoch))
+  }
+
+  async #payload<T>(hash: string, show: (payload: SimPayload) => T): Promise<T | null> {
+    const slot = slotIn(hash)
+    const payload = (await this.#epochOf(slot))?.blocks.get(slot)?.payload
+    return payload?.hash === hash ? show(payload) : null
+  }
+
+  /** The last block before the finalized epoch, and the record that it stands in. */
+  async #finalized(): Promise<{ readonly block: SimBlock; readonly record: EpochRecord } | undefined> {
+    const head = await this.#epochOf(this.#network.headSlot)
+    for (let epoch = (head?.states[0]?.finalized ?? 0) - 1; epoch >= 0; epoch--) {
+      const record = await this.#network.epoch(epoch)
+      const block = [...(record?.blocks.values() ?? [])].at(-1)
+      if (record && block) return { block, record }
+    }
+    return undefined
+  }
+
+  async #final(): Promise<unknown> {
+    const { genesisUnix, plan } = this.#network
+    const found = await this.#finalized()
+    return found ? blockJson(found.block.payload, genesisUnix + found.block.slot * plan.slotSeconds) : null
+  }
+
+  async #deposits(): Promise<readonly SimDeposit[]> {
+    return (await this.#finalized())?.record.deposits ?? []
+  }
+
+  async #logs({ address, fromBlock, toBlock }: Filter): Promise<unknown[]> {
+    if (address.toLowerCase() !== depositContract) return []
+    return (await this.#deposits()).flatMap((deposit, number) =>
+      deposit.block >= Number(fromBlock) && deposit.block <= Number(toBlock) ? [logJson(deposit, number)] : [],
+    )
+  }
+
+  async #sender(hash: string): Promise<unknown> {
+    const number = hash.startsWith(depositPrefix) ? slotIn(hash) : -1
+    const deposit = (await this.#deposits())[number]
+    return deposit ? { hash, from: deposit.from, to: depositContract, value: hex(deposit.gwei * 10n ** 9n) } : null
+  }
+}
+
+const hashOf = (block: number): string => `0x${block.toString(16).padStart(64, '0')}`
+
+const blockJson = (payload: SimPayload, timeUnix = 0) => ({
+  number: hex(payload.number),
+  hash: payload.hash,
+  parentHash: hashOf(payload.number - 1),
+  timestamp: hex(timeUnix),
+  miner: payload.feeRecipient,
+  baseFeePerGas: hex(payload.baseFeeWei),
+  transactions: payload.transactions.map(({ hash, from, to, valueWei, input }) => ({
+    ...{ hash, from, to, input },
+    value: hex(valueWei),
+  })),
+})
+
+const receiptsJson = ({ transactions, baseFeeWei }: SimPayload) =>
+  transactions.map(({ hash, gasUsed, tipWei }) => ({
+    transactionHash: hash,
+    gasUsed: hex(gasUsed),
+    effectiveGasPrice: hex(baseFeeWei + tipWei),
+    status: '0x1',
+  }))
+
+function logJson({ pubkey, credentials, gwei, block }: SimDeposit, number: number) {
+  const lowFirst = (value: bigint) => {
+    const bytes = Buffer.alloc(8)
+    bytes.writeBigUInt64LE(value)
+    return bytes.toString('hex')
+  }
+  const fields = [pubkey.slice(2), credentials.slice(2), lowFirst(gwei), '00'.repeat(96), lowFirst(BigInt(number))]
+  return {
+    address: depositContract,
+    topics: [depositTopic],
+    data: eventData(fields),
+    blockNumber: hex(block),
+    blockHash: hashOf(block),
+    transactionHash: `${depositPrefix}${number.toString(16).padStart(8, '0')}`,
+    transactionIndex: '0x0',
+    logIndex: hex(number),
+    removed: false,
+  }
+}
+
+/** Five values of changing length: where each begins, then for each its length and its bytes in whole words. */
+function eventData(fields: readonly string[]): string {
+  const word = (value: number) => value.toString(16).padStart(64, '0')
+  const parts = fields.map((field) => word(field.length / 2) + field.padEnd(Math.ceil(field.length / 64) * 64, '0'))
+  let at = fields.length * 32
+  const heads = parts.map((part) => {
+    at += part.length / 2
+    return word(at - part.length / 2)
+  })
+  return `0x${heads.join('')}${parts.join('')}`
+}

@@ -1,0 +1,39 @@
+// How both simulated nodes listen: on a port of their own, with bodies of a limited size, until they are closed.
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+export interface SimServer extends AsyncDisposable {
+  readonly url: string
+}
+
+const bodyMax = 2 ** 20
+
+/** `nonsense` is said with a 400 to a question that makes no sense. */
+export async function startSimServer(
+  reply: (request: IncomingMessage, body: string, response: ServerResponse) => Promise<void>,
+  badRequestText = '',
+): Promise<SimServer> {
+  const server = createServer((request, response) => {
+    void read(request)
+      .then((body) => reply(request, body, response))
+      // Or whoever asked has gone.
+      .catch(() => response.writeHead(400).end(badRequestText))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
+async function read(request: IncomingMessage): Promise<string> {
+  let text = ''
+  for await (const chunk of request) {
+    text += chunk
+    if (text.length > bodyMax) throw new Error('the body is too long')
+  }
+  return text
+}

@@ -1,0 +1,274 @@
+// A simulated beacon node: the Beacon API over HTTP about a world, with the habits and the faults that its owner asks for.
+//   await using node = await openNode(actWorld('seed'), { ssz: true, faults: 0.05 })
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { createSeededRandom } from '../seeded-random.ts'
+import {
+  blockBytes,
+  blockJson,
+  headerJson,
+  pendingConsolidationsJson,
+  pendingDepositsJson,
+  stateBytes,
+  validatorJson,
+} from './encode.ts'
+import { type SimServer, startSimServer } from './listen.ts'
+import { specOf } from './plan.ts'
+import {
+  type EpochRecord,
+  genesisHeader,
+  genesisRoot,
+  type SimBlock,
+  type SimNetwork,
+  type Snapshot,
+} from './records.ts'
+import { blockReward, syncRewards, voteRewards } from './rewards.ts'
+
+export interface BeaconNodeOptions {
+  /** Blocks as SSZ where asked for. */
+  readonly ssz?: boolean
+  /** Whole states as SSZ. */
+  readonly states?: boolean
+  /** Pending deposits and consolidations as JSON; unless set to false. */
+  readonly queues?: boolean
+  /** Tells what it paid. */
+  readonly rewards?: boolean
+  /** Says 404 for the states of empty slots. */
+  readonly forgetsEmpty?: boolean
+  /** Part of the answers that fail: statuses of 500, cut connections, bodies that end too early. */
+  readonly faults?: number
+  /** Blocks that it does not have. */
+  readonly lacks?: (slot: number) => boolean
+  /** How far it claims finality; the world's own otherwise. */
+  readonly finalized?: () => number
+  /** Of the execution side. */
+  readonly chainId?: string
+}
+
+export interface SimBeaconNode extends SimServer {
+  requestCount(): number
+}
+
+type NodeResponse =
+  | { readonly json: unknown; readonly version?: string }
+  | { readonly bytes: Buffer; readonly version: string }
+  | undefined
+
+export async function openNode(network: SimNetwork, options: BeaconNodeOptions = {}): Promise<SimBeaconNode> {
+  const draws = createSeededRandom(`${network.seed}/faults`)
+  const node = new BeaconNodeApi(network, options)
+  let requestCount = 0
+  const server = await startSimServer(async (request, body, response) => {
+    requestCount += 1
+    if (draws.happens(options.faults ?? 0)) return fail(request, response, draws.whole(0, 3))
+    send(response, await node.respond(request, body))
+  }, '{"code":400,"message":"the question makes no sense"}')
+  return { ...server, requestCount: () => requestCount }
+}
+
+function fail(request: IncomingMessage, response: ServerResponse, how: number): void {
+  if (how === 0) response.writeHead(503).end('{"code":503,"message":"not now"}')
+  else if (how === 1) request.socket.destroy()
+  else response.writeHead(200, { 'content-type': 'application/json' }).end('{"data":[{"index":"0","sl')
+}
+
+function send(response: ServerResponse, nodeResponse: NodeResponse): void {
+  if (!nodeResponse) {
+    response.writeHead(404, { 'content-type': 'application/json' }).end('{"code":404,"message":"not found"}')
+    return
+  }
+  const version = nodeResponse.version === undefined ? {} : { 'eth-consensus-version': nodeResponse.version }
+  if ('bytes' in nodeResponse) {
+    response.writeHead(200, { 'content-type': 'application/octet-stream', ...version }).end(nodeResponse.bytes)
+  } else {
+    response
+      .writeHead(200, { 'content-type': 'application/json', ...version })
+      .end(JSON.stringify({ data: nodeResponse.json }))
+  }
+}
+
+class BeaconNodeApi {
+  readonly #network: SimNetwork
+  readonly #options: BeaconNodeOptions
+
+  constructor(network: SimNetwork, options: BeaconNodeOptions) {
+    this.#network = network
+    this.#options = options
+  }
+
+  async respond(request: IncomingMessage, body: string): Promise<NodeResponse> {
+    const url = new URL(request.url ?? '/', 'http://node')
+    const isSszWanted = request.headers.accept?.includes('application/octet-stream') === true
+    const [, , , area = '', kind = '', id = '', what = '', one = ''] = url.pathname.split('/')
+    switch (`${area}/${kind}`) {
+      case 'beacon/genesis':
+        return { json: genesisOf(this.#network) }
+      case 'config/spec':
+        return { json: specOf(this.#network.plan, this.#options.chainId ?? '1') }
+      case 'beacon/headers':
+        return this.#header(Number(id))
+      case 'beacon/blocks':
+        return this.#block(Number(id), isSszWanted)
+      case 'beacon/states':
+        return this.#state(id, what, one, url.searchParams.get('epoch'))
+      case 'debug/beacon':
+        return this.#wholeState(Number(what))
+      case 'beacon/rewards':
+        return this.#options.rewards ? this.#reward(id, Number(what), body) : undefined
+      case 'validator/duties':
+        return dutiesOf(await this.#epoch(Number(what)), this.#network, id, body)
+      default:
+        return undefined
+    }
+  }
+
+  async #epoch(epoch: number): Promise<EpochRecord | undefined> {
+    return this.#network.epoch(epoch)
+  }
+
+  async #epochOfSlot(slot: number): Promise<EpochRecord | undefined> {
+    const isThere = slot >= 0 && slot <= this.#network.headSlot
+    return isThere ? this.#network.epoch(Math.floor(slot / this.#network.plan.slotsPerEpoch)) : undefined
+  }
+
+  async #blockAt(slot: number): Promise<SimBlock | undefined> {
+    return this.#options.lacks?.(slot) ? undefined : (await this.#epochOfSlot(slot))?.blocks.get(slot)
+  }
+
+  async #header(slot: number): Promise<NodeResponse> {
+    const block = await this.#blockAt(slot)
+    if (!block && slot !== 0) return undefined
+    const message = block ? headerJson(block, this.#network.plan) : genesisHeader
+    const signature = `0x${'00'.repeat(96)}`
+    return { json: { root: block?.root ?? genesisRoot, canonical: true, header: { message, signature } } }
+  }
+
+  async #block(slot: number, isSszWanted: boolean): Promise<NodeResponse> {
+    const block = await this.#blockAt(slot)
+    if (!block) return undefined
+    return this.#options.ssz && isSszWanted
+      ? { bytes: blockBytes(block), version: block.fork }
+      : { json: blockJson(block), version: block.fork }
+  }
+
+  async #finalized(): Promise<number> {
+    const head = await this.#epochOfSlot(this.#network.headSlot)
+    return this.#options.finalized?.() ?? head?.states[0]?.finalized ?? 0
+  }
+
+  async #snapshot(slot: number): Promise<Snapshot | undefined> {
+    const record = await this.#epochOfSlot(slot)
+    if (this.#options.forgetsEmpty && slot !== 0 && !record?.blocks.has(slot)) return undefined
+    return record?.states[slot % this.#network.plan.slotsPerEpoch]
+  }
+
+  async #state(id: string, what: string, one: string, epochAsked: string | null): Promise<NodeResponse> {
+    const { slotsPerEpoch } = this.#network.plan
+    const isHead = id === 'head'
+    if (isHead && what === 'finality_checkpoints') return checkpoints(await this.#finalized())
+    const slot = isHead
+      ? this.#network.headSlot
+      : id === 'finalized'
+        ? (await this.#finalized()) * slotsPerEpoch
+        : Number(id)
+    const state = await this.#snapshot(slot)
+    if (!state) return undefined
+    const record = await this.#epoch(epochAsked === null ? Math.floor(slot / slotsPerEpoch) : Number(epochAsked))
+    switch (what) {
+      case 'finality_checkpoints':
+        return checkpoints(state.finalized)
+      case 'validators':
+        return validatorsOf(state, one)
+      case 'validator_balances':
+        return {
+          json: state.validators.map(({ balance }, index) => ({ index: String(index), balance: String(balance) })),
+        }
+      case 'pending_deposits':
+        return this.#options.queues === false ? undefined : { json: pendingDepositsJson(state) }
+      case 'pending_consolidations':
+        return this.#options.queues === false ? undefined : { json: pendingConsolidationsJson(state) }
+      case 'committees':
+        return record && { json: committeesOf(record, this.#network) }
+      case 'sync_committees':
+        return record && { json: { validators: record.sync.map(String), validator_aggregates: [] } }
+      default:
+        return undefined
+    }
+  }
+
+  async #wholeState(slot: number): Promise<NodeResponse> {
+    const state = this.#options.states ? await this.#snapshot(slot) : undefined
+    return state && { bytes: stateBytes(slot, state, this.#network.plan), version: 'state' }
+  }
+
+  async #reward(kind: string, at: number, body: string): Promise<NodeResponse> {
+    if (kind === 'attestations') {
+      // Paid when the next epoch but one begins.
+      const asked = new Set((JSON.parse(body) as string[]).map(Number))
+      const record = await this.#epoch(at + 2)
+      return record && { json: voteRewards(record, asked) }
+    }
+    const block = await this.#blockAt(at)
+    const seats = (await this.#epochOfSlot(at))?.sync ?? []
+    if (!block) return undefined
+    return { json: kind === 'blocks' ? blockReward(block) : syncRewards(block, seats) }
+  }
+}
+
+const genesisOf = ({ genesisUnix }: SimNetwork) => ({
+  genesis_time: String(genesisUnix),
+  genesis_validators_root: `0x${'22'.repeat(32)}`,
+  genesis_fork_version: '0x00000000',
+})
+
+const checkpoints = (finalized: number): NodeResponse => ({
+  json: { finalized: { epoch: String(finalized), root: genesisRoot } },
+})
+
+function validatorsOf({ validators }: Snapshot, one: string): NodeResponse {
+  if (one === '') return { json: validators.map(validatorJson) }
+  const index = one.startsWith('0x') ? validators.findIndex(({ pubkey }) => pubkey === one) : Number(one)
+  const validator = validators[index]
+  return validator && { json: validatorJson(validator, index) }
+}
+
+const committeesOf = ({ epoch, committees }: EpochRecord, { plan }: SimNetwork) =>
+  committees.map((members, at) => ({
+    index: String(at % plan.committeesPerSlot),
+    slot: String(epoch * plan.slotsPerEpoch + Math.floor(at / plan.committeesPerSlot)),
+    validators: members.map(String),
+  }))
+
+function dutiesOf(record: EpochRecord | undefined, { plan }: SimNetwork, kind: string, body: string): NodeResponse {
+  if (!record) return undefined
+  const first = record.epoch * plan.slotsPerEpoch
+  if (kind === 'proposer') {
+    return {
+      json: record.proposers.map((index, at) => ({ slot: String(first + at), validator_index: String(index) })),
+    }
+  }
+  const asked = new Set((JSON.parse(body) as string[]).map(Number))
+  if (kind === 'sync') {
+    const seats = Map.groupBy([...record.sync.entries()], ([, index]) => index)
+    const duties = [...seats].filter(([index]) => asked.has(index))
+    return {
+      json: duties.map(([index, own]) => ({
+        validator_index: String(index),
+        validator_sync_committee_indices: own.map(([seat]) => String(seat)),
+      })),
+    }
+  }
+  return {
+    json: record.committees.flatMap((members, at) =>
+      members
+        .map((index, place) => ({
+          validator_index: String(index),
+          committee_index: String(at % plan.committeesPerSlot),
+          committee_length: String(members.length),
+          committees_at_slot: String(plan.committeesPerSlot),
+          validator_committee_index: String(place),
+          slot: String(first + Math.floor(at / plan.committeesPerSlot)),
+        }))
+        .filter(({ validator_index }) => asked.has(Number(validator_index))),
+    ),
+  }
+}

@@ -1,0 +1,81 @@
+// The execution side of a block: its transactions, and what they bring the proposer. A builder makes most blocks, takes the
+// fees and pays the proposer with one of the last transactions.
+import type { SeededRandom } from '../seeded-random.ts'
+import type { SimPayload, SimTransaction } from './records.ts'
+import type { Truth } from './truth.ts'
+
+const gwei = 1_000_000_000n
+const builders = ['b1', 'b2'].map((byte) => `0x${byte.repeat(20)}`)
+/** Some builders pay from another account than the one that gets the fees. */
+const wallet = `0x${'b3'.repeat(20)}`
+
+/** `owner`: whom the proposer has paid. */
+export function makePayload(
+  { slot, number, owner }: { slot: number; number: number; owner: string },
+  draws: SeededRandom,
+): SimPayload {
+  const builder = draws.happens(0.6) ? draws.pick(builders) : undefined
+  const count = draws.happens(0.12) ? 0 : draws.whole(1, 5)
+  const payer = builder && draws.happens(0.3) ? wallet : builder
+  const refunds = builder !== undefined && count > 2 && draws.happens(0.2) ? 1 : 0
+  const transactions = Array.from({ length: count }, (_, at): SimTransaction => {
+    const isPayment = payer !== undefined && at === count - 1 - refunds
+    // The owner may end its own block with a transfer to somebody.
+    const isOwn = builder === undefined && at === count - 1 && draws.happens(0.3)
+    return {
+      hash: `0x${draws.hex(64)}`,
+      from: isPayment ? payer : isOwn ? owner : `0x${draws.hex(40)}`,
+      to: isPayment ? owner : `0x${draws.hex(40)}`,
+      valueWei: BigInt(draws.whole(1_000_000, 90_000_000)) * gwei + BigInt(draws.whole(0, 999)),
+      gasUsed: BigInt(draws.whole(21_000, 900_000)),
+      tipWei: isPayment ? 0n : BigInt(draws.whole(1, 9_000)) * 10_000_000n,
+      input: isPayment || isOwn || draws.happens(0.5) ? '0x' : '0xa9059cbb',
+      isPayment,
+    }
+  })
+  return {
+    hash: `0x${draws.hex(56)}${slot.toString(16).padStart(8, '0')}`,
+    number,
+    feeRecipient: builder ?? owner,
+    baseFeeWei: BigInt(draws.whole(1, 40)) * gwei + 7n,
+    transactions,
+  }
+}
+
+/**
+ * Whole gwei. With a builder, fees count as far as the payment covers them, and the rest of it is extracted value. Undefined where nobody
+ * else can tell: the proposer has no withdrawal address, and the block ends with a transfer that may be a payment.
+ */
+export function paidBy(
+  { transactions }: SimPayload,
+  hasAddress: boolean,
+): { fees: bigint; mev: bigint; external: bigint } | undefined {
+  const fees = transactions.reduce((sum, { gasUsed, tipWei }) => sum + gasUsed * tipWei, 0n) / gwei
+  const payment = transactions.find(({ isPayment }) => isPayment)
+  if (!hasAddress && transactions.at(-1)?.input === '0x') return undefined
+  if (!payment || !hasAddress) return { fees, mev: 0n, external: 0n }
+  const paid = payment.valueWei / gwei
+  return paid < fees ? { fees: paid, mev: 0n, external: paid } : { fees, mev: paid - fees, external: paid }
+}
+
+/** A payload's hash ends with its slot, so that it is found again without an index. */
+export const slotIn = (hash: string): number => Number.parseInt(hash.slice(-8), 16)
+
+export function writePayload(
+  truth: Truth,
+  epoch: number,
+  proposer: number,
+  payload: SimPayload,
+  hasAddress: boolean,
+): void {
+  const paid = paidBy(payload, hasAddress)
+  if (!paid) {
+    truth.add(epoch, proposer, 'execution_unknown', 1)
+    truth.note('payment to an unknown address')
+    return
+  }
+  truth.add(epoch, proposer, 'priority_fee', paid.fees)
+  truth.add(epoch, proposer, 'baseline_mev', paid.mev)
+  truth.add(epoch, proposer, 'external_reward', paid.external)
+  if (paid.external > 0n) truth.note('payment of a builder')
+}

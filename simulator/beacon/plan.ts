@@ -1,0 +1,80 @@
+// What kind of network it is: its preset, its forks, its size. How its validators behave is the conduct's business.
+import type { Fork } from '#sources/beacon/consensus.ts'
+import type { SeededRandom } from '../seeded-random.ts'
+
+export interface NetworkPlan {
+  readonly slotsPerEpoch: number
+  /** At genesis. */
+  readonly validators: number
+  readonly committeesPerSlot: number
+  readonly syncSeats: number
+  readonly syncPeriod: number
+  readonly slotSeconds: number
+  readonly forkEpochs: Readonly<Partial<Record<Fork, number>>>
+  /** What blocks bring on the execution side is part of the truth. */
+  readonly hasExecution: boolean
+}
+
+const forkPlans: readonly Readonly<Partial<Record<Fork, number>>>[] = [
+  { altair: 0, bellatrix: 0, capella: 0, deneb: 0 },
+  { altair: 0, bellatrix: 0, capella: 0, deneb: 0, electra: 0, fulu: 0 },
+  { altair: 0, bellatrix: 0, capella: 0, deneb: 3, electra: 6 },
+  { altair: 0, bellatrix: 2, capella: 4 },
+  { altair: 0, bellatrix: 0, capella: 0, deneb: 0, electra: 4, fulu: 7 },
+]
+
+/** The newest one from the start. */
+export const presentForks: NetworkPlan['forkEpochs'] = { ...forkPlans[1] }
+
+export const drawNetworkPlan = (draws: SeededRandom): NetworkPlan => ({
+  slotsPerEpoch: draws.pick([4, 6, 8]),
+  validators: draws.whole(24, 49),
+  committeesPerSlot: draws.whole(1, 4),
+  syncSeats: draws.pick([8, 16]),
+  syncPeriod: draws.whole(2, 5),
+  slotSeconds: draws.pick([2, 5, 12]),
+  forkEpochs: draws.pick(forkPlans),
+  hasExecution: draws.happens(0.5),
+})
+
+/** The contract that deposits are paid into. */
+export const depositContract = `0x${'de'.repeat(20)}`
+
+/** As `/eth/v1/config/spec` says it. Small figures, so that rare things happen within a few epochs. */
+export function specOf(plan: NetworkPlan, chainId: string): Record<string, string> {
+  const spec: Record<string, string | number> = {
+    PRESET_BASE: 'minimal',
+    SECONDS_PER_SLOT: plan.slotSeconds,
+    SLOTS_PER_EPOCH: plan.slotsPerEpoch,
+    SYNC_COMMITTEE_SIZE: plan.syncSeats,
+    EPOCHS_PER_SYNC_COMMITTEE_PERIOD: plan.syncPeriod,
+    MAX_COMMITTEES_PER_SLOT: 8,
+    MAX_ATTESTATIONS: 256,
+    MAX_ATTESTATIONS_ELECTRA: 256,
+    MAX_TRANSACTIONS_PER_PAYLOAD: 16,
+    MAX_BYTES_PER_TRANSACTION: 64,
+    MAX_WITHDRAWALS_PER_PAYLOAD: 4,
+    MAX_DEPOSIT_REQUESTS_PER_PAYLOAD: 16,
+    MAX_BLOB_COMMITMENTS_PER_BLOCK: 32,
+    SLOTS_PER_HISTORICAL_ROOT: 16,
+    EPOCHS_PER_HISTORICAL_VECTOR: 16,
+    EPOCHS_PER_SLASHINGS_VECTOR: 8,
+    EFFECTIVE_BALANCE_INCREMENT: 1_000_000_000,
+    BASE_REWARD_FACTOR: 64,
+    MIN_EPOCHS_TO_INACTIVITY_PENALTY: 2,
+    INACTIVITY_SCORE_BIAS: 4,
+    INACTIVITY_SCORE_RECOVERY_RATE: 16,
+    INACTIVITY_PENALTY_QUOTIENT_ALTAIR: 50_331_648,
+    INACTIVITY_PENALTY_QUOTIENT_BELLATRIX: 16_777_216,
+    MIN_SLASHING_PENALTY_QUOTIENT_ALTAIR: 64,
+    MIN_SLASHING_PENALTY_QUOTIENT_BELLATRIX: 32,
+    MIN_SLASHING_PENALTY_QUOTIENT_ELECTRA: 4096,
+    WHISTLEBLOWER_REWARD_QUOTIENT: 512,
+    WHISTLEBLOWER_REWARD_QUOTIENT_ELECTRA: 4096,
+    DEPOSIT_CHAIN_ID: chainId,
+    DEPOSIT_NETWORK_ID: chainId,
+    DEPOSIT_CONTRACT_ADDRESS: depositContract,
+  }
+  for (const [fork, epoch] of Object.entries(plan.forkEpochs)) spec[`${fork.toUpperCase()}_FORK_EPOCH`] = epoch
+  return Object.fromEntries(Object.entries(spec).map(([name, value]) => [name, String(value)]))
+}

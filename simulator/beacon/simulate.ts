@@ -1,0 +1,262 @@
+// Acts a network out, epoch by epoch, from a seed and a conduct. Every epoch draws from a stream of its own name and everything
+// that changes is plain data, so that acting can be put aside at any epoch and taken up again later, with the same outcome.
+import { forks } from '#sources/beacon/consensus.ts'
+import { createSeededRandom, type SeededRandom } from '../seeded-random.ts'
+import type { Behaviour, SlotContext } from './behaviour.ts'
+import { applyOperations, applySlashings, withdraw } from './block-operations.ts'
+import { type ChainData, ChainState, eth, freshChain } from './chain.ts'
+import { blockRootOf } from './encode.ts'
+import { makePayload, paidBy, writePayload } from './payload.ts'
+import type { NetworkPlan } from './plan.ts'
+import type { EpochRecord, Identity, SimBlock, SimDeposit, Snapshot, VotePay } from './records.ts'
+import type { Truth } from './truth.ts'
+import { type Committees, createVotesData, Votes, type VotesData } from './votes.ts'
+
+export interface NetworkScenario {
+  readonly seed: string
+  readonly plan: NetworkPlan
+  readonly behaviour: Behaviour
+}
+
+/** All that an epoch's acting rests on. */
+export interface SimulationData {
+  /** The next one to act out. */
+  epoch: number
+  readonly chain: ChainData
+  readonly votes: VotesData
+  readonly committees: Map<number, Committees>
+  /** Sync committees by period: the last one and the present one. */
+  readonly seats: Map<number, readonly number[]>
+  /** Execution blocks, those before genesis included. */
+  height: number
+  deposits: readonly SimDeposit[]
+}
+
+/** Deposits of those who are there from the start: so many in a block, and all before genesis. */
+const depositsPerBlock = 8
+
+const createSimulationData = (): SimulationData => ({
+  epoch: 0,
+  chain: freshChain(),
+  votes: createVotesData(),
+  committees: new Map(),
+  seats: new Map(),
+  height: 0,
+  deposits: [],
+})
+
+/** Validators whose credentials are a key have none. */
+const withdrawalAddress = ({ credentials }: Pick<Identity, 'credentials'>): string | undefined =>
+  credentials.startsWith('0x00') ? undefined : `0x${credentials.slice(26)}`
+
+interface Duties {
+  readonly proposers: readonly number[]
+  readonly sync: readonly number[]
+}
+
+export class Simulation {
+  readonly #scenario: NetworkScenario
+  readonly #truth: Truth
+  readonly #data: SimulationData
+  readonly #chain: ChainState
+  readonly #votes: Votes
+
+  /** `data`: where to take it up again; it belongs to the stage from here on. */
+  constructor(scenario: NetworkScenario, truth: Truth, data: SimulationData = createSimulationData()) {
+    this.#scenario = scenario
+    this.#truth = truth
+    this.#data = data
+    this.#chain = new ChainState(scenario.plan, truth, data.chain)
+    this.#votes = new Votes(this.#chain, truth, data.committees, data.votes)
+    if (data.height === 0) this.#begin()
+  }
+
+  #begin(): void {
+    const { validators } = this.#scenario.plan
+    for (let index = 0; index < validators; index++) this.#chain.enter(this.#newValidator(), 32n * eth, 0)
+    this.#data.deposits = this.#chain.validators.map(({ pubkey, credentials, depositor: from }, index) => {
+      const block = 1 + Math.floor(index / depositsPerBlock)
+      return { pubkey, credentials, gwei: 32n * eth, from, block }
+    })
+    this.#data.height = 1 + Math.ceil(validators / depositsPerBlock)
+  }
+
+  get epoch(): number {
+    return this.#data.epoch
+  }
+
+  get finalized(): number {
+    return this.#data.chain.finalized
+  }
+
+  saveData(): SimulationData {
+    return structuredClone(this.#data)
+  }
+
+  simulateEpoch(): EpochRecord {
+    const { plan, seed } = this.#scenario
+    const { epoch } = this.#data
+    const draws = createSeededRandom(`${seed}/epoch ${epoch}`)
+    const paid = epoch > 0 ? this.#chain.endEpoch(epoch - 1) : new Map<number, VotePay>()
+    const duties = this.#assign(epoch, draws)
+    const blocks = new Map<number, SimBlock>()
+    const states: Snapshot[] = []
+    for (let at = 0; at < plan.slotsPerEpoch; at++) {
+      const slot = epoch * plan.slotsPerEpoch + at
+      if (slot > 0) this.#propose(slot, epoch, duties, blocks, draws)
+      if (at === 0) this.#votes.setTarget(epoch)
+      this.#votes.cast(slot, epoch, (validator) => this.#scenario.behaviour.mistakeRates(validator, epoch), draws)
+      states.push(this.#snapshot())
+    }
+    this.#closeProposals(epoch, duties.proposers, blocks)
+    this.#data.epoch = epoch + 1
+    const { committees, deposits } = this.#data
+    return { epoch, committees: committees.get(epoch) ?? [], ...duties, blocks, states, paid, deposits }
+  }
+
+  #newValidator(): Identity {
+    const { validators, data } = this.#chain
+    const known = new Set(validators.map(({ pubkey }) => pubkey))
+    const waiting = new Set(data.queue.map(({ pubkey }) => pubkey).filter((pubkey) => !known.has(pubkey)))
+    const index = validators.length + waiting.size
+    return this.#scenario.behaviour.newValidator(index, createSeededRandom(`${this.#scenario.seed}/validator ${index}`))
+  }
+
+  #snapshot(): Snapshot {
+    const { finalized, justified, validators, queue, consolidations } = this.#data.chain
+    return {
+      ...{ finalized, justified, queue: [...queue], consolidations: [...consolidations] },
+      validators: validators.map((validator) => ({ ...validator })),
+    }
+  }
+
+  #assign(epoch: number, draws: SeededRandom): Duties {
+    const { slotsPerEpoch, committeesPerSlot, syncPeriod, syncSeats, hasExecution } = this.#scenario.plan
+    const { committees, seats } = this.#data
+    const active = this.#chain.active(epoch)
+    if (!hasExecution) for (const index of active) this.#truth.add(epoch, index, 'execution_unknown', 1)
+    const shuffled = draws.shuffled(active)
+    const groups = slotsPerEpoch * committeesPerSlot
+    const cut = (at: number) => Math.floor((shuffled.length * at) / groups)
+    committees.set(
+      epoch,
+      Array.from({ length: groups }, (_, at) => shuffled.slice(cut(at), cut(at + 1))),
+    )
+    committees.delete(epoch - 2)
+    const period = Math.floor(epoch / syncPeriod)
+    const sync = seats.get(period) ?? Array.from({ length: syncSeats }, () => draws.pick(active))
+    seats.set(period, sync)
+    seats.delete(period - 2)
+    const proposers = Array.from({ length: slotsPerEpoch }, (_, at) => {
+      const drawn = draws.pick(active)
+      return this.#scenario.behaviour.proposer(epoch * slotsPerEpoch + at) ?? drawn
+    })
+    return { proposers, sync }
+  }
+
+  #propose(slot: number, epoch: number, duties: Duties, blocks: Map<number, SimBlock>, draws: SeededRandom): void {
+    const { plan, behaviour } = this.#scenario
+    const proposer = duties.proposers[slot % plan.slotsPerEpoch] as number
+    this.#truth.add(epoch, proposer, 'proposer_duties', 1)
+    const rates = behaviour.mistakeRates(proposer, epoch)
+    if (this.#chain.at(proposer).slashed || draws.happens(rates.missed)) return
+    const orphan = `0x${draws.hex(64)}`
+    if (draws.happens(rates.orphaned)) {
+      this.#votes.setOrphan(slot, orphan)
+      return
+    }
+    const seated = new Set([...this.#data.seats.values()].flat())
+    const context = { slot, epoch, proposer, isFirst: blocks.size === 0, seated }
+    const block = this.#build(context, duties.sync, draws)
+    blocks.set(slot, block)
+    this.#votes.addBlock(slot, block.root)
+    this.#truth.add(epoch, proposer, 'proposed', 1)
+    if (!this.#chain.isFrom('bellatrix', epoch)) return
+    if (block.payload.transactions.length === 0) this.#truth.add(epoch, proposer, 'proposed_empty', 1)
+    const hasAddress = withdrawalAddress(this.#chain.at(proposer)) !== undefined
+    if (plan.hasExecution) writePayload(this.#truth, epoch, proposer, block.payload, hasAddress)
+  }
+
+  #build(context: SlotContext, sync: readonly number[], draws: SeededRandom): SimBlock {
+    const { slot, epoch, proposer } = context
+    const parentRoot = this.#votes.head
+    const operations = this.#scenario.behaviour.operationsAt(context, this.#chain, draws)
+    const withdrawals = operations.sweeps ? withdraw(this.#chain, epoch, draws) : []
+    const { gwei: slashings, ...applied } = applySlashings(this.#chain, context, operations, draws)
+    const { attestations, gwei: votes } = this.#votes.include(slot, epoch, draws)
+    this.#data.height += 1
+    const block = this.#data.height
+    const deposits = applyOperations(this.#chain, context, operations, () => this.#newValidator()).map((one) => ({
+      ...one,
+      block,
+    }))
+    if (deposits.length > 0) this.#data.deposits = [...this.#data.deposits, ...deposits]
+    this.#chain.earn(proposer, votes, slot)
+    this.#truth.add(epoch, proposer, 'block_reward', votes)
+    const signing = this.#signSync(context, sync, draws)
+    const made = {
+      ...{
+        fork: forks.findLast((one) => this.#chain.isFrom(one, epoch)) ?? 'altair',
+        slot,
+        proposer,
+        parentRoot,
+      },
+      ...{ withdrawals, ...applied, attestations, deposits, syncBits: signing.bits },
+      payload: makePayload(
+        {
+          slot,
+          number: block,
+          owner: withdrawalAddress(this.#chain.at(proposer)) ?? this.#chain.at(proposer).depositor,
+        },
+        draws,
+      ),
+      rewards: { votes, slashings, sync: signing.gwei, seat: signing.seat },
+    }
+    return { ...made, root: blockRootOf(made, this.#scenario.plan) }
+  }
+
+  #signSync({ slot, epoch, proposer }: SlotContext, seats: readonly number[], draws: SeededRandom) {
+    const { slotsPerEpoch, syncSeats } = this.#scenario.plan
+    const all = this.#chain.perIncrement(epoch) * (this.#chain.totalActive(epoch) / eth)
+    const seat = (all * 2n) / 64n / BigInt(slotsPerEpoch) / BigInt(syncSeats)
+    const share = (seat * 8n) / 56n
+    let gwei = 0n
+    const bits = seats.map((validator) => {
+      const signed = !draws.happens(this.#scenario.behaviour.mistakeRates(validator, epoch).unsigned)
+      this.#chain.earn(validator, signed ? seat : -seat, slot)
+      if (signed) {
+        gwei += share
+        this.#truth.add(epoch, validator, 'sync_signatures', 1)
+        this.#truth.add(epoch, validator, 'sync_reward', seat)
+      } else {
+        this.#truth.add(epoch, validator, 'sync_penalty', -seat)
+        this.#truth.add(epoch, validator, 'missed_sync_reward', seat)
+      }
+      return signed
+    })
+    this.#chain.earn(proposer, gwei, slot)
+    this.#truth.add(epoch, proposer, 'block_reward', gwei)
+    return { bits, gwei, seat }
+  }
+
+  /** A proposal that is missed would have brought the mean of the epoch's blocks. */
+  #closeProposals(epoch: number, proposers: readonly number[], blocks: ReadonlyMap<number, SimBlock>): void {
+    const made = [...blocks.values()]
+    if (made.length === 0) return
+    const mean = (of: (block: SimBlock) => bigint) =>
+      made.reduce((sum, block) => sum + of(block), 0n) / BigInt(made.length)
+    const consensus = mean(({ rewards }) => rewards.votes + rewards.sync + rewards.slashings)
+    const paid = made.flatMap(({ proposer, payload }) => {
+      const one = paidBy(payload, withdrawalAddress(this.#chain.at(proposer)) !== undefined)
+      return one ? [one.fees + one.mev] : []
+    })
+    const execution = paid.length === 0 ? 0n : paid.reduce((sum, one) => sum + one, 0n) / BigInt(paid.length)
+    const isPaid = this.#scenario.plan.hasExecution && this.#chain.isFrom('bellatrix', epoch)
+    proposers.forEach((proposer, at) => {
+      const slot = epoch * proposers.length + at
+      if (slot === 0 || blocks.has(slot)) return
+      this.#truth.add(epoch, proposer, 'missed_block_reward', consensus)
+      if (isPaid) this.#truth.add(epoch, proposer, 'missed_execution_reward', execution)
+    })
+  }
+}

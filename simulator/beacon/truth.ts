@@ -1,0 +1,42 @@
+// The truth that is acted out, written down as it happens: every validator's measures by epoch, in the words of
+// docs/methodology.md, and what kinds of things happened at all.
+import type { Measure } from '#validators/ratings/measures.ts'
+
+export type TruthRow = Partial<Record<Measure, number>>
+
+export class Truth {
+  readonly #epochs = new Map<number, Map<number, TruthRow>>()
+  readonly #kinds = new Map<string, number>()
+
+  add(epoch: number, validator: number, name: Measure, value: number | bigint): void {
+    const row = this.row(epoch, validator)
+    row[name] = (row[name] ?? 0) + Number(value)
+  }
+
+  /** The validator has a row, whatever it does. */
+  row(epoch: number, validator: number): TruthRow {
+    const rows = this.#epochs.get(epoch) ?? new Map<number, TruthRow>()
+    this.#epochs.set(epoch, rows)
+    const row = rows.get(validator) ?? {}
+    rows.set(validator, row)
+    return row
+  }
+
+  rows(epoch: number): ReadonlyMap<number, TruthRow> {
+    return this.#epochs.get(epoch) ?? new Map()
+  }
+
+  /** Something worth knowing happened: a leak, a vote for an orphan. */
+  note(kind: string): void {
+    this.#kinds.set(kind, (this.#kinds.get(kind) ?? 0) + 1)
+  }
+
+  kinds(): ReadonlyMap<string, number> {
+    return this.#kinds
+  }
+
+  /** Drops what is older, for those who act on without end. */
+  forgetBefore(epoch: number): void {
+    for (const at of this.#epochs.keys()) if (at < epoch) this.#epochs.delete(at)
+  }
+}

@@ -1,0 +1,92 @@
+// Accounts of the simulated chain: their present, their past at the end of every block, and undoing within a
+// transaction. It knows nothing of how the product reads a chain.
+
+export interface SimAccount {
+  readonly nonce: bigint
+  readonly balance: bigint
+  /** `0x` for none; `0xef0100…` marks a delegated account. */
+  readonly code: string
+}
+
+const empty: SimAccount = { nonce: 0n, balance: 0n, code: '0x' }
+
+interface PastAccount {
+  readonly block: number
+  readonly account: SimAccount
+}
+
+export class Accounts {
+  readonly #now = new Map<string, SimAccount>()
+  readonly #past = new Map<string, PastAccount[]>()
+  readonly #touched = new Set<string>()
+  #journal: { readonly address: string; readonly before: SimAccount }[] = []
+
+  get(address: string): SimAccount {
+    return this.#now.get(address) ?? empty
+  }
+
+  set(address: string, change: Partial<SimAccount>): void {
+    const before = this.get(address)
+    this.#journal.push({ address, before })
+    this.#now.set(address, { ...before, ...change })
+    this.#touched.add(address)
+  }
+
+  add(address: string, wei: bigint): void {
+    this.set(address, { balance: this.get(address).balance + wei })
+  }
+
+  transfer(from: string, to: string, wei: bigint): void {
+    if (this.get(from).balance < wei) throw new Error(`${from} cannot pay ${wei}`)
+    this.add(from, -wei)
+    this.add(to, wei)
+  }
+
+  remove(address: string): void {
+    this.set(address, empty)
+  }
+
+  /** A place to come back to within the transaction. */
+  checkpoint(): number {
+    return this.#journal.length
+  }
+
+  undoTo(checkpoint: number): void {
+    for (const { address, before } of this.#journal.splice(checkpoint).reverse()) this.#now.set(address, before)
+  }
+
+  closeBlock(block: number): void {
+    for (const address of this.#touched) {
+      const past = this.#past.get(address) ?? []
+      past.push({ block, account: this.get(address) })
+      this.#past.set(address, past)
+    }
+    this.#touched.clear()
+    this.#journal = []
+  }
+
+  at(address: string, block: number): SimAccount {
+    const past = this.#past.get(address) ?? []
+    let low = 0
+    let high = past.length
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if ((past[middle] as PastAccount).block <= block) low = middle + 1
+      else high = middle
+    }
+    return past[low - 1]?.account ?? empty
+  }
+
+  /** Forgets every block from this one on. */
+  rewind(block: number): void {
+    for (const [address, past] of this.#past) {
+      if ((past.at(-1)?.block ?? -1) < block) continue
+      while ((past.at(-1)?.block ?? -1) >= block) past.pop()
+      this.#now.set(address, past.at(-1)?.account ?? empty)
+    }
+  }
+
+  addresses(): IterableIterator<string> {
+    return this.#now.keys()
+  }
+}

@@ -1,0 +1,161 @@
+// One transaction of the simulated chain, made up and carried out at the same time: a tree of calls whose transfers are
+// written down as they happen and struck out when what contains them fails. The list that is left is the truth.
+import type { SeededRandom } from '../seeded-random.ts'
+import type { Accounts } from './accounts.ts'
+
+export type FrameType = 'CALL' | 'DELEGATECALL' | 'STATICCALL' | 'CALLCODE' | 'CREATE' | 'CREATE2' | 'SELFDESTRUCT'
+
+export interface Frame {
+  readonly type: FrameType
+  readonly from: string
+  readonly to: string
+  readonly value: bigint
+  failed: boolean
+  readonly calls: Frame[]
+}
+
+export interface FrameTransfer {
+  readonly frame: Frame
+  readonly from: string
+  readonly to: string
+  readonly value: bigint
+}
+
+export interface ExecutionContext {
+  readonly accounts: Accounts
+  readonly random: SeededRandom
+  /** Somebody to send to: known or never seen before. */
+  anyRecipient(): string
+  contract(): string | undefined
+  unusedAddress(): string
+  /** An account that was deleted: nothing in the state tells that it was ever there. */
+  destroyed(address: string): void
+  /** Self-destruct deletes any contract, as it did once; otherwise only one made in the same transaction. */
+  readonly oldDestruct: boolean
+  /** Contracts begin with nonce zero, as they did once. */
+  readonly oldNonces: boolean
+}
+
+/** Gives back what comes with a call: four zeros, the value, the caller, the gas, CALL. */
+export const spendingCode = '0x5f5f5f5f34335af1'
+
+const depthMax = 4
+const framesMax = 14
+
+export class Execution {
+  readonly transfers: FrameTransfer[] = []
+  readonly #context: ExecutionContext
+  readonly #created = new Set<string>()
+  readonly #destroyed = new Set<string>()
+  #frames = 0
+
+  constructor(context: ExecutionContext) {
+    this.#context = context
+  }
+
+  /** The transaction itself; the nonce is the caller's business. */
+  run(type: 'CALL' | 'CREATE', from: string, to: string, value: bigint, mustFail: boolean): Frame {
+    const frame = this.#enter(type, from, to, value, 0, mustFail)
+    for (const address of this.#destroyed) {
+      this.#context.accounts.remove(address)
+      this.#context.destroyed(address)
+    }
+    return frame
+  }
+
+  #enter(type: FrameType, from: string, to: string, value: bigint, depth: number, mustFail = false): Frame {
+    const { accounts, random: chance } = this.#context
+    const frame: Frame = { type, from, to, value, failed: false, calls: [] }
+    this.#frames += 1
+    const checkpoint = accounts.checkpoint()
+    const movesBefore = this.transfers.length
+    const doomedBefore = [...this.#destroyed]
+    const createdBefore = [...this.#created]
+    const creates = type === 'CREATE' || type === 'CREATE2'
+    if (creates) {
+      accounts.set(to, { nonce: this.#context.oldNonces ? 0n : 1n, code: spendingCode })
+      this.#created.add(to)
+    }
+    if (type === 'CALL' || creates) this.#transfer(frame)
+    // A delegate call runs the code of another in the caller's own name.
+    const self = type === 'DELEGATECALL' || type === 'CALLCODE' ? from : to
+    if (type !== 'STATICCALL' && type !== 'SELFDESTRUCT' && this.#runs(to)) this.#body(frame, self, depth)
+    if (mustFail || (depth > 0 && chance.happens(0.15))) {
+      frame.failed = true
+      accounts.undoTo(checkpoint)
+      this.transfers.length = movesBefore
+      restore(this.#destroyed, doomedBefore)
+      restore(this.#created, createdBefore)
+    }
+    return frame
+  }
+
+  #runs(address: string): boolean {
+    return this.#context.accounts.get(address).code !== '0x'
+  }
+
+  #body(frame: Frame, self: string, depth: number): void {
+    const { random: chance } = this.#context
+    const steps = depth < depthMax ? chance.whole(0, 4) : 0
+    for (let step = 0; step < steps && this.#frames < framesMax; step++) {
+      if (this.#destroyed.has(self)) return
+      frame.calls.push(this.#step(self, depth + 1, frame.value))
+    }
+  }
+
+  #step(self: string, depth: number, shown: bigint): Frame {
+    const { accounts, random: chance } = this.#context
+    const value = this.#part(accounts.get(self).balance)
+    const kind = chance.whole(0, 20)
+    if (kind < 9) return this.#enter('CALL', self, this.#context.anyRecipient(), value, depth)
+    const contract = this.#context.contract()
+    if (kind < 11 && contract) return this.#enter('CALL', self, contract, value, depth)
+    if (kind < 13 && contract) return this.#enter('DELEGATECALL', self, contract, shown, depth)
+    if (kind < 14 && contract) return this.#enter('CALLCODE', self, contract, value, depth)
+    if (kind < 15 && contract) return this.#enter('STATICCALL', self, contract, 0n, depth)
+    if (kind < 18) return this.#create(self, value, depth)
+    return this.#destruct(self)
+  }
+
+  #create(self: string, value: bigint, depth: number): Frame {
+    const { accounts, random: chance } = this.#context
+    const type = chance.happens(0.5) ? 'CREATE' : 'CREATE2'
+    // A delegated account that creates moves its nonce too.
+    accounts.set(self, { nonce: accounts.get(self).nonce + 1n })
+    const to = this.#context.unusedAddress()
+    return this.#enter(type, self, to, value, depth)
+  }
+
+  #destruct(self: string): Frame {
+    const { accounts } = this.#context
+    let to = this.#context.anyRecipient()
+    if (to === self) to = this.#context.unusedAddress()
+    const { balance, code } = accounts.get(self)
+    const frame: Frame = { type: 'SELFDESTRUCT', from: self, to, value: balance, failed: false, calls: [] }
+    this.#frames += 1
+    this.#transfer(frame)
+    // A delegated account is no contract: it only sends what it has.
+    if (!code.startsWith('0xef0100') && (this.#context.oldDestruct || this.#created.has(self)))
+      this.#destroyed.add(self)
+    return frame
+  }
+
+  #transfer(frame: Frame): void {
+    const { from, to, value } = frame
+    if (value === 0n) return
+    this.#context.accounts.transfer(from, to, value)
+    this.transfers.push({ frame, from, to, value })
+  }
+
+  #part(balance: bigint): bigint {
+    const { random: chance } = this.#context
+    if (balance === 0n || chance.happens(0.3)) return 0n
+    if (chance.happens(0.3)) return balance
+    return (balance * BigInt(chance.whole(1, 1000))) / 1000n
+  }
+}
+
+function restore(set: Set<string>, members: readonly string[]): void {
+  set.clear()
+  for (const member of members) set.add(member)
+}

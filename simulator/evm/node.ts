@@ -1,0 +1,287 @@
+// A node of the simulated chain: JSON-RPC over HTTP (or straight, without a socket), with as few abilities and as many
+// faults as a test asks for.
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { SeededRandom } from '../seeded-random.ts'
+import type { SimBlock, SimChain } from './chain.ts'
+import { blockJson, flatJson, hex, nestedJson, receiptJson } from './encode.ts'
+
+export type SimFault =
+  | 'status 500'
+  | 'status 429'
+  | 'slow'
+  | 'garbage'
+  | 'half'
+  | 'null'
+  | 'error'
+  | 'rate error'
+  | 'missing traces'
+  | 'wrong ids'
+
+export interface SimCapabilities {
+  /** Which trace methods there are. */
+  readonly traces: readonly ('trace_block' | 'debug_traceBlockByNumber' | 'debug_traceTransaction')[]
+  readonly receipts?: boolean
+  /** trace_filter, and over how many blocks at a time. */
+  readonly filterBlocks?: number
+  /** Blocks that its index of traces lacks, without a word. */
+  readonly filterLacks?: (block: number) => boolean
+  /** How many blocks of old state it keeps; all when left out. */
+  readonly stateBlocks?: number
+  readonly finalized?: boolean
+  readonly batches?: boolean
+  /** Transactions that the node gives up on when it traces them. */
+  readonly untraceable?: (transaction: string, method: string) => boolean
+  /** What every step of a trace carries as its input, to make traces as large as real ones. */
+  readonly inputBytes?: number
+}
+
+export interface SimFaults {
+  readonly random: SeededRandom
+  /** Probability per request. */
+  readonly rate: number
+  readonly kinds: readonly SimFault[]
+}
+
+interface JsonRpcRequest {
+  readonly id: number
+  readonly method: string
+  readonly params: readonly unknown[]
+}
+
+class RpcRefusal extends Error {
+  readonly code: number
+  constructor(code: number, message: string) {
+    super(message)
+    this.code = code
+  }
+}
+
+export class SimNode {
+  readonly chain: SimChain
+  capabilities: SimCapabilities
+  faults: SimFaults | undefined
+  /** What it says it is on; to test that a wrong one is refused. */
+  chainId: string
+  readonly slowMs: number
+  /** Added to the time of every block it shows: a chain from a seed may have happened just now. */
+  laterSeconds = 0
+  /** Requests answered so far, and the calls in them. */
+  rounds = 0
+  calls = 0
+  /** Called before each request is answered: a place to move the chain meanwhile. */
+  meanwhile: ((body: string) => void) | undefined
+  #server: Server | undefined
+
+  constructor(chain: SimChain, capabilities: SimCapabilities = { traces: ['trace_block'] }, slowMs = 50) {
+    this.chain = chain
+    this.capabilities = capabilities
+    this.chainId = chain.id
+    this.slowMs = slowMs
+  }
+
+  /** Answers a request body as HTTP would: status and text. */
+  async respond(body: string): Promise<{ readonly status: number; readonly text: string }> {
+    this.meanwhile?.(body)
+    this.rounds += 1
+    const fault = this.#fault()
+    if (fault === 'status 500') return { status: 500, text: 'broken' }
+    if (fault === 'status 429') return { status: 429, text: 'slow down' }
+    if (fault === 'slow') await new Promise((resolve) => setTimeout(resolve, this.slowMs))
+    if (fault === 'garbage') return { status: 200, text: '<html>' }
+    const requests = JSON.parse(body) as JsonRpcRequest | JsonRpcRequest[]
+    if (!Array.isArray(requests)) return { status: 200, text: JSON.stringify(this.#reply(requests, fault)) }
+    if (this.capabilities.batches === false) {
+      return {
+        status: 200,
+        text: JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: -32600, message: 'no batches' } }),
+      }
+    }
+    const replies = requests.map((one) => this.#reply(one, fault))
+    if (fault === 'half') replies.splice(this.faults?.random.whole(0, replies.length) ?? 0)
+    // The order of a batch's answers is the node's to choose.
+    return { status: 200, text: JSON.stringify(replies.reverse()) }
+  }
+
+  async listen(): Promise<string> {
+    const server = createServer((request, response) => {
+      const chunks: Buffer[] = []
+      request.on('data', (chunk: Buffer) => chunks.push(chunk))
+      request.on('end', async () => {
+        const { status, text } = await this.respond(Buffer.concat(chunks).toString())
+        response.writeHead(status, { 'content-type': 'application/json' }).end(text)
+      })
+    })
+    this.#server = server
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#server?.closeAllConnections()
+    await new Promise((resolve) => (this.#server ? this.#server.close(resolve) : resolve(undefined)))
+  }
+
+  #fault(): SimFault | undefined {
+    const { faults } = this
+    return faults?.random.happens(faults.rate) ? faults.random.pick(faults.kinds) : undefined
+  }
+
+  #reply({ id, method, params }: JsonRpcRequest, fault: SimFault | undefined): object {
+    this.calls += 1
+    const named = { jsonrpc: '2.0', id: fault === 'wrong ids' ? id + 1000 : id }
+    if (method === 'eth_chainId') return { ...named, result: hex(BigInt(this.chainId)) }
+    if (fault === 'null') return { ...named, result: null }
+    if (fault === 'error') return { ...named, error: { code: -32603, message: 'internal error' } }
+    if (fault === 'rate error') return { ...named, error: { code: -32005, message: 'limit exceeded' } }
+    try {
+      const result = this.#result(method, params)
+      const cut = fault === 'missing traces' && /trace/.test(method)
+      return { ...named, result: cut ? this.#shortened(method, result) : result }
+    } catch (error) {
+      if (error instanceof RpcRefusal) return { ...named, error: { code: error.code, message: error.message } }
+      throw error
+    }
+  }
+
+  #result(method: string, params: readonly unknown[]): unknown {
+    switch (method) {
+      case 'eth_getBlockByNumber': {
+        const block = this.#block(params[0], false)
+        const timeUnix = (block?.timeUnix ?? 0) + this.laterSeconds
+        return block ? blockJson({ ...block, timeUnix }, params[1] === true) : null
+      }
+      case 'eth_getBalance':
+        return hex(this.#account(params).balance)
+      case 'eth_getTransactionCount':
+        return hex(this.#account(params).nonce)
+      case 'eth_getCode':
+        return this.#account(params).code
+      case 'eth_getTransactionReceipt': {
+        const place = this.#findTransaction(params[0])
+        const tx = place?.block.transactions[place.at]
+        return place && tx ? receiptJson(place.block, tx, place.at) : null
+      }
+      case 'eth_getBlockReceipts':
+        if (this.capabilities.receipts) {
+          const block = this.#block(params[0], true) as SimBlock
+          return block.transactions.map((tx, at) => receiptJson(block, tx, at))
+        }
+        break
+      case 'trace_filter':
+        if (this.capabilities.filterBlocks) return this.#filtered(params[0] as Filter, this.capabilities.filterBlocks)
+        break
+      case 'trace_transaction':
+        if (this.capabilities.traces.includes('trace_block')) return this.#flatTrace(params[0])
+        break
+      case 'trace_block':
+      case 'debug_traceBlockByNumber':
+      case 'debug_traceTransaction':
+        if (this.capabilities.traces.includes(method)) return this.#traces(method, params[0])
+    }
+    throw new RpcRefusal(-32601, `the method ${method} does not exist/is not available`)
+  }
+
+  #traces(method: string, what: unknown): unknown {
+    const input = `0x${'5a'.repeat(this.capabilities.inputBytes ?? 0)}`
+    if (method === 'debug_traceTransaction') {
+      const place = this.#findTransaction(what)
+      const tx = place?.block.transactions[place.at]
+      if (!tx) throw new RpcRefusal(-32000, 'transaction not found')
+      this.#refuseUntraceable([tx.hash], method)
+      return nestedJson(tx.frame, input)
+    }
+    const block = this.#block(what, true) as SimBlock
+    if (method === 'trace_block') {
+      this.#refuseUntraceable(
+        block.transactions.map(({ hash }) => hash),
+        method,
+      )
+      return flatJson(block, input)
+    }
+    if (block.number === 0) throw new RpcRefusal(-32000, 'genesis is not traceable')
+    return block.transactions.map((tx) =>
+      this.capabilities.untraceable?.(tx.hash, method)
+        ? { txHash: tx.hash, error: 'execution timeout' }
+        : { txHash: tx.hash, result: nestedJson(tx.frame, input) },
+    )
+  }
+
+  #flatTrace(hash: unknown): unknown {
+    const place = this.#findTransaction(hash)
+    if (!place) throw new RpcRefusal(-32000, 'transaction not found')
+    this.#refuseUntraceable([String(hash)], 'trace_transaction')
+    return (flatJson(place.block) as { transactionHash?: string }[]).filter((one) => one.transactionHash === hash)
+  }
+
+  #refuseUntraceable(transactions: readonly string[], method: string): void {
+    const { untraceable } = this.capabilities
+    if (untraceable && transactions.some((hash) => untraceable(hash, method)))
+      throw new RpcRefusal(-32000, 'execution timeout')
+  }
+
+  #filtered({ fromBlock, toBlock, toAddress, fromAddress, after, count }: Filter, blocksMax: number): unknown {
+    const [from, to] = [Number(fromBlock), Number(toBlock)]
+    if (to - from >= blocksMax) throw new RpcRefusal(-32000, 'block range is too large')
+    const blocks = this.chain.blocks
+      .slice(from, to + 1)
+      .filter(({ number }) => !this.capabilities.filterLacks?.(number))
+    const steps = blocks
+      .flatMap((block) => flatJson(block))
+      .filter((step) => !toAddress || endsAt(step, toAddress[0]))
+      .filter((step) => !fromAddress || beginsAt(step, fromAddress[0]))
+    return steps.slice(after, after + count)
+  }
+
+  /** Half of what there was: the end is cut off, or of a list that names any number of steps, every other one at a chance. */
+  #shortened(method: string, result: unknown): unknown {
+    if (!Array.isArray(result)) return {}
+    if (method === 'trace_filter') return result.filter(() => this.faults?.random.happens(0.5))
+    return result.slice(0, Math.floor(result.length / 2))
+  }
+
+  #block(tag: unknown, needed: boolean): SimBlock | undefined {
+    if (tag === 'finalized' && this.capabilities.finalized === false)
+      throw new RpcRefusal(-32000, 'finalized block not found')
+    const number = tag === 'latest' ? this.chain.head.number : tag === 'finalized' ? this.chain.final : Number(tag)
+    const block = this.chain.blocks[number]
+    if (!block && needed) throw new RpcRefusal(-32000, 'header not found')
+    return block
+  }
+
+  #account([address, tag]: readonly unknown[]) {
+    const block = this.#block(tag, true) as SimBlock
+    const { stateBlocks } = this.capabilities
+    if (stateBlocks !== undefined && block.number < this.chain.head.number - stateBlocks) {
+      throw new RpcRefusal(-32000, 'missing trie node 0a1b (path ) state is not available')
+    }
+    return this.chain.accountAt(String(address), block.number)
+  }
+
+  #findTransaction(hash: unknown): { block: SimBlock; at: number } | undefined {
+    for (const block of this.chain.blocks) {
+      const at = block.transactions.findIndex((tx) => tx.hash === hash)
+      if (at >= 0) return { block, at }
+    }
+    return undefined
+  }
+}
+
+interface Filter {
+  readonly fromBlock: string
+  readonly toBlock: string
+  readonly toAddress?: readonly [string]
+  readonly fromAddress?: readonly [string]
+  readonly after: number
+  readonly count: number
+}
+
+function endsAt(step: object, address: string): boolean {
+  const { action, result } = step as { action: Record<string, string>; result?: Record<string, string> | null }
+  return [action.to, action.refundAddress, result?.address].includes(address)
+}
+
+function beginsAt(step: object, address: string): boolean {
+  const { action } = step as { action: Record<string, string> }
+  return [action.from, action.address].includes(address)
+}

@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { contract } from '#api/contract.ts'
+import { extensions } from '#api/extensions.ts'
+import { FundingRecord, LabelRecord } from '#api/wire/explorer.ts'
+import { checker } from '#core/schema-check.ts'
+import { fundedBy } from '#explorer/endpoints/funded-by.ts'
+import { labelListV2 } from '#explorer/endpoints/label-list-v2.ts'
+import { blocksStream } from '#explorer/funding/coverage.ts'
+import { listLabels } from '#explorer/labels/labels.ts'
+import { trail } from '#explorer/trail/trail.ts'
+import { coverageOf } from '#storage/coverage.ts'
+import { openContext, type TestContext, testRequestInfo } from '#test/context.ts'
+import { demoSeed } from './demo.ts'
+import { demoChains, loadExplorer } from './explorer.ts'
+
+interface Row {
+  readonly address: string
+  readonly funder: string
+  readonly block: number
+  readonly time_unix: number
+}
+
+const rowsOf = (context: TestContext, chain: string) =>
+  context.state.all<Row>(
+    `select '0x' || lower(hex(address)) as address, '0x' || lower(hex(funder)) as funder, block, time_unix
+     from fundings where chain = ? order by block`,
+    chain,
+  )
+
+test('the explorer world: labels, fundings and both kinds of coverage, answered through the endpoints', async () => {
+  await using context = await openContext()
+  const { address } = await loadExplorer(context, demoSeed)
+  assert.equal(address, contract['explorer.fundedBy'].example.input.address)
+  const ask = (chainid: string, of: string) => fundedBy.handle({ chainid, address: of }, context, testRequestInfo())
+
+  const found = await ask('1', address)
+  assert.ok(found.is === 'body')
+  assert.deepEqual(found.body, contract['explorer.fundedBy'].example.reply, "the contract's example is true here")
+  assert.equal(found.confidence?.coverage, 'complete')
+  const { example } = extensions['explorer.trail']
+  const told = await trail.handle({ chainid: '1', address, depth: 20 }, context, testRequestInfo())
+  assert.ok(told.is === 'body')
+  assert.deepEqual(told.body, example.reply, 'and so is the example of the trail')
+  const nobody = `0x${'00'.repeat(19)}01`
+  assert.equal((await ask('1', nobody)).is, 'nothing')
+  await assert.rejects(ask('137', nobody), { code: 'explorer.not_covered' })
+
+  const rows = await rowsOf(context, '137')
+  const [first, last] = [rows[0], rows.at(-1)]
+  assert.ok(first && last)
+  assert.equal((await ask('137', first.address)).is, 'body')
+  await assert.rejects(ask('137', last.address), { code: 'explorer.not_covered' })
+})
+
+test('every field of labels and fundings has a value somewhere, and every label fits the contract', async () => {
+  await using context = await openContext()
+  const { address } = await loadExplorer(context, 'test')
+  const labels = await Array.fromAsync(listLabels(context.state, '1'))
+  assert.equal(labels.length, 120)
+  assert.equal((await Array.fromAsync(listLabels(context.state, '137'))).length, 20)
+  for (const name of Object.keys(LabelRecord.properties) as (keyof LabelRecord)[]) {
+    assert.ok(
+      labels.some((label) => label[name] !== ''),
+      name,
+    )
+  }
+  assert.ok(labels.some((label) => label.notes === ''))
+  const list = await labelListV2.handle({ chainid: '1' }, context, testRequestInfo())
+  assert.ok(list.is === 'bytes')
+  const check = checker(contract['explorer.labelListV2'].reply)
+  assert.deepEqual(check(JSON.parse(Buffer.from(list.bytes).toString())), [])
+  const funding = await fundedBy.handle({ chainid: '1', address }, context, testRequestInfo())
+  assert.ok(funding.is === 'body')
+  assert.deepEqual(Object.keys(funding.body.result), Object.keys(FundingRecord.properties))
+})
+
+test('what the store holds is what happened on the chains, and the newest block is of this moment', async () => {
+  await using context = await openContext()
+  await loadExplorer(context, 'test')
+  const nowUnix = context.clock.now() / 1000
+  const [whole, holed] = demoChains('test')
+  assert.deepEqual(await coverageOf(context.state, blocksStream('1')), [{ from: 0, until: whole.final + 1 }])
+  for (const [chain, isRead] of [
+    [whole, (block: number) => block <= whole.final],
+    [holed, (block: number) => block < 80 || (block >= 140 && block <= holed.final)],
+  ] as const) {
+    const seen = chain.blocks.filter(({ number }) => isRead(number)).flatMap(({ transfers }) => transfers)
+    const first = new Map(seen.toReversed().flatMap((one) => (one.from === one.to ? [] : [[one.to, one]])))
+    const rows = await rowsOf(context, chain.id)
+    assert.equal(rows.length, first.size)
+    for (const { address, funder, block, time_unix } of rows) {
+      const truth = first.get(address)
+      assert.deepEqual([block, funder], [truth?.block, truth?.from], address)
+      assert.equal(time_unix, nowUnix - (chain.head.number - block) * chain.blockSeconds)
+    }
+  }
+})
+
+test('there is one of everything: a thousand fundings, internal ones, creations, self-destructs, withdrawals', () => {
+  const [chain] = demoChains(demoSeed)
+  const first = [...chain.firstFundings().values()]
+  assert.ok(first.length > 1000, `${first.length} funded`)
+  assert.ok(first.filter(({ position }) => position > 0).length > 100)
+  assert.ok(chain.blocks.some(({ withdrawals }) => withdrawals.length > 0))
+  assert.ok(chain.blocks.some(({ transactions }) => transactions.some(({ to }) => to === null)))
+  assert.ok(chain.destroyed.size > 0)
+})
+
+test('the same seed gives the same world, and loading it twice changes nothing', async () => {
+  await using one = await openContext()
+  await using two = await openContext()
+  await loadExplorer(one, 'same')
+  await loadExplorer(two, 'same')
+  await loadExplorer(two, 'same')
+  assert.deepEqual(await rowsOf(two, '1'), await rowsOf(one, '1'))
+  assert.deepEqual(await Array.fromAsync(listLabels(two.state, '1')), await Array.fromAsync(listLabels(one.state, '1')))
+})

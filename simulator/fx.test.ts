@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ManualClock } from '#runtime/clock.ts'
+import { ratesAt, startRateFeed } from './fx.ts'
+
+const nowMs = Date.UTC(2026, 10, 15, 12)
+type Document = { rates: { base: string; quote: string; rate: string; time: string }[] }
+const at = (seed: string, context: 'north' | 'south', ms: number) => ratesAt(seed, context, ms) as Document
+
+test('the same seed and second give the same document; another seed, desk or second another', () => {
+  assert.deepEqual(at('s', 'north', nowMs), at('s', 'north', nowMs + 999))
+  const first = JSON.stringify(at('s', 'north', nowMs))
+  for (const other of [at('t', 'north', nowMs), at('s', 'south', nowMs), at('s', 'north', nowMs + 1000)]) {
+    assert.notEqual(JSON.stringify(other), first)
+  }
+})
+
+test('over a year rates stay within two percent of their level and move slowly', () => {
+  const eurUsd = (ms: number) => Number(at('s', 'north', ms).rates[0]?.rate)
+  for (let hour = 0; hour < 365 * 24; hour += 7) {
+    const rate = eurUsd(nowMs + hour * 3_600_000)
+    assert.ok(Math.abs(rate / 1.0842 - 1) < 0.02, `${rate}`)
+    const next = eurUsd(nowMs + hour * 3_600_000 + 1000)
+    assert.ok(Math.abs(next / rate - 1) < 0.0001, `${rate} ${next}`)
+  }
+})
+
+test('both desks answer over HTTP, and faults come when asked for', async () => {
+  await using feed = await startRateFeed({ seed: 's', clock: new ManualClock(nowMs) })
+  const north = await fetch(`${feed.url}/north/rates`)
+  assert.deepEqual(await north.json(), at('s', 'north', nowMs))
+  assert.equal((await fetch(`${feed.url}/elsewhere`)).status, 404)
+  assert.equal((await fetch(`${feed.url}/south/rates?fault=error`)).status, 500)
+  const stale = (await (await fetch(`${feed.url}/south/rates?fault=stale`)).json()) as Document
+  assert.equal(stale.rates[0]?.time, '2026-11-14T12:00:00.000Z')
+  const garbage = await fetch(`${feed.url}/south/rates?fault=garbage`)
+  await assert.rejects(garbage.json(), SyntaxError)
+  feed.setFault('north', 'error')
+  assert.equal((await fetch(`${feed.url}/north/rates`)).status, 500)
+  feed.setFault('north', undefined)
+  assert.equal((await fetch(`${feed.url}/north/rates`)).status, 200)
+})

@@ -1,0 +1,117 @@
+// A rate feed from a seed, over HTTP, that nothing can tell from a real one. Rates are a function of seed and time: each
+// pair swings around its level on slow waves, with a little noise of its own on each of the two desks the feed plays.
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type Clock, systemClock } from '#runtime/clock.ts'
+import { createSeededRandom } from './seeded-random.ts'
+
+/** What the feed can do wrong: answer 500, stand still, take its time, or talk nonsense. */
+export const feedFaults = ['error', 'stale', 'slow', 'garbage'] as const
+export type FeedFault = (typeof feedFaults)[number]
+
+export interface RateFeedOptions {
+  readonly seed: string
+  readonly clock?: Clock
+  /** 0, the default, picks a free one. */
+  readonly port?: number
+}
+
+export interface RateFeed extends AsyncDisposable {
+  /** Documents are at `/north/rates` and `/south/rates` below it; `?fault=…` asks for one that is wrong. */
+  readonly url: string
+  /** Makes a desk faulty until told otherwise. */
+  setFault(desk: FeedDesk, fault: FeedFault | undefined): void
+  close(): Promise<void>
+}
+
+const desks = ['north', 'south'] as const
+export type FeedDesk = (typeof desks)[number]
+
+const levels = [
+  { base: 'EUR', quote: 'USD', level: 1.0842, places: 6 },
+  { base: 'GBP', quote: 'USD', level: 1.2715, places: 6 },
+  { base: 'AUD', quote: 'USD', level: 0.6634, places: 6 },
+  { base: 'USD', quote: 'JPY', level: 151.37, places: 4 },
+  { base: 'USD', quote: 'CHF', level: 0.8821, places: 6 },
+  { base: 'USD', quote: 'CAD', level: 1.3926, places: 6 },
+  { base: 'USD', quote: 'SGD', level: 1.3418, places: 6 },
+  { base: 'USD', quote: 'MXN', level: 19.84, places: 5 },
+] as const
+
+const tickMs = 1000
+const staleByMs = 86_400_000
+const slowMs = 30_000
+/** Relative height and length of the waves; together they stay within 1.7 % of the level. */
+const waves = [
+  { height: 0.01, hours: 97 },
+  { height: 0.005, hours: 23 },
+  { height: 0.002, hours: 3.1 },
+]
+const noise = 0.00003
+
+export function ratesAt(seed: string, desk: FeedDesk, nowMs: number): object {
+  const atMs = Math.floor(nowMs / tickMs) * tickMs
+  const rates = levels.map(({ base, quote, level, places }) => {
+    const phases = createSeededRandom(`${seed}/${base}${quote}`)
+    const drift = waves.reduce(
+      (sum, { height, hours }) => sum + height * Math.sin(2 * Math.PI * (atMs / (hours * 3_600_000) + phases.next())),
+      0,
+    )
+    const jitter = noise * (2 * createSeededRandom(`${seed}/${desk}/${base}${quote}/${atMs}`).next() - 1)
+    return { base, quote, rate: (level * (1 + drift + jitter)).toFixed(places), time: new Date(atMs).toISOString() }
+  })
+  return { rates }
+}
+
+export async function startRateFeed(options: RateFeedOptions): Promise<RateFeed> {
+  const { seed, clock = systemClock, port = 0 } = options
+  const faulty = new Map<FeedDesk, FeedFault>()
+  const stopping = new AbortController()
+  const server = createServer(async (request, response) => {
+    const url = new URL(request.url ?? '/', 'http://feed')
+    const desk = desks.find((name) => url.pathname === `/${name}/rates`)
+    if (!desk) return send(response, 404, '{"error":"not found"}')
+    const asked = url.searchParams.get('fault')
+    const fault = feedFaults.find((name) => name === asked) ?? faulty.get(desk)
+    if (fault === 'error') return send(response, 500, '{"error":"internal"}')
+    if (fault === 'garbage') return send(response, 200, '{"rates":[{"base":"EUR","quote":"USD","rate":"-1')
+    if (fault === 'slow') await clock.sleep(slowMs, stopping.signal)
+    send(response, 200, JSON.stringify(ratesAt(seed, desk, clock.now() - (fault === 'stale' ? staleByMs : 0))))
+  })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, '127.0.0.1', resolve)
+  })
+  const close = async () => {
+    stopping.abort()
+    const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+    server.closeAllConnections()
+    await closed
+  }
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    setFault: (desk, fault) => void (fault ? faulty.set(desk, fault) : faulty.delete(desk)),
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+}
+
+function send(response: ServerResponse, status: number, body: string): void {
+  response.writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store' }).end(body)
+}
+
+/** Nobody settles in the demo world; its tradable quotes name this. */
+const demoSpender = '0x7e7Ad0000000000000000000000000000000f00D'
+
+/** Settings that make a server read both desks of the feed, so that its median has something to choose from. */
+export const demoFxSettings = (url: string): object => ({
+  fx: {
+    spender: demoSpender,
+    sources: desks.map((desk) => ({
+      id: `demo-${desk}`,
+      kind: 'http-json',
+      url: `${url}/${desk}/rates`,
+      everyMs: 2000,
+    })),
+  },
+})

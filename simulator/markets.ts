@@ -1,0 +1,195 @@
+// The prediction markets of the demo world: about forty markets of twelve events, and all that stands around them. Every
+// field of every record has a value somewhere; the sample market is among the richest. They reach the server the way
+// any market does: over HTTP, through the ingest.
+import { complete } from '#core/schema-check.ts'
+import { readFeed } from '#markets/feeds/read-feed.ts'
+import type { KindName } from '#markets/records/kinds.ts'
+import type { MarketRecord } from '#markets/records/normalize.ts'
+import { type Clock, systemClock } from '#runtime/clock.ts'
+import { MarketFeed } from '#runtime/settings/markets.ts'
+import type { AppContext } from '#server/context.ts'
+import { demoAccounts } from './explorer.ts'
+import { eventFields, seriesFields } from './markets/event.ts'
+import { startMarketFeed } from './markets/feed.ts'
+import { marketFields } from './markets/market.ts'
+import {
+  categories,
+  type EventPlan,
+  eventPlans,
+  samplePastSlug,
+  sampleQuestion,
+  seriesTitles,
+  slugOf,
+  tagLabels,
+} from './markets/plan.ts'
+import {
+  categoryFields,
+  chatFields,
+  collectionFields,
+  creatorFields,
+  imageFields,
+  tagFields,
+  templateFields,
+} from './markets/related.ts'
+import { TradingListing } from './markets/trading.ts'
+import { createSeededRandom, type SeededRandom } from './seeded-random.ts'
+import { stoppedAt } from './stopped-clock.ts'
+
+/** A fresh demo has a past already: the feed is read as it was at these times, and then as it is. */
+const hoursAgo = [168, 72, 24, 6, 1, 0] as const
+
+const collectionTitles = ['Around the harbour', 'This winter'] as const
+const creatorNames = ['Ida Marlow', 'Tomas Reef', 'The Gazette'] as const
+
+export interface DemoMarkets {
+  /** What a configuration file would say to read this feed. */
+  readonly settings: object
+  /** Reads the whole feed once, as the running server will, and names the sample market. */
+  load(context: AppContext): Promise<{ slug: string; pastSlug: string }>
+  close(): Promise<void>
+}
+
+/** The world behind a feed over HTTP, for as long as it is open. */
+export async function startDemoMarkets(seed: string, clock: Pick<Clock, 'now'> = systemClock): Promise<DemoMarkets> {
+  let shownMs: number | undefined
+  const listing = new TradingListing(createMarketRecords(seed), seed, () => shownMs ?? clock.now())
+  const feed = await startMarketFeed({ seed, listing })
+  const { value: source, problems } = complete(MarketFeed, {
+    id: 'demo',
+    url: feed.url,
+    list: 'data',
+    query: { style: 'wrapped' },
+    everyMs: 5000,
+    paging: { kind: 'keyset', size: 200 },
+    recent: { since: 'updated_since' },
+  })
+  if (problems.length > 0) throw new Error(`settings of the demo feed: ${JSON.stringify(problems)}`)
+  return {
+    settings: { markets: { feeds: [source] } },
+    async load(context) {
+      const options = { holder: 'demo', takeOver: true, signal: new AbortController().signal }
+      for (const hours of hoursAgo) {
+        shownMs = context.clock.now() - hours * 3_600_000
+        const then = { ...context, clock: stoppedAt(context.clock, shownMs) }
+        const { rejected } = await readFeed(then, source, { ...options, full: hours === hoursAgo[0] })
+        if (rejected > 0) throw new Error(`${rejected} records of the demo world do not fit the contract`)
+      }
+      shownMs = undefined
+      return { slug: slugOf(sampleQuestion), pastSlug: samplePastSlug }
+    },
+    close: feed.close,
+  }
+}
+
+/** Writes the world through a feed of its own, and names the sample market, by its slug and by one it had before. */
+export async function loadMarkets(context: AppContext, seed: string): Promise<{ slug: string; pastSlug: string }> {
+  const demo = await startDemoMarkets(seed, context.clock)
+  try {
+    return await demo.load(context)
+  } finally {
+    await demo.close()
+  }
+}
+
+export function createMarketRecords(seed: string): MarketRecord[] {
+  const world = new RecordBuilder(createSeededRandom(seed).fork('markets'))
+  const accounts = demoAccounts(seed)
+  for (const [at, label] of categories.entries()) world.add('category', 1 + at, (draws) => categoryFields(label, draws))
+  for (const [at, label] of tagLabels.entries()) world.add('tag', 1 + at, (draws) => tagFields(label, draws))
+  for (const [at, name] of creatorNames.entries()) world.add('creator', 1 + at, () => creatorFields(name))
+  for (const [at, title] of collectionTitles.entries()) addCollection(world, title, 1 + at)
+  for (const [at, title] of seriesTitles.entries()) addSeries(world, title, 1 + at)
+  let id = 501
+  for (const [event, plan] of eventPlans.entries()) {
+    const eventId = 101 + event
+    addEvent(world, plan, eventId)
+    for (const [at, question] of plan.questions.entries())
+      addMarket(world, plan, { id: id++, eventId, at, question }, accounts)
+  }
+  return world.records
+}
+
+/** Each record draws from a stream of its own name, so adding one never changes another. */
+class RecordBuilder {
+  readonly records: MarketRecord[] = []
+  readonly #draws: SeededRandom
+
+  constructor(draws: SeededRandom) {
+    this.#draws = draws
+  }
+
+  add(kind: KindName, id: number, fields: (draws: SeededRandom) => object, links: Record<string, string[]> = {}): void {
+    this.records.push({ kind, id: String(id), fields: { ...fields(this.#draws.fork(`${kind}/${id}`)) }, links })
+  }
+
+  /** An image of its own for a field of another record; ids never meet because each kind has its own range. */
+  image(id: number, relname: string, relID: number, field: string): string[] {
+    this.add('image', id, (draws) => imageFields(relname, relID, field, draws))
+    return [String(id)]
+  }
+}
+
+function addCollection(builder: RecordBuilder, title: string, id: number): void {
+  const fields = (draws: SeededRandom) => collectionFields(title, tagLabels.slice(0, 3), draws)
+  builder.add('collection', id, fields, {
+    imageOptimized: builder.image(1000 + id * 10, 'collections', id, 'image'),
+    iconOptimized: builder.image(1001 + id * 10, 'collections', id, 'icon'),
+    headerImageOptimized: builder.image(1002 + id * 10, 'collections', id, 'headerImage'),
+  })
+}
+
+function addSeries(builder: RecordBuilder, title: string, id: number): void {
+  builder.add('chat', 50 + id, (draws) => chatFields(title, 50 + id, draws))
+  builder.add('series', id, (draws) => seriesFields(title, draws), {
+    collections: [String(1 + (id % collectionTitles.length))],
+    categories: [String(1 + (id % categories.length))],
+    tags: [String(1 + (id % tagLabels.length))],
+    chats: [String(50 + id)],
+  })
+}
+
+function addEvent(builder: RecordBuilder, plan: EventPlan, id: number): void {
+  builder.add('chat', id, (draws) => chatFields(plan.title, id, draws))
+  builder.add('template', id, () => templateFields(plan))
+  builder.add('event', id, (draws) => eventFields(plan, id, draws), {
+    imageOptimized: builder.image(id * 100, 'events', id, 'image'),
+    iconOptimized: builder.image(id * 100 + 1, 'events', id, 'icon'),
+    featuredImageOptimized: builder.image(id * 100 + 2, 'events', id, 'featuredImage'),
+    series: [numberOf(seriesTitles, plan.series)],
+    categories: [numberOf(categories, plan.category)],
+    collections: [String(1 + (id % collectionTitles.length))],
+    tags: plan.tags.map((label) => numberOf(tagLabels, label)),
+    chats: [String(id)],
+    eventCreators: [String(1 + (id % creatorNames.length))],
+    templates: [String(id)],
+  })
+}
+
+function addMarket(
+  builder: RecordBuilder,
+  plan: EventPlan,
+  position: { id: number; eventId: number; at: number; question: string },
+  accounts: readonly string[],
+): void {
+  const { id, eventId } = position
+  builder.add('market', id, (draws) => ({ ...marketFields(plan, position, draws), ...partyAddresses(id, accounts) }), {
+    imageOptimized: builder.image(id * 100, 'markets', id, 'image'),
+    iconOptimized: builder.image(id * 100 + 1, 'markets', id, 'icon'),
+    events: [String(eventId)],
+    categories: [numberOf(categories, plan.category)],
+    tags: plan.tags.map((label) => numberOf(tagLabels, label)),
+  })
+}
+
+/** Who stands behind a market are people of the explorer's chain, so that their funding can be traced. */
+const partyAddresses = (id: number, accounts: readonly string[]) => ({
+  creator: accounts[(id * 3) % accounts.length],
+  marketMakerAddress: accounts[(id * 3 + 1) % accounts.length],
+})
+
+/** Categories, tags and series are numbered from 1 in the order of the plan. */
+function numberOf(list: readonly string[], label: string): string {
+  const at = list.indexOf(label)
+  if (at < 0) throw new Error(`the plan names ${label}, which does not exist`)
+  return String(at + 1)
+}

@@ -1,0 +1,138 @@
+// The own values of events and series.
+import type { SeededRandom } from '../seeded-random.ts'
+import { dayAt, type EventPlan, isoAt, slugOf } from './plan.ts'
+
+export function eventFields(plan: EventPlan, id: number, draws: SeededRandom): Record<string, unknown> {
+  const slug = slugOf(plan.title)
+  const over = plan.state === 'over'
+  const born = -draws.whole(60, 220)
+  const end = over ? -draws.whole(1, 20) : draws.whole(5, 60)
+  const volume = draws.whole(5_000_000, 400_000_000)
+  const liquidity = { clob: draws.whole(100_000, 9_000_000), amm: draws.whole(1000, 90_000) }
+  return {
+    ticker: slug,
+    slug,
+    title: plan.title,
+    subtitle: `${plan.subcategory}, ${plan.state}`,
+    description: `Everything about "${plan.title}": ${plan.questions.length} markets that resolve from the same source.`,
+    resolutionSource: `https://sources.example/${slug}`,
+    image: `https://img.example/events/${slug}.png`,
+    icon: `https://img.example/events/${slug}-icon.png`,
+    featuredImage: `https://img.example/events/${slug}-wide.png`,
+    sortBy: draws.pick(['price', 'volume', 'manual']),
+    category: plan.category,
+    subcategory: plan.subcategory,
+    templateVariables: JSON.stringify({ place: plan.title }),
+    published_at: isoAt(born + 0.5)
+      .replace('T', ' ')
+      .replace('Z', '+00'),
+    createdBy: String(draws.whole(1, 40)),
+    updatedBy: String(draws.whole(1, 40)),
+    commentThread: `event-thread-${id}`,
+    ...(id % 3 !== 0 && { parentEvent: String(id - (id % 3)) }),
+    negRiskMarketID: `0x${draws.hex(64)}`,
+    eventDate: dayAt(end),
+    seriesSlug: slugOf(plan.series),
+    gmpChartMode: 'line',
+    estimatedValue: String(draws.whole(10, 90) / 100),
+    carouselMap: JSON.stringify({ order: id }),
+    startDate: isoAt(born + 1),
+    creationDate: isoAt(born),
+    createdAt: isoAt(born),
+    updatedAt: isoAt(-1 / 24),
+    endDate: isoAt(end),
+    deployingTimestamp: isoAt(born + 0.1),
+    scheduledDeploymentTimestamp: isoAt(born + 0.05),
+    ...(over && { closedTime: isoAt(end + 0.5), finishedTimestamp: isoAt(end + 0.1) }),
+    ...(plan.sort === 'game' && gameFields(plan, draws)),
+    active: plan.state !== 'planned',
+    closed: over,
+    archived: false,
+    new: plan.state === 'planned',
+    featured: draws.happens(0.3),
+    restricted: false,
+    isTemplate: false,
+    commentsEnabled: true,
+    enableOrderBook: true,
+    negRisk: plan.sort === 'range',
+    enableNegRisk: plan.sort === 'range',
+    cyom: false,
+    showAllOutcomes: true,
+    showMarketImages: plan.sort !== 'range',
+    automaticallyResolved: over,
+    automaticallyActive: true,
+    live: plan.state === 'live',
+    ended: over,
+    estimateValue: plan.sort === 'range',
+    cantEstimate: plan.sort !== 'range',
+    pendingDeployment: plan.state === 'planned',
+    deploying: false,
+    volume: volume / 100,
+    volume24hr: Math.round(volume * 0.02) / 100,
+    volume1wk: Math.round(volume * 0.11) / 100,
+    volume1mo: Math.round(volume * 0.4) / 100,
+    volume1yr: Math.round(volume * 0.98) / 100,
+    liquidity: (liquidity.clob + liquidity.amm) / 100,
+    liquidityClob: liquidity.clob / 100,
+    liquidityAmm: liquidity.amm / 100,
+    openInterest: Math.round(volume * 0.3) / 100,
+    competitive: draws.whole(50, 100) / 100,
+    negRiskFeeBips: plan.sort === 'range' ? 10 : 0,
+    commentCount: draws.whole(0, 400),
+    socialPostCount: draws.whole(0, 90),
+    featuredOrder: draws.whole(1, 13),
+    subEvents: [String(id * 10 + 1), String(id * 10 + 2)],
+  }
+}
+
+const gameFields = (plan: EventPlan, draws: SeededRandom) => ({
+  startTime: isoAt(draws.whole(-2, 3) + 0.75),
+  eventWeek: draws.whole(1, 30),
+  spreadsMainLine: -1.5,
+  totalsMainLine: 2.5,
+  gameStatus: plan.state === 'over' ? 'Final' : plan.state === 'live' ? 'InProgress' : 'Scheduled',
+  ...(plan.state !== 'planned' && {
+    score: `${draws.whole(0, 4)}-${draws.whole(0, 4)}`,
+    elapsed: plan.state === 'over' ? '90:00' : '57:30',
+    period: plan.state === 'over' ? 'FT' : '2H',
+  }),
+})
+
+export function seriesFields(title: string, draws: SeededRandom): Record<string, unknown> {
+  const slug = slugOf(title)
+  return {
+    ticker: slug,
+    slug,
+    title,
+    subtitle: 'A running series',
+    seriesType: draws.pick(['single', 'recurring']),
+    recurrence: draws.pick(['daily', 'weekly', 'monthly']),
+    description: `Events of "${title}", one after another.`,
+    image: `https://img.example/series/${slug}.png`,
+    icon: `https://img.example/series/${slug}-icon.png`,
+    layout: 'default',
+    publishedAt: isoAt(-400).replace('T', ' ').replace('Z', '+00'),
+    createdBy: String(draws.whole(1, 40)),
+    updatedBy: String(draws.whole(1, 40)),
+    competitive: String(draws.whole(50, 100) / 100),
+    priceFeedTokenID: String(draws.whole(1, 9000)),
+    priceDataAssetName: slug.split('-')[0],
+    createdAt: isoAt(-401),
+    updatedAt: isoAt(-1),
+    startDate: isoAt(-399),
+    active: true,
+    closed: false,
+    archived: false,
+    new: false,
+    featured: draws.happens(0.5),
+    restricted: false,
+    isTemplate: false,
+    templateVariables: true,
+    commentsEnabled: true,
+    volume24hr: draws.whole(1000, 900_000) / 100,
+    volume: draws.whole(1_000_000, 900_000_000) / 100,
+    liquidity: draws.whole(100_000, 9_000_000) / 100,
+    score: draws.whole(1, 100),
+    commentCount: draws.whole(0, 4000),
+  }
+}

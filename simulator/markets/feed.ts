@@ -1,0 +1,135 @@
+// A market feed over HTTP that nothing can tell from a real one: pages by offset or by cursor, changes since a time, and
+// on request everything that goes wrong with feeds.
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { createSeededRandom, type SeededRandom } from '../seeded-random.ts'
+import type { FeedEntry, FeedListing } from './live-markets.ts'
+
+/**
+ * What a request may meet: a failure, a refusal for now, a cut answer, no answer at all, the page before once more, an
+ * unknown field, a wrong type, a market without a slug, a world that moves on between two pages, an old copy of a record.
+ */
+export const marketFaults = [
+  'error',
+  'busy',
+  'garbage',
+  'drop',
+  'repeat',
+  'unknown',
+  'wrong',
+  'nameless',
+  'moving',
+  'old',
+] as const
+export type MarketFault = (typeof marketFaults)[number]
+
+export interface MarketFeedOptions {
+  readonly seed: string
+  readonly listing: FeedListing
+  /** What "the world moves on" does. */
+  readonly advance?: () => void
+  /** Longest page it gives, whatever is asked for. */
+  readonly pageMax?: number
+}
+
+export interface SimulatedFeed extends AsyncDisposable {
+  /** The list of markets. */
+  readonly url: string
+  /** How likely each fault is from now on; none by default. */
+  setFaults(chances: Partial<Record<MarketFault, number>>): void
+  /** Requests so far. */
+  readonly requestCount: number
+  close(): Promise<void>
+}
+
+export async function startMarketFeed(options: MarketFeedOptions): Promise<SimulatedFeed> {
+  const feed = new Feed(options)
+  const server = createServer((request, response) => feed.respond(request, response))
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(0, '127.0.0.1', resolve)
+  })
+  const close = async () => {
+    const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+    server.closeAllConnections()
+    await closed
+  }
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/markets`,
+    setFaults: (chances) => feed.setFaults(chances),
+    get requestCount() {
+      return feed.requestCount
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+}
+
+class Feed {
+  requestCount = 0
+  readonly #options: MarketFeedOptions
+  readonly #draws: SeededRandom
+  #chances: Partial<Record<MarketFault, number>> = {}
+  #before: string | undefined
+  /** Older statements, for the fault that gives them again. */
+  readonly #old = new Map<string, Record<string, unknown>>()
+
+  constructor(options: MarketFeedOptions) {
+    this.#options = options
+    this.#draws = createSeededRandom(options.seed).fork('feed')
+  }
+
+  setFaults(chances: Partial<Record<MarketFault, number>>): void {
+    this.#chances = chances
+  }
+
+  respond(request: IncomingMessage, response: ServerResponse) {
+    this.requestCount += 1
+    const url = new URL(request.url ?? '/', 'http://feed')
+    if (url.pathname !== '/markets') return send(response, 404, '{"error":"not found"}')
+    if (this.#meets('moving')) this.#options.advance?.()
+    if (this.#meets('error')) return send(response, 500, '{"error":"internal"}')
+    if (this.#meets('busy')) return send(response, 429, '{"error":"slow down"}', { 'retry-after': '1' })
+    if (this.#meets('drop')) return void request.socket.destroy()
+    const repeat = this.#meets('repeat') ? this.#before : undefined
+    const body = repeat ?? JSON.stringify(this.#page(url.searchParams))
+    this.#before = body
+    if (this.#meets('garbage')) return send(response, 200, body.slice(0, body.length / 2))
+    send(response, 200, body)
+  }
+
+  #meets(fault: MarketFault): boolean {
+    const likely = this.#chances[fault] ?? 0
+    return likely > 0 && this.#draws.happens(likely)
+  }
+
+  /** `style=wrapped` puts the list into an object with the cursor of the next page beside it. */
+  #page(query: URLSearchParams): unknown {
+    const since = Date.parse(query.get('updated_since') ?? '')
+    let entries = this.#options.listing.entries()
+    if (!Number.isNaN(since)) entries = entries.filter(({ updatedMs }) => updatedMs >= since)
+    if (query.get('order') === 'newest') entries.sort((a, b) => b.updatedMs - a.updatedMs)
+    const after = query.get('cursor')
+    if (after !== null) entries = entries.filter(({ id }) => Number(id) > Number(after))
+    const from = Number(query.get('offset') ?? 0)
+    const size = Math.min(Number(query.get('limit') ?? 20), this.#options.pageMax ?? 500)
+    const page = entries.slice(from, from + size)
+    const records = page.map((entry) => this.#stated(entry))
+    if (query.get('style') !== 'wrapped') return records
+    return { data: records, next_cursor: page.length < entries.length - from ? page.at(-1)?.id : null }
+  }
+
+  #stated({ id, value }: FeedEntry): Record<string, unknown> {
+    const old = this.#old.get(id)
+    if (!old || this.#draws.happens(0.5)) this.#old.set(id, value)
+    if (old && this.#meets('old')) return old
+    if (this.#meets('unknown')) return { ...value, houseRules: [this.#draws.whole(0, 9)], 'x-new': true }
+    if (this.#meets('wrong')) return { ...value, active: 'perhaps', bestBid: '0.5' }
+    if (this.#meets('nameless')) return { ...value, slug: null }
+    return value
+  }
+}
+
+function send(response: ServerResponse, status: number, body: string, headers: Record<string, string> = {}): void {
+  response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(body)
+}

@@ -1,0 +1,237 @@
+// The demo world's validators: what the simulated nodes tell over HTTP, the ingest reads without a wrong figure; the story can be
+// seen through the endpoints; and it goes on.
+import { strict as assert } from 'node:assert'
+import { after, before, describe, test } from 'node:test'
+import { type AggregateRecord, aggregateFields, type Network } from '#api/wire/validators.ts'
+import { trail } from '#explorer/trail/trail.ts'
+import { ManualClock } from '#runtime/clock.ts'
+import { openContext, settingsWith, type TestContext, testNowMs, testRequestInfo } from '#test/context.ts'
+import { storedRows } from '#test/stored-duties.ts'
+import { callHandler } from '#test/validators-world.ts'
+import { coveredEpochs } from '#validators/duties/coverage.ts'
+import { aggregateEffectiveness } from '#validators/endpoints/aggregate-effectiveness.ts'
+import { effectiveness } from '#validators/endpoints/effectiveness.ts'
+import { metadata } from '#validators/endpoints/metadata.ts'
+import { withChainTimes } from '#validators/ingest/read/chain-identity.ts'
+import { openFollower } from '#validators/ingest/start.ts'
+import { type Measure, measures } from '#validators/ratings/measures.ts'
+import { simulateScenario } from './beacon/networks.ts'
+import type { NetworkScenario } from './beacon/simulate.ts'
+import { demoSeed } from './demo.ts'
+import { demoAccounts, loadExplorer } from './explorer.ts'
+import { daysBefore, epochsPerDay, hoodiScenario, mainnetScenario, roles } from './validators/behaviour.ts'
+import { type DemoValidators, startDemoValidators, validatorSamples } from './validators.ts'
+
+// The tests' present is at noon, when a chain day ends; three epochs more are needed to make the last one final.
+const finalEpochs = { mainnet: daysBefore * epochsPerDay - 3, hoodi: 27 } as const
+const epochMs = { mainnet: 6 * 3_600_000, hoodi: 240_000 } as const
+
+async function openScene(clock: ManualClock): Promise<{ demo: DemoValidators; context: TestContext }> {
+  const demo = await startDemoValidators(demoSeed, clock)
+  const plain = { ...(await openContext(demo.settings)), clock }
+  await demo.load(plain)
+  return { demo, context: { ...plain, settings: await withChainTimes(plain) } }
+}
+
+const daysOf = (context: TestContext, network: Network) => storedRows(context, network, 'days')
+
+/** Every measure of every validator and chain day, as it was acted out. */
+function truthOf(
+  script: NetworkScenario,
+  until: number,
+  perDay: number,
+): Map<string, Partial<Record<Measure, number>>> {
+  const { truth: ledger } = simulateScenario(script, until + 3)
+  const sums = new Map<string, Partial<Record<Measure, number>>>()
+  for (let epoch = 0; epoch < until; epoch++) {
+    for (const [validator, row] of ledger.rows(epoch)) {
+      const key = `${Math.floor(epoch / perDay)} ${validator}`
+      const own = sums.get(key) ?? {}
+      for (const name of measures) if (row[name]) own[name] = (own[name] ?? 0) + row[name]
+      sums.set(key, own)
+    }
+  }
+  return sums
+}
+
+/** Field → it has a value somewhere, it is null somewhere. */
+function seen(records: readonly object[]): Map<string, { value: boolean; none: boolean }> {
+  const fields = new Map<string, { value: boolean; none: boolean }>()
+  for (const [name, value] of records.flatMap((record) => Object.entries(record))) {
+    const field = fields.get(name) ?? { value: false, none: false }
+    const isNone = value === null || (Array.isArray(value) && value.length === 0)
+    fields.set(name, { value: field.value || !isNone, none: field.none || isNone })
+  }
+  return fields
+}
+
+describe("the demo world's validators", () => {
+  const clock = new ManualClock(testNowMs)
+  let demo: DemoValidators
+  let context: TestContext
+  before(async () => {
+    ;({ demo, context } = await openScene(clock))
+  })
+  after(async () => {
+    await demo.close()
+    await context[Symbol.asyncDispose]()
+  })
+
+  const dayOf = async (index: number, day: number) => {
+    const input = { validator_index_or_pubkey: String(index), fromDay: day, toDay: day }
+    return (await callHandler(effectiveness, context, input)).body.results[0]
+  }
+  const sumsOf = async (index: number, fromDay: number, toDay = fromDay) => {
+    const bounds = { from: String(fromDay), to: String(toDay), size: 100 } as const
+    const { data } = (await callHandler(aggregateEffectiveness, context, { indices: [index], ...bounds })).body
+    return (name: keyof AggregateRecord) => data.reduce((sum, record) => sum + Number(record[name] ?? 0), 0)
+  }
+
+  test('of both networks everything that is final has been read, and every figure is the one that was acted out', async () => {
+    for (const [network, script, perDay] of [
+      ['mainnet', mainnetScenario(demoSeed, demoAccounts(demoSeed)), epochsPerDay],
+      ['hoodi', hoodiScenario(demoSeed), 15],
+    ] as const) {
+      const until = finalEpochs[network]
+      assert.deepEqual(await coveredEpochs(context.duties, network), [{ from: 0, until }])
+      const truth = truthOf(script, until, perDay)
+      for (const row of await daysOf(context, network)) {
+        const key = `${row.day} ${row.validator}`
+        const own = truth.get(key)
+        for (const name of measures) assert.equal(row[name], own?.[name] ?? 0, `${network}, ${key}: ${name}`)
+        truth.delete(key)
+      }
+      assert.deepEqual(
+        [...truth.values()].filter((row) => Object.keys(row).length > 0),
+        [],
+        'missing rows',
+      )
+    }
+  })
+
+  test('each field of the records has a value somewhere, and fees are unknown where no execution node is', async () => {
+    const everyone = Array.from({ length: 98 }, (_, index) => index)
+    const asked = { indices: everyone, granularity: 'week', size: 1000 } as const
+    const records = (await callHandler(aggregateEffectiveness, context, asked)).body.data
+    const fields = seen(records)
+    // A week has no day of its own.
+    assert.deepEqual(
+      aggregateFields.filter((name) => !fields.get(name)?.value),
+      ['day'],
+    )
+    // A wrong head costs nothing under the present rules, and since Deneb no vote that counts is too late for its target.
+    const never = [...fields.keys()].filter((name) => records.every((record) => !record[name as 'earnings']))
+    assert.deepEqual(never.sort(), ['sumLateTargetPenalties', 'sumLateTargetVotes', 'sumWrongHeadPenalties'])
+    const hoodi = (await callHandler(aggregateEffectiveness, context, { network: 'hoodi', indices: [0, 1] })).body.data
+    assert(hoodi.length > 0 && hoodi.every((record) => !('sumPriorityFees' in record)))
+  })
+
+  test('each field of the entities has a value somewhere, and is unknown somewhere', async () => {
+    const cards = []
+    for (const [network, count] of [
+      ['mainnet', 98],
+      ['hoodi', 16],
+    ] as const) {
+      for (let index = 0; index < count; index++) {
+        cards.push((await callHandler(metadata, context, { network, validator_index_or_pubkey: String(index) })).body)
+      }
+    }
+    for (const [name, { value, none }] of seen(cards)) {
+      assert(value, `${name} has no value anywhere`)
+      assert(none || ['validatorIndex', 'validatorPubkey'].includes(name), `${name} is never unknown`)
+    }
+    const [lantern, harbour] = validatorSamples.pools
+    const pools = Map.groupBy(cards, ({ pool }) => pool)
+    assert.deepEqual([pools.get(lantern)?.length, pools.get(harbour)?.length], [36, 24])
+    assert.equal(cards[roles.compounding.validator]?.depositAddresses?.length, 2)
+  })
+
+  test('a bad day: nothing done for a day, a block missed, and a vote late only because of that', async () => {
+    const { index, day } = validatorSamples.badDay
+    const [before, bad, next] = [await dayOf(index, day - 1), await dayOf(index, day), await dayOf(index, day + 1)]
+    assert.equal(bad?.uptime, 0)
+    assert.equal(bad?.attesterEffectiveness, 0)
+    assert((before?.uptime ?? 0) > 0.7 && (next?.uptime ?? 0) > 0.7)
+    const sums = await sumsOf(index, day)
+    assert(sums('proposerDutiesCount') > 0 && sums('proposedCount') === 0)
+    assert(sums('sumMissedConsensusBlockRewards') > 0 && sums('sumMissedExecutionRewards') > 0)
+
+    // Whoever voted in the slot before could not come into the next block: there was none.
+    const slot = roles.away.slot - 1
+    const epoch = Math.floor(slot / 4)
+    const { epochs, truth: ledger } = simulateScenario(mainnetScenario(demoSeed, demoAccounts(demoSeed)), epoch + 2)
+    const members = epochs[epoch]?.committees.slice((slot % 4) * 2, (slot % 4) * 2 + 2).flat() ?? []
+    const voters = members.filter((member) => ledger.row(epoch, member).included)
+    assert(voters.length > 10)
+    for (const voter of voters) assert((ledger.row(epoch, voter).inclusion_delay ?? 0) >= 2, `${voter}`)
+    const [one = 0] = voters
+    assert((await dayOf(one, day))?.avgInclusionDelay !== 1)
+  })
+
+  test('an orphan, a slashing, an exit, a newcomer, one that never paid enough', async () => {
+    const { orphan, slashed, accuser, leaver, newcomer, halfPaid } = roles
+    const card = async (index: number) =>
+      (await callHandler(metadata, context, { validator_index_or_pubkey: String(index) })).body
+    const orphanDay = await sumsOf(orphan.validator, Math.floor(orphan.slot / 4 / epochsPerDay))
+    assert.equal(orphanDay('proposerDutiesCount') - orphanDay('proposedCount'), 1)
+    assert.equal((await sumsOf(slashed.validator, slashed.day))('slashesReceived'), 1)
+    assert.equal((await sumsOf(accuser, slashed.day))('slashesCollected'), 1)
+    assert.equal((await card(leaver.validator)).exitEpoch, leaver.day * epochsPerDay + 2)
+    const activation = (await card(newcomer.validator)).activationEpoch ?? 0
+    assert(activation > newcomer.day * epochsPerDay && activation < (newcomer.day + 2) * epochsPerDay, `${activation}`)
+    assert.equal((await card(halfPaid.validator)).activationEpoch, null)
+  })
+
+  test('chain days begin at noon: those of the calendar hold other epochs', async () => {
+    const input = { validator_index_or_pubkey: '12', limit: 100 }
+    const chain = (await callHandler(effectiveness, context, input)).body.results
+    const utc = (await callHandler(effectiveness, context, { ...input, utc: true })).body.results
+    assert.deepEqual([chain.length, utc.length], [daysBefore, daysBefore])
+    assert.deepEqual([chain[0]?.endEpoch, utc[0]?.endEpoch], [3, 1])
+    assert.deepEqual([chain[1]?.startEpoch, utc[1]?.startEpoch], [4, 2])
+    assert.match(String(chain[1]?.startTimestamp), /T12:00:00/)
+    assert.match(String(utc[1]?.startTimestamp), /T00:00:00/)
+  })
+
+  test('whoever paid for a deposit was funded on the demo chain, and a label is at the end of that trail', async () => {
+    await loadExplorer(context, demoSeed)
+    const rows = await context.state.all<{ address: string }>(
+      "select distinct '0x' || lower(hex(address)) as address from validator_deposits",
+    )
+    assert(rows.length > 30)
+    let labelled = 0
+    for (const { address } of rows) {
+      const told = await trail.handle({ chainid: '1', address, depth: 20 }, context, testRequestInfo())
+      assert(told.is === 'body')
+      assert(told.body.result.hops.length > 0, address)
+      if (told.body.result.hops.some(({ label }) => label)) labelled += 1
+    }
+    assert(labelled > rows.length / 2, `${labelled} of ${rows.length}`)
+  })
+
+  test('a later start takes the chains up where the folder has them, and loading again changes nothing', async () => {
+    const before = await daysOf(context, 'mainnet')
+    const later = await startDemoValidators(demoSeed, clock)
+    try {
+      await later.resume(context)
+      const settings = settingsWith(later.settings)
+      const now = { ...context, settings: await withChainTimes({ ...context, settings }), clock }
+      const { written } = await (await openFollower(now, 'mainnet')).catchUp(new AbortController().signal)
+      assert.equal(written, 0)
+      await later.load(now)
+      assert.deepEqual(await daysOf(context, 'mainnet'), before)
+    } finally {
+      await later.close()
+    }
+  })
+
+  test('it goes on: with time there are new epochs, and the follower reads them', async () => {
+    const now = { ...context, clock }
+    clock.advance(2 * epochMs.hoodi)
+    const hoodi = await (await openFollower(now, 'hoodi')).catchUp(new AbortController().signal)
+    assert.deepEqual([hoodi.written, hoodi.until], [2, finalEpochs.hoodi + 2])
+    clock.advance(epochMs.mainnet)
+    const mainnet = await (await openFollower(now, 'mainnet')).catchUp(new AbortController().signal)
+    assert.deepEqual([mainnet.written, mainnet.until], [1, finalEpochs.mainnet + 1])
+  })
+})

@@ -1,0 +1,57 @@
+// The code cites sections of docs/behaviour and pages of docs/decisions where it depends on them. Both must exist, and
+// every decision must be listed in the index.
+import assert from 'node:assert/strict'
+import { globSync, readdirSync, readFileSync } from 'node:fs'
+import { join, normalize } from 'node:path'
+import { test } from 'node:test'
+
+const root = normalize(join(import.meta.dirname, '..'))
+const read = (file: string) => readFileSync(join(root, file), 'utf8')
+const namesIn = (folder: string) => readdirSync(join(root, folder)).filter((name) => name !== 'README.md')
+
+/** The anchor that GitHub gives a heading. */
+const anchorOf = (heading: string): string =>
+  heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+    .replaceAll(' ', '-')
+
+const sections = new Set(
+  namesIn('docs/behaviour').flatMap((page) =>
+    [...read(`docs/behaviour/${page}`).matchAll(/^##+ (.+)$/gm)].map(
+      ([, heading = '']) => `behaviour/${page}#${anchorOf(heading)}`,
+    ),
+  ),
+)
+const decisions = new Set(namesIn('docs/decisions').map((name) => `decisions/${name}`))
+
+const files = globSync('{api,server,cli,conformance,console,simulator,bench,test,docs}/**/*.{ts,tsx,md}', {
+  cwd: root,
+  exclude: ['api/dist/**', 'console/dist/**', 'test/citations.test.ts'],
+})
+
+test('every cited section and decision exists', () => {
+  const missing = files.flatMap((file) =>
+    [...read(file).matchAll(/(?:behaviour|decisions)\/[\w-]+\.md(?:#[\w-]+)?/g)]
+      .map(([citation]) => citation)
+      .filter((citation) => citation.startsWith('decisions/') || citation.includes('#'))
+      .filter((citation) => !citation.startsWith('decisions/README') && !sections.has(citation))
+      .filter((citation) => !decisions.has(citation))
+      .map((citation) => `${file}: ${citation}`),
+  )
+  assert.deepEqual(missing, [])
+})
+
+test('the check finds citations', () => {
+  assert.ok(sections.size > 100 && decisions.size > 20)
+  assert.ok(sections.has('behaviour/fx.md#rounding'))
+})
+
+test('at most 40 decisions, each in the index with its title', () => {
+  assert.ok(decisions.size <= 40, `${decisions.size}`)
+  const index = read('docs/decisions/README.md')
+  for (const name of namesIn('docs/decisions')) {
+    const title = /^# (.+)$/m.exec(read(`docs/decisions/${name}`))?.[1]
+    assert.ok(index.includes(`- [${title}](${name})`), name)
+  }
+})

@@ -1,0 +1,84 @@
+// The whole server on a free port with the demo world in it, as `tetrad serve` would start it.
+//   await using world = await openWorld()
+import { strict as assert } from 'node:assert'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { groups, type Plan } from '#api/routes.ts'
+import { type Clock, systemClock } from '#runtime/clock.ts'
+import { openLog } from '#runtime/log.ts'
+import { type RunningServer, startServer } from '#server/app.ts'
+import { type DemoSamples, startDemo } from '#simulator/demo.ts'
+import { createKey } from '#storage/keys.ts'
+import { settingsWith } from './context.ts'
+import { copyDemo } from './template.ts'
+
+export interface DemoServer extends AsyncDisposable {
+  readonly url: string
+  /** The server's data folder. */
+  readonly dir: string
+  readonly server: RunningServer
+  readonly samples: DemoSamples
+  readonly key: string
+  readonly lines: readonly string[]
+  keyFor(plan: Plan): Promise<string>
+}
+
+export async function openDemoServer(overrides: object = {}, clock: Clock = systemClock): Promise<DemoServer> {
+  const dir = await mkdtemp(join(tmpdir(), 'tetrad-world-'))
+  await copyDemo(dir)
+  const lines: string[] = []
+  const demo = await startDemo()
+  let samples: DemoSamples | undefined
+  const server = await startServer({
+    settings: settingsWith({ ...demo.settings, server: { port: 0 }, ...overrides }),
+    dataDir: dir,
+    clock,
+    log: openLog('info', (line) => lines.push(line)),
+    prepare: async (context) => {
+      samples = await demo.load(context)
+    },
+  }).catch(async (error: unknown) => {
+    // The demo's own servers would keep the process alive.
+    await demo.close()
+    throw error
+  })
+  assert(samples, 'the demo world is loaded')
+  await untilReady(server)
+  const keyFor = async (plan: Plan) => {
+    const { context } = server
+    const made = await createKey(
+      context.state,
+      { name: 'test', plan, groups: [...groups] },
+      context.clock,
+      context.random,
+    )
+    return made.key
+  }
+  return {
+    url: server.url,
+    dir,
+    server,
+    samples,
+    key: await keyFor('enterprise'),
+    lines,
+    keyFor,
+    async [Symbol.asyncDispose]() {
+      await server.close()
+      await demo.close()
+      await rm(dir, { recursive: true, force: true })
+    },
+  }
+}
+
+const readyWithinMs = 120_000
+
+/** Rates arrive a moment after the server starts to listen. */
+async function untilReady(server: RunningServer): Promise<void> {
+  const giveUpMs = systemClock.monotonicMs() + readyWithinMs
+  while (systemClock.monotonicMs() < giveUpMs) {
+    if ((await server.inject({ url: '/readyz' })).statusCode === 200) return
+    await systemClock.sleep(25)
+  }
+  throw new Error(`not ready: ${(await server.inject({ url: '/readyz' })).body}`)
+}

@@ -1,0 +1,205 @@
+// Checks the structure of the source: which folder may import which, where each package may be used, and where time,
+// randomness, the environment and the network may be accessed. Type imports count; comments do not.
+import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { builtinModules } from 'node:module'
+import { dirname, join, normalize, sep } from 'node:path'
+import { test } from 'node:test'
+
+const root = normalize(join(import.meta.dirname, '..'))
+const files = globSync('{api,server,cli,conformance,console,simulator,docs,bench}/**/*.{ts,tsx}', {
+  cwd: root,
+  exclude: ['api/dist/**', 'console/dist/**'],
+}).filter((file) => !file.endsWith('.test.ts'))
+
+/** The layer of a file, by the first prefix that matches. */
+const layers: readonly [prefix: string, layer: string][] = [
+  ['api/', 'api'],
+  ['server/core/', 'core'],
+  ['server/runtime/', 'runtime'],
+  ['server/sources/', 'sources'],
+  ['server/storage/', 'storage'],
+  ['server/ingest/', 'ingest'],
+  ['server/http/', 'http'],
+  ['server/explorer/', 'explorer'],
+  ['server/fx/', 'fx'],
+  ['server/validators/', 'validators'],
+  ['server/markets/', 'markets'],
+  ['server/operations/', 'operations'],
+  ['server/admin/', 'admin'],
+  ['server/endpoints.ts', 'endpoints'],
+  ['server/context.ts', 'context'],
+  ['server/app.ts', 'app'],
+  ['cli/', 'cli'],
+  ['conformance/', 'conformance'],
+  ['console/', 'console'],
+  ['simulator/', 'simulator'],
+  ['docs/', 'docs'],
+  ['bench/', 'bench'],
+  ['test/', 'test'],
+]
+
+const base = ['core', 'api'] as const
+const belowGroups = ['ingest', 'http', 'storage', 'sources', 'runtime', ...base] as const
+const groups = ['explorer', 'fx', 'validators', 'markets'] as const
+const server = ['app', 'endpoints', 'context', 'operations', 'admin', ...groups, ...belowGroups] as const
+
+/** What each layer may import, besides itself. */
+const allowedImports: Record<string, readonly string[]> = {
+  api: [],
+  core: ['api'],
+  runtime: base,
+  sources: ['runtime', ...base],
+  storage: ['sources', 'runtime', ...base],
+  ingest: ['storage', 'sources', 'runtime', ...base],
+  http: ['storage', 'sources', 'runtime', ...base],
+  explorer: belowGroups,
+  fx: belowGroups,
+  validators: belowGroups,
+  markets: belowGroups,
+  context: [...groups, ...belowGroups],
+  endpoints: ['context', ...groups, ...belowGroups],
+  operations: ['context', ...groups, ...belowGroups],
+  admin: ['operations', 'context', ...groups, ...belowGroups],
+  app: ['endpoints', 'operations', 'admin', 'context', ...groups, ...belowGroups],
+  simulator: ['context', ...groups, ...belowGroups],
+  docs: ['runtime', ...base],
+  conformance: ['api'],
+  console: ['api'],
+  cli: ['conformance', 'simulator', 'docs', ...server],
+  bench: ['simulator', 'cli', 'test', ...server],
+}
+
+/** Package → the files that may import it. */
+const packageUsers: Record<string, readonly string[]> = {
+  typebox: ['api/kit.ts'],
+  ajv: ['server/core/schema-check.ts'],
+  pino: ['server/runtime/log.ts'],
+  yaml: ['server/runtime/config/yaml.ts'],
+  'prom-client': ['server/runtime/metrics.ts'],
+  'node:sqlite': ['server/storage/sqlite/', 'server/storage/folder-lock.ts'],
+  ioredis: ['server/sources/redis.ts'],
+  pg: ['server/storage/postgres/'],
+  fastify: ['server/http/http-server.ts', 'server/http/read-request.ts'],
+  'fast-json-stringify': ['server/http/render.ts'],
+  '@noble/hashes/sha3.js': ['server/core/checksum-address.ts', 'server/fx/typed-data/'],
+  '@noble/hashes/utils.js': ['server/fx/typed-data/hash-typed-data.ts'],
+  '@noble/curves/secp256k1.js': ['server/fx/typed-data/recover-address.ts'],
+  commander: ['cli/'],
+  react: ['console/'],
+  'react-dom/client': ['console/main.tsx'],
+  '@tanstack/react-query': ['console/'],
+  uplot: ['console/parts/plot.tsx'],
+  'uplot/dist/uPlot.min.css': ['console/parts/plot.tsx'],
+  vite: ['console/vite.config.ts'],
+  '@vitejs/plugin-react': ['console/vite.config.ts'],
+}
+
+const layerOf = (file: string): string => {
+  const found = layers.find(([prefix]) => file.startsWith(prefix))
+  assert.ok(found, `${file} belongs to no layer: add its folder to test/imports.test.ts`)
+  return found[1]
+}
+
+const aliases = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).imports as Record<string, string>
+
+/** Project-relative path of an import, or the name of the package. */
+function resolve(from: string, specifier: string): { file: string } | { package: string } {
+  if (specifier.startsWith('.'))
+    return {
+      file: normalize(join(dirname(from), specifier))
+        .split(sep)
+        .join('/'),
+    }
+  if (specifier.startsWith('#')) {
+    const alias = specifier.slice(0, specifier.indexOf('/'))
+    const target = aliases[`${alias}/*`]
+    assert.ok(target, `${from} imports ${specifier}: package.json has no such alias`)
+    return { file: normalize(target.replace('*', specifier.slice(alias.length + 1))) }
+  }
+  return { package: specifier }
+}
+
+function specifiersOf(text: string): string[] {
+  const code = text.replaceAll(/\/\*[\s\S]*?\*\//g, '').replaceAll(/^\s*\/\/.*$/gm, '')
+  const found = code.matchAll(
+    /(?:^|\n)\s*(?:import|export)\b[^'"\n;]*?(?:\{[^}]*\}[^'"\n]*?)?from\s*['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]\s*\)|^\s*import\s+['"]([^'"]+)['"]/gm,
+  )
+  return [...found].map((match) => match[1] ?? match[2] ?? match[3] ?? '')
+}
+
+const sources = files.map((file) => ({ file, text: readFileSync(join(root, file), 'utf8') }))
+
+test('the imports of all files are found', () => {
+  const seen = sources.flatMap(({ text }) => specifiersOf(text))
+  assert.ok(files.length > 20 && seen.length > files.length, `${seen.length} imports in ${files.length} files`)
+  assert.deepEqual(
+    specifiersOf(
+      "import {\n  a,\n  b,\n} from './x.ts'\nexport { c } from '#core/y.ts'\nimport 'z'\nawait import('w')\n",
+    ),
+    ['./x.ts', '#core/y.ts', 'z', 'w'],
+  )
+})
+
+test('a layer imports only the layers below it', () => {
+  const violations: string[] = []
+  for (const { file, text } of sources) {
+    const layer = layerOf(file)
+    for (const specifier of specifiersOf(text)) {
+      const target = resolve(file, specifier)
+      if ('package' in target) continue
+      const imported = target.file.endsWith('package.json') ? layer : layerOf(target.file)
+      if (imported !== layer && !allowedImports[layer]?.includes(imported)) violations.push(`${file} → ${specifier}`)
+    }
+  }
+  assert.deepEqual(violations, [])
+})
+
+test('each package is imported only by the files listed for it', () => {
+  const violations: string[] = []
+  const builtin = new Set(builtinModules.flatMap((name) => [name, `node:${name}`]))
+  for (const { file, text } of sources) {
+    if (/^(docs|bench)\//.test(file)) continue
+    for (const specifier of specifiersOf(text)) {
+      const target = resolve(file, specifier)
+      if (!('package' in target)) continue
+      const users = packageUsers[target.package]
+      if (users ? !users.some((user) => file.startsWith(user)) : !builtin.has(target.package)) {
+        violations.push(`${file} → ${specifier}`)
+      }
+    }
+  }
+  assert.deepEqual(violations, [])
+})
+
+test('time, randomness, the environment and outgoing calls are accessed in runtime/ and sources/ only', () => {
+  const outside =
+    /\b(Date\.now\(|Math\.random\(|setTimeout\(|setInterval\(|process\.env\b|performance\.now\(|(?<![.\w])fetch\()|new Date\(\)/
+  const violations = sources
+    .filter(({ file }) => file.startsWith('server/') && !/^server\/(runtime|sources)\//.test(file))
+    .flatMap(({ file, text }) =>
+      text
+        .split('\n')
+        .map((line, index) => ({ line: line.replace(/\/\/.*$|^\s*\*.*$/, ''), number: index + 1 }))
+        .filter(({ line }) => outside.test(line))
+        .map(({ number }) => `${file}:${number}`),
+    )
+  assert.deepEqual(violations, [])
+})
+
+test('there are no barrels, default exports, utils, helpers or managers', () => {
+  const violations = sources
+    .filter(
+      ({ file, text }) =>
+        /(^|\/)(index|utils?|helpers?|managers?)\.ts$/.test(file) ||
+        // The build tool takes its configuration no other way.
+        (/^export default/m.test(text) && file !== 'console/vite.config.ts'),
+    )
+    .map(({ file }) => file)
+  assert.deepEqual(violations, [])
+})
+
+test('every file begins with a comment that says what it is for', () => {
+  const violations = sources.filter(({ text }) => !/^(#!.*\n)?\/\//.test(text)).map(({ file }) => file)
+  assert.deepEqual(violations, [])
+})

@@ -1,0 +1,36 @@
+// Another process on the same state: does what it is told, `{what, id}`, and answers `done` when it is committed.
+// `node neighbour.ts <state url, or a folder>`
+
+import { HistoryWriter } from '#explorer/labels/history.ts'
+import { putLabels } from '#explorer/labels/labels.ts'
+import { rotateReceiptKey } from '#fx/receipts/receipt-key.ts'
+import { putMarkets } from '#markets/records/put-markets.ts'
+import { systemClock } from '#runtime/clock.ts'
+import { systemRandom } from '#runtime/random.ts'
+import { editKey, revokeKey, rotateKey } from '#storage/keys.ts'
+import { openState } from '#storage/open.ts'
+
+const [, , location = ''] = process.argv
+const state = await openState(location, location.startsWith('postgres') ? { state: location } : {})
+const clock = systemClock
+const actions: Record<string, (id: string) => Promise<unknown>> = {
+  edit: (id) => editKey(state, id, { groups: ['markets'] }, clock),
+  rotate: (id) => rotateKey(state, { id }, clock, systemRandom),
+  revoke: (id) => revokeKey(state, id, clock),
+  label: (slug) =>
+    state.write((tx) => {
+      const label = { chain: '1', slug, name: slug, description: '', notes: '', updatedUnix: 1_790_000_000 }
+      return putLabels(new HistoryWriter(tx, { by: 'neighbour', via: 'a test', atMs: clock.now() }), [label])
+    }),
+  market: (question) =>
+    state.write((tx) =>
+      putMarkets(tx, [{ kind: 'market', id: '501', fields: { slug: 'bridge', question }, links: {} }], clock.now()),
+    ),
+  receipts: () => rotateReceiptKey({ state, clock, random: systemRandom }),
+}
+process.on('message', async ({ what, id }: { what: string; id: string }) => {
+  await actions[what]?.(id)
+  process.send?.('done')
+})
+process.on('disconnect', () => void state.close())
+process.send?.('up')

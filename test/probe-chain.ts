@@ -1,0 +1,53 @@
+// A simulated chain of 200 blocks behind a node, and 4.3 asked through it with nothing else.
+import assert from 'node:assert/strict'
+import { fundedBy } from '#explorer/endpoints/funded-by.ts'
+import type { HandlerResult } from '#http/handler.ts'
+import { systemClock } from '#runtime/clock.ts'
+import { SimChain, type SimChainOptions } from '#simulator/evm/chain.ts'
+import { spendingCode } from '#simulator/evm/execute.ts'
+import { type SimCapabilities, SimNode } from '#simulator/evm/node.ts'
+import { openContext, testRequestInfo } from './context.ts'
+
+export async function openProbeChain(
+  abilities: SimCapabilities = { traces: ['trace_block'] },
+  settings: object = {},
+  chainSettings: object = {},
+  kind: Partial<SimChainOptions> = {},
+) {
+  const chain = new SimChain({ seed: 'probe', finalLag: 10, ...kind })
+  chain.mine(200)
+  const sim = new SimNode(chain, abilities, 2000)
+  const url = await sim.listen()
+  const context = await openContext({
+    explorer: { chains: [{ id: '1', name: 'Sim', rpc: [{ url }], ...chainSettings }], ...settings },
+  })
+  const real = { ...context, clock: systemClock }
+  const steady = chain.addresses().filter((address) => !chain.destroyed.has(address))
+  return {
+    ...{ chain, sim, context, steady },
+    /** An address whose first funding is such a one; fails loudly when the seed holds none. */
+    someone(fits: (funding: NonNullable<ReturnType<SimChain['firstFunding']>>) => boolean): string {
+      const found = steady.find((address) => {
+        const funding = chain.firstFunding(address)
+        return funding !== undefined && chain.accountAt(address, chain.head.number).code === '0x' && fits(funding)
+      })
+      assert.ok(found, 'the history holds no such address')
+      return found
+    },
+    contract(fits: (address: string) => boolean): string {
+      const found = steady.find((one) => chain.accountAt(one, chain.head.number).code === spendingCode && fits(one))
+      assert.ok(found, 'the history holds no such contract')
+      return found
+    },
+    ask: (address: string) => fundedBy.handle({ chainid: '1', address }, real, testRequestInfo()),
+    async [Symbol.asyncDispose]() {
+      await sim[Symbol.asyncDispose]()
+      await context[Symbol.asyncDispose]()
+    },
+  }
+}
+
+export const blockOf = (outcome: HandlerResult<{ result: { block: number } }>) =>
+  outcome.is === 'body' ? outcome.body.result.block : undefined
+
+export const unknownAddress = `0x${'99'.repeat(20)}`

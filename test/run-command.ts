@@ -1,0 +1,91 @@
+// For tests: the command line as a person or a script uses it. `run` calls `main(args)` in a process that stays warm between
+// commands (test/command-host.ts); `runChild` starts a process of its own, which is what the launcher, signals and exit need.
+import { type ChildProcess, execFile, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+export const launcher = join(import.meta.dirname, 'tetrad.js')
+const hostFile = join(import.meta.dirname, '..', 'test', 'command-host.ts')
+const commandTimeoutMs = 120_000
+
+export interface CommandResult {
+  readonly code: number | string | undefined
+  readonly stdout: string
+  readonly stderr: string
+}
+
+export interface RunOptions {
+  readonly cwd: string
+  readonly env?: Readonly<Record<string, string>>
+}
+
+export interface RunChildOptions extends RunOptions {
+  readonly node?: string
+  readonly file?: string
+}
+
+/** A host runs one command at a time; commands that overlap get a host each. */
+const idleHosts: ChildProcess[] = []
+
+export async function runCommand(args: readonly string[], { cwd, env }: RunOptions): Promise<CommandResult> {
+  const host = idleHosts.pop() ?? startHost()
+  setRef(host, true)
+  // What reaches the pipes was written after the command had ended, or by a crash.
+  let late = ''
+  const onData = (chunk: unknown) => {
+    late += String(chunk)
+  }
+  for (const stream of [host.stdout, host.stderr]) stream?.on('data', onData)
+  const timer = setTimeout(() => host.kill('SIGKILL'), commandTimeoutMs)
+  try {
+    host.send({ args, cwd, env: { ...commandEnv(), ...env } })
+    const [ended] = await Promise.race([once(host, 'message'), once(host, 'exit').then(crashed)])
+    if (host.connected) {
+      setRef(host, false)
+      idleHosts.push(host)
+    }
+    return ended as CommandResult
+  } finally {
+    clearTimeout(timer)
+    for (const stream of [host.stdout, host.stderr]) stream?.off('data', onData)
+  }
+
+  function crashed([code, signal]: unknown[]): [CommandResult] {
+    return [{ code: (signal ?? code) as string | number, stdout: '', stderr: late }]
+  }
+}
+
+/** Without the options of the test runner, which a fork would inherit. */
+const startHost = (): ChildProcess =>
+  fork(hostFile, { stdio: ['ignore', 'pipe', 'pipe', 'ipc'], env: commandEnv(), execArgv: [] })
+
+/** An idle host does not keep the test process alive; it ends when that one does. */
+function setRef(host: ChildProcess, isBusy: boolean): void {
+  const handles = [host, host.channel, host.stdout, host.stderr] as unknown as { ref(): void; unref(): void }[]
+  for (const handle of handles) isBusy ? handle.ref() : handle.unref()
+}
+
+export function runChild(
+  args: readonly string[],
+  { cwd, env, node = process.execPath, file = launcher }: RunChildOptions,
+): Promise<CommandResult> {
+  return new Promise((resolve) => {
+    const options = { cwd, env: { ...commandEnv(), ...env }, timeout: commandTimeoutMs, maxBuffer: 16_777_216 }
+    execFile(node, [file, ...args], options, (error, stdout, stderr) => {
+      resolve({ code: error ? (error.signal ?? error.code ?? undefined) : 0, stdout, stderr })
+    })
+  })
+}
+
+/** Without what the test run or its caller has set for itself. */
+const commandEnv = (): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !/^(TETRAD_|NODE_(?!COMPILE_CACHE))/.test(name)),
+  ) as Record<string, string>
+
+export async function openFolder() {
+  const dir = await mkdtemp(join(tmpdir(), 'tetrad-cli-'))
+  return { dir, [Symbol.asyncDispose]: () => rm(dir, { recursive: true, force: true }) }
+}
